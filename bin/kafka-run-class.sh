@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# kafka-run-class.sh [-daemon] [-name servicename] [-loggc] classname [opts]
+# Runs the command behind a classic class name; with -daemon in the background, output in $LOG_DIR/<name>.out.
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+# shellcheck source=bin/_python.sh
+. "$here/_python.sh"
+
+daemon=false
+name=kafka
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -daemon) daemon=true; shift ;;
+    -name) name="${2:?-name needs a value}"; shift 2 ;;
+    -loggc) shift ;;
+    *) break ;;
+  esac
+done
+
+if [ "$daemon" = true ]; then
+  log_dir="${LOG_DIR:-$here/../logs}"
+  mkdir -p "$log_dir"
+  nohup "$PYTHON" -m kafka_py.cli.run_class "$@" > "$log_dir/$name.out" 2>&1 < /dev/null &
+else
+  exec "$PYTHON" -m kafka_py.cli.run_class "$@"
+fi

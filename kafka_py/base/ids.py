@@ -1,0 +1,47 @@
+"""Small frozen values that name things: partitions and topic ids.
+
+Source: reference formats, section 1 (uuid as text).
+"""
+
+import base64
+import uuid
+from typing import NamedTuple
+
+TopicId = uuid.UUID
+
+ZERO_UUID = uuid.UUID(int=0)
+"""Stands for "no topic id" on the wire and in znodes."""
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic; prints as it is written in logs and directory names, `topic-partition`."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+def random_uuid() -> uuid.UUID:
+    """A version 4 uuid whose text does not begin with a dash, so that it is never taken for a command line option."""
+    while True:
+        candidate = uuid.uuid4()
+        if not uuid_to_text(candidate).startswith("-"):
+            return candidate
+
+
+def uuid_to_text(value: uuid.UUID) -> str:
+    """The 22 characters by which znodes, files and tools name a uuid: base64url of its 16 bytes, no padding."""
+    return base64.urlsafe_b64encode(value.bytes)[:22].decode("ascii")
+
+
+def uuid_from_text(text: str) -> uuid.UUID:
+    """The inverse of `uuid_to_text`. Raises ValueError for anything but 16 bytes of base64url."""
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except ValueError as error:
+        raise ValueError(f"not a base64url uuid: {text!r}") from error
+    if len(raw) != 16:
+        raise ValueError(f"a uuid has 16 bytes, {text!r} holds {len(raw)}")
+    return uuid.UUID(bytes=raw)

@@ -1,0 +1,157 @@
+"""What the commands share: option parsing by Kafka's rules, and errors as one readable line.
+
+Options are long, take `--name value` or `--name=value`, cannot be abbreviated and are given once unless declared
+repeatable. `--help`, or no argument at all, prints the usage on standard error and exits with 1, as the classic
+tools do. Source: reference tools, section 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import kafka_py
+from kafka_py.base.errors import KafkaError
+
+
+class UsageError(Exception):
+    """The command line is wrong: the message is printed, then the options, and the command exits with 1."""
+
+
+class CommandFailed(Exception):
+    """The work failed for a reason the user can act on: one line on standard error, exit 1."""
+
+
+class Once(argparse.Action):
+    """An option that may be given once; argparse would silently take the last."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
+        given = namespace.__dict__.setdefault("given", set())
+        if self.dest in given:
+            name = self.option_strings[0].lstrip("-")
+            raise UsageError(f"Found multiple arguments for option {name}, but you asked for only one")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """An option table. Add rows with `option`, `flag` and `repeatable`, then call `parse`.
+
+    bare: the command does something useful without any argument.
+    """
+
+    def __init__(self, name: str, about: str, *, bare: bool = False) -> None:
+        super().__init__(prog=name, description=about, add_help=False, allow_abbrev=False, argument_default=None)
+        self.bare = bare
+        self.flag("--help", "Print usage information.")
+        self.flag("--version", "Display Kafka version.")
+
+    def option(self, name: str, about: str, *, metavar: str = "String", kind: Callable[[str], Any] = str,
+               default: Any = None, choices: Sequence[str] | None = None, nargs: str | None = None,
+               const: Any = None) -> None:  # fmt: skip
+        """A row with one argument, which may be given once."""
+        self.add_argument(name, help=_escaped(about, default), metavar=f"<{metavar}>", type=kind, default=default,
+                          choices=choices, action=Once, nargs=nargs, const=const)  # fmt: skip
+
+    def repeatable(self, name: str, about: str, *, metavar: str = "String", kind: Callable[[str], Any] = str) -> None:
+        """A row that may be given many times; the value is the list of its arguments."""
+        self.add_argument(name, help=_escaped(about, None), metavar=f"<{metavar}>", type=kind, action="append")
+
+    def flag(self, name: str, about: str) -> None:
+        """A row without argument."""
+        self.add_argument(name, help=_escaped(about, None), action="store_true", default=False)
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """The options by attribute (`--bootstrap-server` as `bootstrap_server`).
+
+        Raises UsageError; exits by itself for --help, --version and, unless `bare`, for no argument.
+        """
+        if "--version" in arguments:
+            print(f"{kafka_py.KAFKA_VERSION} (Commit:kafka_py-{kafka_py.__version__})")
+            raise SystemExit(0)
+        if "--help" in arguments or (not arguments and not self.bare):
+            self.print_help(sys.stderr)
+            raise SystemExit(1)
+        options, rest = self.parse_known_args(list(arguments))
+        if rest:
+            word = rest[0]
+            raise UsageError(
+                f"{word.partition('=')[0].lstrip('-')} is not a recognized option"
+                if word.startswith("-")
+                else f"Unexpected argument: {word}"
+            )
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def _escaped(about: str, default: Any) -> str:
+    text = about if default is None else f"{about} (default: {default})"
+    return text.replace("%", "%%")
+
+
+def _given(options: argparse.Namespace, name: str) -> bool:
+    value = getattr(options, name.replace("-", "_"))
+    return value not in (None, False) and value != []
+
+
+def require(options: argparse.Namespace, *names: str) -> None:
+    """Every one of these options must be there."""
+    for name in names:
+        if not _given(options, name):
+            raise UsageError(f'Missing required argument "[{name}]"')
+
+
+def forbid_together(options: argparse.Namespace, name: str, *others: str) -> None:
+    """Where `name` is given, none of `others` may be."""
+    if _given(options, name):
+        for other in others:
+            if _given(options, other):
+                raise UsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
+
+
+def exactly_one(options: argparse.Namespace, *names: str) -> str:
+    """The one of these options that is given; none or several is wrong usage."""
+    given = [name for name in names if _given(options, name)]
+    if len(given) == 1:
+        return given[0]
+    listed = ", ".join(f"--{name}" for name in names)
+    raise UsageError(f"Command must include exactly one action: {listed}" if not given
+                     else f"Only one of {listed} may be given")  # fmt: skip
+
+
+def key_values(pairs: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`key=value` arguments as a dictionary; an empty value is kept."""
+    result = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"Invalid value {pair!r} for --{option}: it must have the form key=value")
+        result[key.strip()] = value.strip()
+    return result
+
+
+def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], CommandParser] | None = None) -> NoReturn:
+    """Runs a command as a process: its result is the exit code, its expected failures are one line on stderr."""
+    try:
+        code = main(sys.argv[1:]) or 0
+        sys.stdout.flush()
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        if parser is not None:
+            parser().print_help(sys.stderr)
+        code = 1
+    except (CommandFailed, KafkaError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        code = 1
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing left to say, and no traceback at interpreter exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

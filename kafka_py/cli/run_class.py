@@ -1,0 +1,47 @@
+"""kafka-run-class.sh: the classic class names, each mapped to the command of ours that does its work.
+
+`python -m kafka_py.cli.run_class kafka.admin.TopicCommand --list ...` runs kafka-topics.sh's code. Our own
+module names (kafka_py.cli.topics) are taken as well. Source: reference tools, sections 1 and 26-30.
+"""
+
+import importlib
+import sys
+
+CLASSES = {
+    "kafka.Kafka": "server_start",
+    "kafka.admin.TopicCommand": "topics",
+    "kafka.tools.ConsoleProducer": "console_producer",
+    "kafka.tools.ConsoleConsumer": "console_consumer",
+    "kafka.tools.ConsumerPerformance": "consumer_perf_test",
+    "org.apache.kafka.tools.ProducerPerformance": "producer_perf_test",
+    "org.apache.zookeeper.server.quorum.QuorumPeerMain": "zookeeper_server_start",
+    "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka": "zookeeper_shell",
+    "org.apache.zookeeper.ZooKeeperMain": "zookeeper_shell",
+}
+
+
+def module_of(class_name: str) -> str | None:
+    """The module behind a classic class name or one of our own command modules; None when there is none."""
+    if class_name in CLASSES:
+        return f"kafka_py.cli.{CLASSES[class_name]}"
+    return class_name if class_name.startswith("kafka_py.cli.") else None
+
+
+def main() -> None:
+    """Replaces itself by the command: its arguments are what follows the class name."""
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print("USAGE: kafka-run-class.sh [-daemon] [-name servicename] [-loggc] classname [opts]", file=sys.stderr)
+        print("Classes:\n  " + "\n  ".join(sorted(CLASSES)), file=sys.stderr)
+        sys.exit(1)
+    name = sys.argv[1]
+    module = module_of(name)
+    if module is None:
+        print(f"Error: Could not find or load main class {name}. Known classes: {', '.join(sorted(CLASSES))}",
+              file=sys.stderr)  # fmt: skip
+        sys.exit(1)
+    sys.argv = [name, *sys.argv[2:]]
+    importlib.import_module(module).cli()
+
+
+if __name__ == "__main__":
+    main()
