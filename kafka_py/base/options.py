@@ -106,7 +106,14 @@ _PARSERS: dict[Kind, Callable[[Kind, str], Any]] = {
     Kind.PASSWORD: lambda _kind, text: text,
 }
 
-_KIND_OF_TYPE = {bool: Kind.BOOLEAN, int: Kind.INT, float: Kind.DOUBLE, str: Kind.STRING, list: Kind.LIST, tuple: Kind.LIST}
+_KIND_OF_TYPE = {
+    bool: Kind.BOOLEAN,
+    int: Kind.INT,
+    float: Kind.DOUBLE,
+    str: Kind.STRING,
+    list: Kind.LIST,
+    tuple: Kind.LIST,
+}
 
 
 def text_of_value(kind: Kind, value: Any) -> str | None:
@@ -204,7 +211,9 @@ class Option(Generic[T]):
             if self.default is not None or self.required:
                 raise ConfigError(f"Invalid value null for configuration {self.name}: a value is required")
         elif self.check is not None and not self.check.allows(parsed):
-            raise ConfigError(f"Invalid value {self._shown(value)} for configuration {self.name}: must be {self.check.text}")
+            raise ConfigError(
+                f"Invalid value {self._shown(value)} for configuration {self.name}: must be {self.check.text}"
+            )
         result: T = parsed
         return result
 

@@ -1,0 +1,98 @@
+"""Option parsing by Kafka's rules."""
+
+import sys
+
+import pytest
+
+from kafka_py.cli.command import (
+    CommandFailed,
+    CommandParser,
+    UsageError,
+    exactly_one,
+    forbid_together,
+    key_values,
+    require,
+    run,
+)
+
+
+def parser() -> CommandParser:
+    table = CommandParser("kafka-thing.sh", "Does a thing.")
+    table.option("--bootstrap-server", "Where to connect.")
+    table.option("--partitions", "How many.", kind=int, metavar="Integer")
+    table.repeatable("--config", "A setting.")
+    table.flag("--list", "Lists.")
+    table.flag("--create", "Creates.")
+    return table
+
+
+def test_both_spellings_of_an_argument():
+    assert parser().parse(["--bootstrap-server", "a:1"]).bootstrap_server == "a:1"
+    assert parser().parse(["--bootstrap-server=a:1"]).bootstrap_server == "a:1"
+
+
+def test_repeatable_options_collect():
+    assert parser().parse(["--config", "a=1", "--config", "b=2"]).config == ["a=1", "b=2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--bootstrap", "a:1"], "bootstrap is not a recognized option"),
+        (["--list", "stray"], "Unexpected argument: stray"),
+        (["--bootstrap-server", "a", "--bootstrap-server", "b"], "multiple arguments for option bootstrap-server"),
+        (["--partitions", "two"], "two"),
+        (["--bootstrap-server"], "expected one argument"),
+    ],
+)
+def test_wrong_usage_is_named(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        parser().parse(arguments)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--list", "--help"]])
+def test_help_goes_to_stderr_with_exit_1(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        parser().parse(arguments)
+    assert caught.value.code == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for word in ("--bootstrap-server", "--partitions", "--config", "--version", "Does a thing."):
+        assert word in captured.err
+
+
+def test_version_goes_to_stdout_with_exit_0(capsys):
+    with pytest.raises(SystemExit) as caught:
+        parser().parse(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith("2.8.2 (Commit:")
+
+
+def test_rules_between_options_use_the_classic_words():
+    options = parser().parse(["--list", "--create"])
+    with pytest.raises(UsageError, match=r'Missing required argument "\[bootstrap-server\]"'):
+        require(options, "bootstrap-server")
+    with pytest.raises(UsageError, match=r'Option "\[list\]" can\'t be used with option "\[create\]"'):
+        forbid_together(options, "list", "create")
+    with pytest.raises(UsageError, match="Only one of"):
+        exactly_one(options, "list", "create")
+    with pytest.raises(UsageError, match="exactly one action"):
+        exactly_one(parser().parse(["--partitions", "1"]), "list", "create")
+    assert exactly_one(parser().parse(["--list"]), "list", "create") == "list"
+
+
+def test_key_values():
+    assert key_values(["a=1", "b=x=y", "c="], "config") == {"a": "1", "b": "x=y", "c": ""}
+    with pytest.raises(UsageError, match="--config"):
+        key_values(["nothing"], "config")
+
+
+def test_an_expected_failure_is_one_line_and_exit_1(capsys, monkeypatch):
+    def main(_arguments):
+        raise CommandFailed("Topic 't' does not exist as expected")
+
+    monkeypatch.setattr(sys, "argv", ["x"])
+    with pytest.raises(SystemExit) as caught:
+        run(main)
+    assert caught.value.code == 1
+    assert capsys.readouterr().err == "Error: Topic 't' does not exist as expected\n"
