@@ -1,0 +1,75 @@
+"""Markers read and written as the reference does."""
+
+import pytest
+
+from kafka_py.records.batch import CorruptBatch, Record, decode_records, read_header, verify_crc
+from kafka_py.records.control import ControlType, EndTxnMarker, end_txn_marker, read_control_type, read_end_txn_marker
+
+# As the reference writes it: commit, coordinator epoch 4, offset 10.
+COMMIT = bytes.fromhex(
+    "000000000000000a 00000042 00000003 02 f5e2de90 0030 00000000 00000174876e8000 00000174876e8000"
+    "00000000000003e8 0001 ffffffff 00000001 20 00 00 00 08 00000001 0c 000000000004 00"
+)
+
+
+def control_record(key: str, value: str = "000000000004") -> Record:
+    return Record(10, 0, bytes.fromhex(key), bytes.fromhex(value))
+
+
+def test_reference_example_is_written_byte_for_byte():
+    marker = end_txn_marker(
+        ControlType.COMMIT,
+        producer_id=1000,
+        producer_epoch=1,
+        coordinator_epoch=4,
+        timestamp=1_600_000_000_000,
+        base_offset=10,
+        leader_epoch=3,
+    )
+    assert marker == COMMIT
+
+
+def test_reference_example_reads_back():
+    verify_crc(COMMIT)
+    (record,) = decode_records(COMMIT)
+    assert read_control_type(record) is ControlType.COMMIT
+    assert read_end_txn_marker(record) == EndTxnMarker(ControlType.COMMIT, 4)
+
+
+def test_an_abort_says_so():
+    data = end_txn_marker(ControlType.ABORT, producer_id=1, producer_epoch=0, coordinator_epoch=-1, timestamp=5)
+    header = read_header(data)
+    assert header.is_control and header.is_transactional and header.base_sequence == -1
+    assert read_end_txn_marker(decode_records(data)[0]) == EndTxnMarker(ControlType.ABORT, -1)
+
+
+@pytest.mark.parametrize("key", ["00000002", "00000003", "00000100", "0000ffff"])
+def test_other_types_are_unknown(key):
+    assert read_control_type(control_record(key)) is ControlType.UNKNOWN
+    with pytest.raises(CorruptBatch):
+        read_end_txn_marker(control_record(key))
+
+
+def test_later_versions_read_as_version_0():
+    assert read_end_txn_marker(control_record("0005 0001 beef", "0009 00000007 00")) == (ControlType.COMMIT, 7)
+
+
+@pytest.mark.parametrize("key", ["", "000000", "ffff0001"])
+def test_a_short_key_or_negative_version_is_corrupt(key):
+    with pytest.raises(CorruptBatch):
+        read_control_type(control_record(key))
+    with pytest.raises(CorruptBatch):
+        read_control_type(Record(0, 0, None, b""))
+
+
+@pytest.mark.parametrize("value", ["", "0000000000", "ffff00000001"])
+def test_a_short_value_or_negative_version_is_corrupt(value):
+    with pytest.raises(CorruptBatch):
+        read_end_txn_marker(control_record("00000001", value))
+    with pytest.raises(CorruptBatch):
+        read_end_txn_marker(Record(0, 0, b"\0\0\0\1", None))
+
+
+def test_no_marker_of_an_unknown_type_is_written():
+    with pytest.raises(ValueError, match="COMMIT or ABORT"):
+        end_txn_marker(ControlType.UNKNOWN, producer_id=1, producer_epoch=0, coordinator_epoch=0, timestamp=0)
