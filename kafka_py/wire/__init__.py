@@ -1,0 +1,10 @@
+"""Bytes <-> messages; no I/O, no clock, no state.
+
+In reading order: primitives.py (varints and lengths), schema.py (how a message is declared), messages/ (the
+declarations, one file per API), apis.py (the table of APIs and their versions), compiler.py with encoding.py,
+decoding.py and source.py (the code made from a declaration), frames.py (headers and size prefixes).
+
+Not obvious: a class serves all versions, and a handler fills in what the newest one has; the encoder drops what an
+older version lacks, and refuses where that would change the meaning. Record bytes stay where they are: slices of the
+request's own buffer on the way in, file slices on the way out.
+"""

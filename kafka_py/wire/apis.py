@@ -1,0 +1,219 @@
+"""The api table: every API's key, versions, flexible version and its request and response class.
+
+APIS is what a 2.8 broker in ZooKeeper mode serves and advertises; ApiKey also names what only KRaft has. Message
+modules are imported when their class is first asked for, so this table costs nothing at start-up.
+Source: reference list of APIs; a test compares each row with the message declarations.
+"""
+
+from enum import IntEnum
+from importlib import import_module
+from typing import Any
+
+
+class ApiKey(IntEnum):
+    """Every key of the 2.8 protocol."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    LEADER_AND_ISR = 4
+    STOP_REPLICA = 5
+    UPDATE_METADATA = 6
+    CONTROLLED_SHUTDOWN = 7
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
+    SASL_HANDSHAKE = 17
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    DELETE_RECORDS = 21
+    INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
+    ADD_PARTITIONS_TO_TXN = 24
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    WRITE_TXN_MARKERS = 27
+    TXN_OFFSET_COMMIT = 28
+    DESCRIBE_ACLS = 29
+    CREATE_ACLS = 30
+    DELETE_ACLS = 31
+    DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
+    ALTER_REPLICA_LOG_DIRS = 34
+    DESCRIBE_LOG_DIRS = 35
+    SASL_AUTHENTICATE = 36
+    CREATE_PARTITIONS = 37
+    CREATE_DELEGATION_TOKEN = 38
+    RENEW_DELEGATION_TOKEN = 39
+    EXPIRE_DELEGATION_TOKEN = 40
+    DESCRIBE_DELEGATION_TOKEN = 41
+    DELETE_GROUPS = 42
+    ELECT_LEADERS = 43
+    INCREMENTAL_ALTER_CONFIGS = 44
+    ALTER_PARTITION_REASSIGNMENTS = 45
+    LIST_PARTITION_REASSIGNMENTS = 46
+    OFFSET_DELETE = 47
+    DESCRIBE_CLIENT_QUOTAS = 48
+    ALTER_CLIENT_QUOTAS = 49
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50
+    ALTER_USER_SCRAM_CREDENTIALS = 51
+    VOTE = 52
+    BEGIN_QUORUM_EPOCH = 53
+    END_QUORUM_EPOCH = 54
+    DESCRIBE_QUORUM = 55
+    ALTER_ISR = 56
+    UPDATE_FEATURES = 57
+    ENVELOPE = 58
+    FETCH_SNAPSHOT = 59
+    DESCRIBE_CLUSTER = 60
+    DESCRIBE_PRODUCERS = 61
+    BROKER_REGISTRATION = 62
+    BROKER_HEARTBEAT = 63
+    UNREGISTER_BROKER = 64
+
+
+class Api:
+    """One row: what is asked and answered under one key, in which versions."""
+
+    __slots__ = (
+        "_first_flexible",
+        "_flexible_response_header",
+        "_plain_headers",
+        "_request",
+        "_response",
+        "brokers_only",
+        "flexible_from",
+        "key",
+        "max_version",
+        "min_version",
+        "name",
+    )
+
+    def __init__(self, key: ApiKey, max_version: int, flexible_from: int | None, *, brokers_only: bool = False) -> None:
+        self.key = key
+        self.name = "".join(word.capitalize() for word in key.name.split("_"))
+        self.min_version = 0
+        self.max_version = max_version
+        self.flexible_from = flexible_from  # the first version with compact lengths and tags (KIP-482)
+        self._first_flexible = 32768 if flexible_from is None else flexible_from
+        self._flexible_response_header = int(key is not ApiKey.API_VERSIONS)
+        # Header version of version 0, then of the other versions that are not flexible.
+        self._plain_headers = (0, 1) if key is ApiKey.CONTROLLED_SHUTDOWN else (1, 1)
+        self.brokers_only = brokers_only  # asks for CLUSTER_ACTION; ordinary clients have no use for it
+        self._request: type[Any] | None = None
+        self._response: type[Any] | None = None
+
+    @property
+    def request(self) -> type[Any]:
+        """The request class."""
+        if self._request is None:
+            self._request = self._message_class("Request")
+        return self._request
+
+    @property
+    def response(self) -> type[Any]:
+        """The response class."""
+        if self._response is None:
+            self._response = self._message_class("Response")
+        return self._response
+
+    def supports(self, version: int) -> bool:
+        return self.min_version <= version <= self.max_version
+
+    def is_flexible(self, version: int) -> bool:
+        return version >= self._first_flexible
+
+    def request_header_version(self, version: int) -> int:
+        """0: without a client id, ControlledShutdown v0 alone; 1: with it; 2: with tagged fields as well."""
+        return 2 if version >= self._first_flexible else self._plain_headers[version != 0]
+
+    def response_header_version(self, version: int) -> int:
+        """1 adds tagged fields; never for ApiVersions: its reader does not know yet what the broker has (KIP-511)."""
+        return self._flexible_response_header if version >= self._first_flexible else 0
+
+    def __repr__(self) -> str:
+        return f"Api({self.name}, {self.min_version}-{self.max_version})"
+
+    def _message_class(self, suffix: str) -> type[Any]:
+        module = import_module(f"kafka_py.wire.messages.{self.key.name.lower()}")
+        cls: type[Any] = getattr(module, self.name + suffix)
+        return cls
+
+
+APIS: dict[ApiKey, Api] = {
+    api.key: api
+    for api in (
+        Api(ApiKey.PRODUCE, 9, 9),
+        Api(ApiKey.FETCH, 12, 12),
+        Api(ApiKey.LIST_OFFSETS, 6, 6),
+        Api(ApiKey.METADATA, 11, 9),
+        Api(ApiKey.LEADER_AND_ISR, 5, 4, brokers_only=True),
+        Api(ApiKey.STOP_REPLICA, 3, 2, brokers_only=True),
+        Api(ApiKey.UPDATE_METADATA, 7, 6, brokers_only=True),
+        Api(ApiKey.CONTROLLED_SHUTDOWN, 3, 3, brokers_only=True),
+        Api(ApiKey.OFFSET_COMMIT, 8, 8),
+        Api(ApiKey.OFFSET_FETCH, 7, 6),
+        Api(ApiKey.FIND_COORDINATOR, 3, 3),
+        Api(ApiKey.JOIN_GROUP, 7, 6),
+        Api(ApiKey.HEARTBEAT, 4, 4),
+        Api(ApiKey.LEAVE_GROUP, 4, 4),
+        Api(ApiKey.SYNC_GROUP, 5, 4),
+        Api(ApiKey.DESCRIBE_GROUPS, 5, 5),
+        Api(ApiKey.LIST_GROUPS, 4, 3),
+        Api(ApiKey.SASL_HANDSHAKE, 1, None),
+        Api(ApiKey.API_VERSIONS, 3, 3),
+        Api(ApiKey.CREATE_TOPICS, 7, 5),
+        Api(ApiKey.DELETE_TOPICS, 6, 4),
+        Api(ApiKey.DELETE_RECORDS, 2, 2),
+        Api(ApiKey.INIT_PRODUCER_ID, 4, 2),
+        Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, 4),
+        Api(ApiKey.ADD_PARTITIONS_TO_TXN, 3, 3),
+        Api(ApiKey.ADD_OFFSETS_TO_TXN, 3, 3),
+        Api(ApiKey.END_TXN, 3, 3),
+        Api(ApiKey.WRITE_TXN_MARKERS, 1, 1, brokers_only=True),
+        Api(ApiKey.TXN_OFFSET_COMMIT, 3, 3),
+        Api(ApiKey.DESCRIBE_ACLS, 2, 2),
+        Api(ApiKey.CREATE_ACLS, 2, 2),
+        Api(ApiKey.DELETE_ACLS, 2, 2),
+        Api(ApiKey.DESCRIBE_CONFIGS, 4, 4),
+        Api(ApiKey.ALTER_CONFIGS, 2, 2),
+        Api(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, 2),
+        Api(ApiKey.DESCRIBE_LOG_DIRS, 2, 2),
+        Api(ApiKey.SASL_AUTHENTICATE, 2, 2),
+        Api(ApiKey.CREATE_PARTITIONS, 3, 2),
+        Api(ApiKey.CREATE_DELEGATION_TOKEN, 2, 2),
+        Api(ApiKey.RENEW_DELEGATION_TOKEN, 2, 2),
+        Api(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, 2),
+        Api(ApiKey.DESCRIBE_DELEGATION_TOKEN, 2, 2),
+        Api(ApiKey.DELETE_GROUPS, 2, 2),
+        Api(ApiKey.ELECT_LEADERS, 2, 2),
+        Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, 1),
+        Api(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 0),
+        Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0),
+        Api(ApiKey.OFFSET_DELETE, 0, None),
+        Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, 1, 1),
+        Api(ApiKey.ALTER_CLIENT_QUOTAS, 1, 1),
+        Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0),
+        Api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),
+        Api(ApiKey.ALTER_ISR, 0, 0, brokers_only=True),
+        Api(ApiKey.UPDATE_FEATURES, 0, 0),
+        Api(ApiKey.DESCRIBE_CLUSTER, 0, 0),
+        Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0),
+    )
+}
+
+ENVELOPE = Api(ApiKey.ENVELOPE, 0, 0, brokers_only=True)
+"""Carries a forwarded request (KIP-590). Declared, but not served: in ZooKeeper mode nothing is forwarded."""
+
+
+def api_of(key: ApiKey) -> Api:
+    """The row of a key that has messages here. Raises KeyError for what only KRaft has."""
+    return ENVELOPE if key is ApiKey.ENVELOPE else APIS[key]

@@ -1,0 +1,177 @@
+"""Whole frames: a size, a header, a body. What goes over a socket, without the socket.
+
+Layout: int32 size of all that follows; header; body. Request header: api_key int16, api_version int16, correlation_id
+int32, from v1 client_id string (int16 length, also in flexible versions), from v2 tagged fields. Response header:
+correlation_id int32, from v1 tagged fields. Which version belongs to which request is in apis.py; messages/headers.py
+has the declarations, this file the same by hand, for it runs for every request.
+"""
+
+from struct import Struct, pack, pack_into, unpack_from
+from struct import error as struct_error
+from typing import NamedTuple, TypeVar
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.slices import FileSlice
+from kafka_py.wire.apis import APIS, ApiKey, api_of
+from kafka_py.wire.compiler import decoder, encoder
+from kafka_py.wire.primitives import (
+    Buffer,
+    MalformedMessage,
+    SliceList,
+    skip_tagged_fields,
+    write_string,
+)
+from kafka_py.wire.schema import schema_of
+
+T = TypeVar("T")
+
+_REQUEST_HEADER = Struct(">hhih").unpack_from  # with the length of the client id, or of v0's body the first bytes
+
+
+class RequestHeader(NamedTuple):
+    """What a request says of itself, besides its body."""
+
+    api_key: ApiKey
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+
+
+def read_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
+    """(header, where the body begins) of a frame without its size.
+
+    The version need not be one that the API has: an ApiVersions request of any version gets an answer, so whoever
+    dispatches asks Api.supports. Raises MalformedMessage for an API that is not served; the connection is then closed.
+    """
+    try:
+        key, version, correlation_id, length = _REQUEST_HEADER(frame)
+    except struct_error:
+        raise MalformedMessage(f"request header cut off after {len(frame)} bytes") from None
+    api = APIS.get(key)
+    if api is None:
+        raise MalformedMessage(f"no API has key {key}")
+    header_version = api.request_header_version(version)
+    if header_version == 0:
+        return RequestHeader(api.key, version, correlation_id, None), 8
+    pos = 10
+    client_id = None
+    try:
+        if length != -1:
+            pos += length
+            if length < 0 or pos > len(frame):
+                raise MalformedMessage(f"client id of {length} bytes, {len(frame) - 10} left")
+            client_id = str(frame[10:pos], "utf-8")
+        if header_version == 2:
+            pos = skip_tagged_fields(frame, pos)
+    except ValueError as error:  # bad UTF-8 as well
+        raise MalformedMessage(f"{api.name} v{version}, request header: {error}") from None
+    return RequestHeader(api.key, version, correlation_id, client_id), pos
+
+
+def encode_request(msg: object, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """A request ready for the socket, size included. Records in it are copied."""
+    cls = type(msg)
+    encode = encoder(cls, version)
+    key = schema_of(cls).api
+    assert key is not None, f"{cls.__name__} is not a request"
+    header_version = api_of(key).request_header_version(version)
+    out = bytearray(pack(">ihhi", 0, key, version, correlation_id))
+    if header_version:
+        write_string(out, client_id)
+        if header_version == 2:
+            out.append(0)
+    slices: SliceList = []
+    encode(msg, out, slices)
+    if slices:
+        raise TypeError(f"{cls.__name__}: a request cannot hold file slices")
+    pack_into(">i", out, 0, len(out) - 4)
+    return bytes(out)
+
+
+def encode_response(msg: object, version: int, correlation_id: int) -> list[bytes | FileSlice]:
+    """A response ready for the socket, size included, in the order to send.
+
+    One `bytes` if there are no file slices; otherwise bytes and slices in turn.
+    """
+    cls = type(msg)
+    encode = encoder(cls, version)
+    key = schema_of(cls).api
+    assert key is not None, f"{cls.__name__} is not a response"
+    out = bytearray(8)
+    if api_of(key).response_header_version(version):
+        out.append(0)
+    slices: SliceList = []
+    encode(msg, out, slices)
+    if not slices:
+        pack_into(">ii", out, 0, len(out) - 4, correlation_id)
+        return [bytes(out)]
+    pack_into(">ii", out, 0, len(out) - 4 + sum(piece.size for _, piece in slices), correlation_id)
+    parts: list[bytes | FileSlice] = []
+    done = 0
+    with memoryview(out) as view:
+        for place, piece in slices:
+            if place > done:
+                parts.append(bytes(view[done:place]))
+                done = place
+            parts.append(piece)
+        if done < len(out):
+            parts.append(bytes(view[done:]))
+    return parts
+
+
+def read_response_header(cls: type, version: int, payload: Buffer) -> tuple[int, int]:
+    """(correlation id, where the body begins) of a response frame without its size."""
+    key = schema_of(cls).api
+    assert key is not None, f"{cls.__name__} is not a response"
+    try:
+        (correlation_id,) = unpack_from(">i", payload)
+    except struct_error:
+        raise MalformedMessage(f"response header cut off after {len(payload)} bytes") from None
+    pos = 4
+    if api_of(key).response_header_version(version):
+        pos = skip_tagged_fields(payload, pos)
+    return correlation_id, pos
+
+
+def decode_response(cls: type[T], version: int, payload: Buffer) -> tuple[int, T]:
+    """(correlation id, message) of a response frame without its size.
+
+    version: of the request that it answers. A broker that does not know an ApiVersions version answers with v0, which
+        is recognised by its error code (KIP-511).
+    """
+    correlation_id, pos = read_response_header(cls, version, payload)
+    if version and schema_of(cls).api is ApiKey.API_VERSIONS and payload[pos : pos + 2] == _UNSUPPORTED_VERSION:
+        version = 0
+    return correlation_id, decoder(cls, version)(payload, pos)[0]
+
+
+def read_correlation_id(payload: Buffer) -> int:
+    """Which request a response frame answers, before its class is known."""
+    try:
+        (correlation_id,) = unpack_from(">i", payload)
+    except struct_error:
+        raise MalformedMessage(f"response header cut off after {len(payload)} bytes") from None
+    return int(correlation_id)
+
+
+def split_frames(received: bytearray, max_size: int = 0x7FFFFFFF) -> list[bytearray]:
+    """Takes whole frames off the front of `received` and returns them without their sizes, each in its own memory.
+
+    Raises MalformedMessage for a size that is negative or above `max_size`; nothing is kept for it beforehand.
+    """
+    frames = []
+    pos, end = 0, len(received)
+    while end - pos >= 4:
+        (size,) = unpack_from(">i", received, pos)
+        if not 0 <= size <= max_size:
+            raise MalformedMessage(f"frame size {size}, allowed are 0 to {max_size}")
+        if end - pos - 4 < size:
+            break
+        frames.append(received[pos + 4 : pos + 4 + size])
+        pos += 4 + size
+    if pos:
+        del received[:pos]
+    return frames
+
+
+_UNSUPPORTED_VERSION = pack(">h", ErrorCode.UNSUPPORTED_VERSION)

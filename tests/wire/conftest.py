@@ -1,0 +1,77 @@
+"""What the tests of the wire share: Kafka's own encodings, where they are at hand, and random messages."""
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from kafka_py.wire.schema import Field, Message, Scalar, schema_of
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+
+INTEGERS = {
+    "int8": st.integers(-(2**7), 2**7 - 1),
+    "int16": st.integers(-(2**15), 2**15 - 1),
+    "uint16": st.integers(0, 2**16 - 1),
+    "int32": st.integers(-(2**31), 2**31 - 1),
+    "uint32": st.integers(0, 2**32 - 1),
+    "int64": st.integers(-(2**63), 2**63 - 1),
+}
+SCALARS = INTEGERS | {
+    "bool": st.booleans(),
+    "float64": st.floats(allow_nan=False),
+    "uuid": st.uuids(),
+    "string": st.text(max_size=5) | st.integers(120, 140).map(lambda length: "x" * length),  # around one length byte
+    "bytes": st.binary(max_size=5) | st.integers(120, 140).map(bytes),
+    "records": st.binary(max_size=5) | st.lists(st.binary(max_size=5)).map(lambda parts: [*parts]),
+}
+
+
+@cache
+def _messages(cls: type[Message], version: int) -> st.SearchStrategy[Message]:
+    """Messages that the version can carry: fields that it lacks keep their defaults."""
+    present = [field for field in schema_of(cls).fields if version in field.versions]
+    return st.builds(cls, **{field.name: _values(field, version) for field in present})
+
+
+def _values(field: Field, version: int) -> st.SearchStrategy[Any]:
+    element = field.element
+    values = SCALARS[element.name] if isinstance(element, Scalar) else _messages(element, version)
+    if field.is_array:
+        values = st.lists(values, max_size=2)
+    return st.none() | values if field.is_nullable(version) else values
+
+
+@pytest.fixture(scope="session")
+def messages() -> Callable[[type[Message], int], st.SearchStrategy[Message]]:
+    """(class, version) -> a strategy for messages that the version can carry."""
+    return _messages
+
+
+@pytest.fixture(scope="session")
+def golden_lines() -> dict[str, list[tuple[int, dict[str, Any], bytes]]]:
+    """Message name -> (version, value, encoding) as Kafka 2.8.2's own classes write them."""
+    path = SHARED / "reference" / "golden-messages.tsv.gz"
+    if not path.exists():
+        pytest.skip("golden encodings are not at hand")
+    lines = defaultdict(list)
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            name, version, value, encoded = line.rstrip("\n").split("\t")
+            lines[name].append((int(version), json.loads(value), bytes.fromhex(encoded)))
+    return lines
+
+
+@pytest.fixture(scope="session")
+def check_protocol() -> Path:
+    """The checker that compares our declarations with Kafka's schemas."""
+    path = SHARED / "bin" / "check-protocol"
+    if not path.exists():
+        pytest.skip("Kafka's schemas are not at hand")
+    return path

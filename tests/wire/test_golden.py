@@ -1,0 +1,64 @@
+"""1,900 encodings of Kafka's own classes: encoding the value gives the bytes, decoding the bytes gives the value.
+
+They lie beside the repository and do not travel with it; without them these tests are skipped.
+"""
+
+import base64
+import re
+from typing import Any
+
+import pytest
+
+from kafka_py.base.ids import uuid_from_text
+from kafka_py.wire.__main__ import message_classes
+from kafka_py.wire.compiler import decode, decoder, encode
+from kafka_py.wire.schema import Field, Message, Scalar, schema_of
+
+CLASSES = {cls.__name__: cls for cls in message_classes()}
+
+
+def json_name(name: str) -> str:
+    """Lower camel case, as the golden values spell their fields."""
+    return re.sub(r"_(.)", lambda match: match[1].upper(), name)
+
+
+def from_json(cls: type[Message], given: dict[str, Any]) -> Message:
+    """The message that a golden line's value stands for."""
+    fields = {json_name(field.name): field for field in schema_of(cls).fields}
+    unknown = given.keys() - fields.keys()
+    assert not unknown, f"{cls.__name__} lacks {unknown}"
+    return cls(**{fields[name].name: value_of(fields[name], value) for name, value in given.items()})
+
+
+def value_of(field: Field, given: Any) -> Any:
+    if field.is_array and given is not None:
+        return [element_of(field.element, item) for item in given]
+    return element_of(field.element, given)
+
+
+def element_of(element: Scalar | type[Message], given: Any) -> Any:
+    if given is None:
+        return None
+    if not isinstance(element, Scalar):
+        return from_json(element, given)
+    if element.name == "uuid":
+        return uuid_from_text(given)
+    if element.name == "bytes":
+        return base64.b64decode(given.removeprefix("b64:"))
+    return given
+
+
+def test_all_golden_lines_are_there(golden_lines):
+    assert sum(map(len, golden_lines.values())) == 1900
+    assert golden_lines.keys() == CLASSES.keys()
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_golden_encodings_agree(name, golden_lines):
+    cls = CLASSES[name]
+    for version, value, encoded in golden_lines[name]:
+        message = from_json(cls, value)
+        assert encode(message, version).hex() == encoded.hex(), (version, value)
+        for buf in (encoded, bytearray(encoded), memoryview(encoded)):
+            assert decoder(cls, version)(buf, 0) == (message, len(encoded)), (version, value)
+        assert decode(cls, version, b"before" + encoded + b"\x80\xff", 6) == message
