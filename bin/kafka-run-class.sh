@@ -20,7 +20,7 @@ done
 if [ "$daemon" = true ]; then
   log_dir="${LOG_DIR:-$here/../logs}"
   mkdir -p "$log_dir"
-  nohup "$PYTHON" -m kafka_py.cli.run_class "$@" > "$log_dir/$name.out" 2>&1 < /dev/null &
+  nohup "$PYTHON" -P -m kafka_py.cli.run_class "$@" > "$log_dir/$name.out" 2>&1 < /dev/null &
 else
-  exec "$PYTHON" -m kafka_py.cli.run_class "$@"
+  exec "$PYTHON" -P -m kafka_py.cli.run_class "$@"
 fi

@@ -8,6 +8,7 @@ tools do. Source: reference tools, section 1.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -133,6 +134,13 @@ def key_values(pairs: Sequence[str] | None, option: str) -> dict[str, str]:
             raise UsageError(f"Invalid value {pair!r} for --{option}: it must have the form key=value")
         result[key.strip()] = value.strip()
     return result
+
+
+def log_warnings() -> None:
+    """Warnings of the libraries go to standard error, one line each, as config/tools-log4j.properties has it."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
+    )
 
 
 def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], CommandParser] | None = None) -> NoReturn:

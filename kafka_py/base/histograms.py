@@ -1,0 +1,204 @@
+"""What metrics compute from plain numbers: moving averages of counts, and distributions that favour recent values.
+
+Everything here is cheap to feed and does its arithmetic when ticked or read. Knows no metric, no table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from operator import mul
+
+TICK_SECONDS = 5.0
+_WEIGHTS = {minutes: 1.0 - math.exp(-TICK_SECONDS / 60.0 / minutes) for minutes in (1, 5, 15)}
+_DECAY_PER_TICK = math.exp(-0.015 * TICK_SECONDS)
+"""Values weigh half after 46 s, as in the reference's exponentially decaying reservoir (alpha 0.015)."""
+_WINDOW_MS = 30_000.0
+_NEGLIGIBLE = 1e-5
+_FOLD_AT = 512
+_MOST_BUCKETS = 1024
+
+
+class EventRates:
+    """How fast a count grows: per second since the start, and as 1, 5 and 15 minute moving averages."""
+
+    __slots__ = ("_averages", "_last_count", "_marks", "_started_ms")
+
+    def __init__(self, now_ms: float) -> None:
+        self._started_ms = now_ms
+        self._last_count = 0
+        self._averages: list[float] | None = None
+        self._marks: deque[tuple[float, int]] = deque([(now_ms, 0)])
+
+    def tick(self, count: int, now_ms: float) -> None:
+        """Called every five seconds with the count as it is."""
+        rate = (count - self._last_count) / TICK_SECONDS
+        self._last_count = count
+        if self._averages is None:
+            self._averages = [rate] * len(_WEIGHTS)
+        else:
+            self._averages = [
+                average + weight * (rate - average)
+                for average, weight in zip(self._averages, _WEIGHTS.values(), strict=True)
+            ]
+        marks = self._marks
+        marks.append((now_ms, count))
+        while len(marks) > 1 and marks[1][0] <= now_ms - _WINDOW_MS:
+            marks.popleft()
+
+    def read(self, count: int, now_ms: float) -> dict[str, float]:
+        """The rates of a JMX meter, per second."""
+        one, five, fifteen = self._averages or (0.0, 0.0, 0.0)
+        elapsed = (now_ms - self._started_ms) / 1000.0
+        return {
+            "MeanRate": count / elapsed if count and elapsed > 0 else 0.0,
+            "OneMinuteRate": one,
+            "FiveMinuteRate": five,
+            "FifteenMinuteRate": fifteen,
+        }
+
+    def window_rate(self, count: int, now_ms: float) -> float:
+        """Per second over the last half minute (at least one second is taken as passed)."""
+        since_ms, before = self._marks[0]
+        return (count - before) / max((now_ms - since_ms) / 1000.0, 1.0)
+
+
+class Histogram:
+    """Count, extremes, mean and deviation over all time; percentiles in which recent values weigh more.
+
+    `update` only appends to a list; a few hundred values at a time are folded into weighted buckets in C.
+    """
+
+    __slots__ = ("_buckets", "_count", "_greatest", "_least", "_pending", "_squares", "_total")
+
+    def __init__(self) -> None:
+        self._pending: list[float] = []
+        self._buckets: dict[float, float] = {}
+        self._count = 0
+        self._total = 0.0
+        self._squares = 0.0
+        self._least = math.inf
+        self._greatest = -math.inf
+
+    def update(self, value: float) -> None:
+        pending = self._pending
+        pending.append(value)
+        if len(pending) >= _FOLD_AT:
+            self._fold()
+
+    @property
+    def count(self) -> int:
+        return self._count + len(self._pending)
+
+    def tick(self, now_ms: float) -> None:
+        """Every five seconds: what was seen before weighs a little less; what hardly weighs anything is dropped."""
+        self._fold()
+        buckets = self._buckets
+        if not buckets:
+            return
+        least = sum(buckets.values()) * _NEGLIGIBLE
+        self._buckets = {value: weight * _DECAY_PER_TICK for value, weight in buckets.items() if weight > least}
+
+    def percentile(self, share: float) -> float:
+        """The value that `share` (0 to 1) of the weight does not exceed; 0 when there are none."""
+        return self._percentiles((share,))[0]
+
+    def read(self) -> dict[str, float]:
+        """The attributes of a JMX histogram."""
+        self._fold()
+        count = self._count
+        shares = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
+        names = ("50thPercentile", "75thPercentile", "95thPercentile", "98thPercentile", "99thPercentile",
+                 "999thPercentile")  # fmt: skip
+        values: dict[str, float] = {
+            "Count": count,
+            "Min": self._least if count else 0.0,
+            "Max": self._greatest if count else 0.0,
+            "Mean": self._total / count if count else 0.0,
+            "StdDev": self._deviation(),
+        }
+        values.update(zip(names, self._percentiles(shares), strict=True))
+        return values
+
+    def _deviation(self) -> float:
+        if self._count < 2:
+            return 0.0
+        variance = (self._squares - self._total * self._total / self._count) / (self._count - 1)
+        return math.sqrt(max(variance, 0.0))
+
+    def _percentiles(self, shares: tuple[float, ...]) -> list[float]:
+        self._fold()
+        if not self._buckets:
+            return [0.0] * len(shares)
+        whole = sum(self._buckets.values())
+        found: list[float] = []
+        reached = 0.0
+        for value in sorted(self._buckets):
+            reached += self._buckets[value]
+            while len(found) < len(shares) and reached >= shares[len(found)] * whole:
+                found.append(value)
+        greatest = max(self._buckets)
+        return found + [greatest] * (len(shares) - len(found))  # rounding may leave the last one short
+
+    def _fold(self) -> None:
+        pending = self._pending
+        if not pending:
+            return
+        self._count += len(pending)
+        self._total += sum(pending)
+        self._squares += sum(map(mul, pending, pending))
+        self._least = min(self._least, min(pending))
+        self._greatest = max(self._greatest, max(pending))
+        buckets = self._buckets
+        for value, times in Counter(pending).items():
+            buckets[value] = buckets.get(value, 0.0) + times
+        pending.clear()
+        if len(buckets) > _MOST_BUCKETS:
+            self._buckets = _coarser(buckets)
+
+
+def _coarser(buckets: dict[float, float]) -> dict[float, float]:
+    """The same weights on values rounded so that at most 1/32 of the value is lost."""
+    coarse: dict[float, float] = {}
+    for value, weight in buckets.items():
+        mantissa, exponent = math.frexp(value)
+        rounded = math.ldexp(round(mantissa * 32), exponent - 5)
+        coarse[rounded] = coarse.get(rounded, 0.0) + weight
+    return coarse
+
+
+class Samples:
+    """Average and greatest of the last half minute, in windows of five seconds."""
+
+    __slots__ = ("_count", "_greatest", "_total", "_windows")
+
+    def __init__(self) -> None:
+        self._windows: deque[tuple[int, float, float]] = deque(maxlen=int(_WINDOW_MS / 1000.0 / TICK_SECONDS))
+        self._reset()
+
+    def _reset(self) -> None:
+        self._count = 0
+        self._total = 0.0
+        self._greatest = -math.inf
+
+    def update(self, value: float) -> None:
+        self._count += 1
+        self._total += value
+        if value > self._greatest:
+            self._greatest = value
+
+    def tick(self, now_ms: float) -> None:
+        self._windows.append((self._count, self._total, self._greatest))
+        self._reset()
+
+    @property
+    def average(self) -> float:
+        """NaN when nothing came, as Kafka says it."""
+        count = self._count + sum(window[0] for window in self._windows)
+        return (self._total + sum(window[1] for window in self._windows)) / count if count else math.nan
+
+    @property
+    def greatest(self) -> float:
+        """NaN when nothing came."""
+        greatest = max((self._greatest, *(window[2] for window in self._windows)))
+        return math.nan if greatest == -math.inf else greatest

@@ -1,0 +1,318 @@
+"""The way of a request: header, table, authorization, handler, response; an error becomes the API's own error answer.
+
+ROUTES is the table: API -> handler, rule that guards the whole request, throttling class. Handlers are imported when
+their API is first asked for. Knows handlers only by their row. Source: reference apis table, formats section 1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import types
+from collections.abc import Callable, Coroutine, Generator
+from enum import Enum
+from importlib import import_module
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.metrics import AllRequestMetrics, ApiMetrics
+from kafka_py.broker.node import Node
+from kafka_py.broker.refusals import refuse
+from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, RequestContext
+from kafka_py.wire.apis import APIS, Api, ApiKey
+from kafka_py.wire.compiler import Decoder, decoder
+from kafka_py.wire.frames import encode_response, read_request_header
+from kafka_py.wire.primitives import MalformedMessage
+
+log = logging.getLogger(__name__)
+
+Handle = Callable[[Node, RequestContext, Any], Any]
+"""(node, context, request) -> response, a coroutine that gives one, or ANSWERS_LATER."""
+
+
+class Throttle(Enum):
+    """What quota a request counts against."""
+
+    PRODUCE = "produce"
+    FETCH = "fetch"
+    REQUEST = "request"
+    MUTATION = "controller mutation"
+    EXEMPT = "exempt"
+
+
+class Rule(NamedTuple):
+    """What a request as a whole needs; finer rules (per topic, per group) are the handler's."""
+
+    operation: Operation
+    resource_type: ResourceType
+    refusal: ErrorCode
+
+
+CLUSTER_ACTION = Rule(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+
+class Route(NamedTuple):
+    """One row. handler: a module of handlers/, or the error with which an API of a later release of ours answers."""
+
+    handler: str | ErrorCode
+    rule: Rule | None = None
+    throttle: Throttle = Throttle.REQUEST
+
+
+_NO_COORDINATOR = Route(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+_NO_ACLS = Route(ErrorCode.SECURITY_DISABLED)
+_NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+_NOT_YET = Route(ErrorCode.UNSUPPORTED_VERSION)
+
+ROUTES: dict[ApiKey, Route] = {
+    ApiKey.PRODUCE: Route("produce", throttle=Throttle.PRODUCE),
+    ApiKey.FETCH: Route("fetch", throttle=Throttle.FETCH),
+    ApiKey.LIST_OFFSETS: Route("list_offsets"),
+    ApiKey.METADATA: Route("metadata"),
+    ApiKey.LEADER_AND_ISR: Route("leader_and_isr", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.STOP_REPLICA: Route("stop_replica", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.UPDATE_METADATA: Route("update_metadata", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.CONTROLLED_SHUTDOWN: Route("controlled_shutdown", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.OFFSET_COMMIT: _NO_COORDINATOR,
+    ApiKey.OFFSET_FETCH: _NO_COORDINATOR,
+    ApiKey.FIND_COORDINATOR: Route("find_coordinator"),
+    ApiKey.JOIN_GROUP: _NO_COORDINATOR,
+    ApiKey.HEARTBEAT: _NO_COORDINATOR,
+    ApiKey.LEAVE_GROUP: _NO_COORDINATOR,
+    ApiKey.SYNC_GROUP: _NO_COORDINATOR,
+    ApiKey.DESCRIBE_GROUPS: _NO_COORDINATOR,
+    ApiKey.LIST_GROUPS: _NO_COORDINATOR,
+    ApiKey.SASL_HANDSHAKE: Route(ErrorCode.ILLEGAL_SASL_STATE),
+    ApiKey.API_VERSIONS: Route("api_versions"),
+    ApiKey.CREATE_TOPICS: Route("create_topics", throttle=Throttle.MUTATION),
+    ApiKey.DELETE_TOPICS: Route("delete_topics", throttle=Throttle.MUTATION),
+    ApiKey.DELETE_RECORDS: _NOT_YET,
+    ApiKey.INIT_PRODUCER_ID: Route("init_producer_id"),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: Route("offset_for_leader_epoch"),
+    ApiKey.ADD_PARTITIONS_TO_TXN: _NO_COORDINATOR,
+    ApiKey.ADD_OFFSETS_TO_TXN: _NO_COORDINATOR,
+    ApiKey.END_TXN: _NO_COORDINATOR,
+    # Retriable for the coordinator that sent it: it must keep the marker until somebody writes it.
+    ApiKey.WRITE_TXN_MARKERS: Route(ErrorCode.NOT_LEADER_OR_FOLLOWER, CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.TXN_OFFSET_COMMIT: _NO_COORDINATOR,
+    ApiKey.DESCRIBE_ACLS: _NO_ACLS,
+    ApiKey.CREATE_ACLS: _NO_ACLS,
+    ApiKey.DELETE_ACLS: _NO_ACLS,
+    ApiKey.DESCRIBE_CONFIGS: Route("describe_configs"),
+    ApiKey.ALTER_CONFIGS: _NOT_YET,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _NOT_YET,
+    ApiKey.DESCRIBE_LOG_DIRS: Route("describe_log_dirs"),
+    ApiKey.SASL_AUTHENTICATE: Route(ErrorCode.ILLEGAL_SASL_STATE),
+    ApiKey.CREATE_PARTITIONS: Route("create_partitions", throttle=Throttle.MUTATION),
+    ApiKey.CREATE_DELEGATION_TOKEN: _NO_TOKENS,
+    ApiKey.RENEW_DELEGATION_TOKEN: _NO_TOKENS,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: _NO_TOKENS,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: _NO_TOKENS,
+    ApiKey.DELETE_GROUPS: _NO_COORDINATOR,
+    ApiKey.ELECT_LEADERS: _NOT_YET,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _NOT_YET,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _NOT_YET,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _NOT_YET,
+    ApiKey.OFFSET_DELETE: _NO_COORDINATOR,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: _NOT_YET,
+    ApiKey.ALTER_CLIENT_QUOTAS: _NOT_YET,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _NOT_YET,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _NOT_YET,
+    ApiKey.ALTER_ISR: Route(ErrorCode.UNSUPPORTED_VERSION, CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.UPDATE_FEATURES: _NOT_YET,
+    ApiKey.DESCRIBE_CLUSTER: Route("describe_cluster"),
+    ApiKey.DESCRIBE_PRODUCERS: _NOT_YET,
+}
+
+
+class _Service:
+    """One route made ready: what is looked up once per API instead of once per request."""
+
+    __slots__ = ("api", "max_version", "metrics", "rule", "_route", "_handle", "_decoders")
+
+    def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
+        self.api = api
+        self.max_version = api.max_version
+        self.metrics = metrics
+        self.rule = route.rule
+        self._route = route
+        self._handle: Handle | None = None
+        self._decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
+
+    @property
+    def handle(self) -> Handle:
+        if self._handle is None:
+            target = self._route.handler
+            if isinstance(target, ErrorCode):
+                self._handle = _refusing(target)
+            else:
+                self._handle = import_module(f"kafka_py.broker.handlers.{target}").handle
+        return self._handle
+
+    def decode(self, version: int, frame: bytearray, pos: int) -> Any:
+        decode = self._decoders[version]
+        if decode is None:
+            decode = self._decoders[version] = decoder(self.api.request, version)
+        return decode(frame, pos)[0]
+
+
+def _refusing(code: ErrorCode) -> Handle:
+    """The handler of an API that this broker knows but does not offer."""
+
+    def handle(node: Node, context: RequestContext, request: Any) -> Any:
+        return refuse(context.api, context.api_version, request, code)
+
+    return handle
+
+
+class Dispatcher:
+    """Takes frames from connections and sees to it that each gets its answer, or loses its connection."""
+
+    def __init__(self, node: Node, metrics: AllRequestMetrics) -> None:
+        self._node = node
+        self._services: dict[int, _Service] = {
+            int(key): _Service(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
+        }
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
+        """One whole request, without its size. Answers through `connection.respond(slot, ...)`, now or later."""
+        try:
+            header, pos = read_request_header(frame)
+            service = self._services[header.api_key]
+            version = header.api_version
+            if not 0 <= version <= service.max_version:
+                self._unsupported(connection, slot, service, version, header.correlation_id)
+                return
+            request = service.decode(version, frame, pos)
+        except MalformedMessage as error:
+            log.warning("Closing connection of %s: %s", connection.peer_host, error)
+            connection.close(f"malformed request: {error}")
+            return
+        context = RequestContext(
+            connection,
+            slot,
+            service.api,
+            version,
+            header.correlation_id,
+            header.client_id,
+            len(frame),
+            service.metrics,
+            self._send,
+        )
+        service.metrics.count(version)
+        self._run(service, context, request)
+
+    def _unsupported(
+        self, connection: ClientConnection, slot: Any, service: _Service, version: int, correlation_id: int
+    ) -> None:
+        """A version we lack ends the connection, but ApiVersions is answered in v0, which any client reads (KIP-511)."""
+        if service.api.key is not ApiKey.API_VERSIONS:
+            connection.close(f"{service.api.name} v{version} is not supported")
+            return
+        from kafka_py.broker.handlers.api_versions import unsupported_version
+
+        connection.respond(slot, encode_response(unsupported_version(), 0, correlation_id))
+
+    def _run(self, service: _Service, context: RequestContext, request: Any) -> None:
+        rule = service.rule
+        try:
+            if rule is not None and not self._node.authorizer.allows(
+                context, rule.operation, rule.resource_type, CLUSTER_NAME
+            ):
+                raise KafkaError(rule.refusal, f"{context.principal} lacks {rule.operation.name} on the cluster")
+            outcome = service.handle(self._node, context, request)
+        except Exception as error:
+            self._refuse(context, request, error)
+            return
+        if outcome is ANSWERS_LATER:
+            return
+        if type(outcome) is types.CoroutineType:
+            self._step(context, request, outcome)
+        else:
+            self._send(context, outcome)
+
+    def _step(self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Runs a coroutine up to its first wait by hand: most answer without one and need no task."""
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as done:
+            if done.value is not ANSWERS_LATER:
+                self._send(context, done.value)
+            return
+        except Exception as error:
+            self._refuse(context, request, error)
+            return
+        task = asyncio.get_running_loop().create_task(self._finish(context, request, coroutine, waits_for))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _finish(
+        self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any], waits_for: Any
+    ) -> None:
+        try:
+            response = await _continued(coroutine, waits_for)
+        except Exception as error:
+            self._refuse(context, request, error)
+            return
+        if response is not ANSWERS_LATER:
+            self._send(context, response)
+
+    def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
+        """Answers with the error in the API's own form; what was not foreseen is logged as well."""
+        if isinstance(error, KafkaError):
+            code, message = error.code, error.detail or None
+        else:
+            code, message = ErrorCode.UNKNOWN_SERVER_ERROR, None
+            log.error("%s v%d failed", context.api.name, context.api_version, exc_info=error)
+        context.metrics.count_error(code.name)
+        try:
+            response = refuse(context.api, context.api_version, request, code, message)
+        except Exception:
+            log.exception("%s v%d: its error answer failed", context.api.name, context.api_version)
+            context.connection.close("internal error")
+            return
+        self._send(context, response)
+
+    def _send(self, context: RequestContext, response: Any) -> None:
+        """Encodes and hands over; a response that cannot be encoded ends the connection."""
+        parts = None
+        if response is not None:
+            try:
+                parts = encode_response(response, context.api_version, context.correlation_id)
+            except Exception:
+                log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
+                context.connection.close("internal error")
+                return
+        context.connection.respond(context.slot, parts)
+        elapsed_ms = (perf_counter() - context.started_s) * 1000.0
+        times = context.metrics.times
+        times.total_time.update(elapsed_ms)
+        times.request_bytes.update(context.request_bytes)
+
+    async def drain(self) -> None:
+        """Ends what still runs; for the shutdown, after the listeners are closed."""
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+@types.coroutine
+def _continued(coroutine: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any, Any]:
+    """The rest of a coroutine whose first step was run by hand and waits for `waits_for`."""
+    while True:
+        try:
+            value = yield waits_for
+        except BaseException as error:
+            try:
+                waits_for = coroutine.throw(error)
+            except StopIteration as done:
+                return done.value
+        else:
+            try:
+                waits_for = coroutine.send(value)
+            except StopIteration as done:
+                return done.value

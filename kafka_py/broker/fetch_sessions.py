@@ -1,0 +1,348 @@
+"""Fetch sessions (KIP-227): a reader names its partitions once, and each fetch then costs what has changed.
+
+A session keeps the set of its partitions that can have news. Appends, watermark moves and role changes put partitions
+into it (each partition tells its listeners); a read that finds nothing more takes them out. So an idle partition costs
+nothing per fetch, neither in the request nor in the broker. Synchronous; knows no versions and no sockets.
+Source: reference replication, section 7 (Sessions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.replication.partition import Partition
+from kafka_py.replication.reads import FetchEntry, FetchResults, PartitionRead, PlainSource
+
+NO_SESSION = 0
+"""The session id of a reader without one."""
+INITIAL_EPOCH = 0
+"""A full fetch that wants a new session."""
+FINAL_EPOCH = -1
+"""A full fetch without session; closes the one it names."""
+MAX_EPOCH = (1 << 31) - 1
+
+
+def next_epoch(epoch: int) -> int:
+    """Epochs of incremental fetches go 1, 2, ... 2^31-1, 1."""
+    return 1 if epoch == MAX_EPOCH else epoch + 1
+
+
+class SessionEntry(FetchEntry):
+    """One partition of a session, with what was last sent of it.
+
+    high_watermark: -1 when it must be sent again. order: position in the session; answered partitions move to the end.
+    """
+
+    __slots__ = ("session", "high_watermark", "sent_log_start_offset", "order", "heard_from")
+
+    def __init__(self, session: FetchSession, entry: FetchEntry, order: int) -> None:
+        super().__init__(
+            entry.topic_partition,
+            entry.fetch_offset,
+            entry.max_bytes,
+            entry.current_leader_epoch,
+            entry.last_fetched_epoch,
+            entry.log_start_offset,
+        )
+        self.session = session
+        self.high_watermark = -1
+        self.sent_log_start_offset = -1
+        self.order = order
+        self.heard_from: Partition | None = None
+
+    def on_news(self) -> Hashable | None:
+        """The partition moved: the session has something to look at."""
+        self.session.news[self.topic_partition] = self
+        return self.session if self.session.is_parked else None
+
+    def take(self, wanted: FetchEntry) -> None:
+        """What the request says of the partition now."""
+        self.fetch_offset = wanted.fetch_offset
+        self.max_bytes = wanted.max_bytes
+        self.current_leader_epoch = wanted.current_leader_epoch
+        self.last_fetched_epoch = wanted.last_fetched_epoch
+        self.log_start_offset = wanted.log_start_offset
+
+    def listen_to(self, partition: Partition | None) -> None:
+        """Hears of this partition's news from now on, and no longer of the one before."""
+        if partition is self.heard_from:
+            return
+        if self.heard_from is not None:
+            self.heard_from.listeners.discard(self)
+        if partition is not None:
+            partition.listeners.add(self)
+        self.heard_from = partition
+
+    def note_answer(self, read: PartitionRead) -> bool:
+        """Compares a read with what was sent last; returns whether the answer must name the partition.
+
+        Notes the read as sent, and takes the partition off the news when nothing more is to be found in it.
+        """
+        if read.error is not ErrorCode.NONE:
+            self.high_watermark = -1
+            self.listen_to(None)
+            return True
+        must_answer = (
+            read.size > 0
+            or read.high_watermark != self.high_watermark
+            or read.log_start_offset != self.sent_log_start_offset
+            or read.preferred_read_replica >= 0
+            or read.diverging is not None
+        )
+        self.high_watermark = read.high_watermark
+        self.sent_log_start_offset = read.log_start_offset
+        self.listen_to(read.partition)
+        return must_answer
+
+
+class FetchSession:
+    """The state of one reader: its partitions in order, and those with news.
+
+    epoch: the one the next incremental request must carry.
+    """
+
+    __slots__ = ("id", "is_privileged", "created_ms", "last_used_ms", "epoch", "entries", "news", "is_parked", "_next_order")
+
+    def __init__(self, session_id: int, *, is_privileged: bool, now_ms: float) -> None:
+        self.id = session_id
+        self.is_privileged = is_privileged
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+        self.epoch = next_epoch(INITIAL_EPOCH)
+        self.entries: dict[TopicPartition, SessionEntry] = {}
+        self.news: dict[TopicPartition, SessionEntry] = {}
+        self.is_parked = False
+        self._next_order = 0
+
+    def add(self, wanted: FetchEntry) -> SessionEntry:
+        """A new partition, or new numbers for a known one; either way it may have news."""
+        entry = self.entries.get(wanted.topic_partition)
+        if entry is None:
+            entry = self.entries[wanted.topic_partition] = SessionEntry(self, wanted, self._next_order)
+            self._next_order += 1
+        else:
+            entry.take(wanted)
+        self.news[wanted.topic_partition] = entry
+        return entry
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        entry = self.entries.pop(topic_partition, None)
+        if entry is not None:
+            entry.listen_to(None)
+            self.news.pop(topic_partition, None)
+
+    def pending(self) -> list[SessionEntry]:
+        """The partitions with news, in the order of the session."""
+        return sorted(self.news.values(), key=_order_of)
+
+    def answered(self, entry: SessionEntry) -> None:
+        """It was named in an answer: the others come first next time."""
+        entry.order = self._next_order
+        self._next_order += 1
+
+    def close(self) -> None:
+        """No partition tells it anything any more."""
+        for entry in self.entries.values():
+            entry.listen_to(None)
+        self.news.clear()
+
+
+def _order_of(entry: SessionEntry) -> int:
+    return entry.order
+
+
+class SessionMetrics(MetricTable, group="kafka.server:type=FetchSessionCache"):
+    """The owner is the cache."""
+
+    sessions = Gauge("NumIncrementalFetchSessions", of=lambda cache: len(cache), about="Cached fetch sessions.")
+    partitions = Gauge(
+        "NumIncrementalFetchPartitionsCached",
+        of=lambda cache: cache.partition_count(),
+        about="Partitions over all cached sessions.",
+    )
+    evictions = Rate(
+        "IncrementalFetchSessionEvictionsPerSec", unit="evictions", about="Sessions pushed out of the cache."
+    )
+
+
+class SessionCache:
+    """At most `slots` sessions; a new one may push an idle or smaller one out.
+
+    new_id: draws a random id from 1 to 2^31-1.
+    """
+
+    EVICTION_AGE_MS = 120_000
+
+    def __init__(self, slots: int, new_id: Callable[[], int], registry: MetricRegistry) -> None:
+        self._slots = slots
+        self._new_id = new_id
+        self._sessions: dict[int, FetchSession] = {}
+        self.metrics = SessionMetrics(registry, self)
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def partition_count(self) -> int:
+        return sum(len(session.entries) for session in self._sessions.values())
+
+    def get(self, session_id: int) -> FetchSession | None:
+        return self._sessions.get(session_id)
+
+    def touch(self, session: FetchSession, now_ms: float) -> None:
+        """Used just now: last in the line of those to be pushed out."""
+        session.last_used_ms = now_ms
+        self._sessions[session.id] = self._sessions.pop(session.id)
+
+    def remove(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+    def try_create(self, size: int, *, is_privileged: bool, now_ms: float) -> FetchSession | None:
+        """A new, empty session that will hold `size` partitions; None when it is not worth the room."""
+        if len(self._sessions) >= self._slots and not self._evict_for(size, is_privileged, now_ms):
+            return None
+        session_id = self._new_id()
+        while session_id in self._sessions or session_id == NO_SESSION:
+            session_id = self._new_id()
+        session = self._sessions[session_id] = FetchSession(session_id, is_privileged=is_privileged, now_ms=now_ms)
+        return session
+
+    def _evict_for(self, size: int, is_privileged: bool, now_ms: float) -> bool:
+        """Makes room: the longest idle one if stale; else the smallest one that the newcomer may push out.
+
+        Followers (privileged) may push out any unprivileged or old session, consumers only old ones; and never a
+        larger one than the newcomer, by (privileged, size).
+        """
+        if not self._sessions:
+            return False
+        oldest = next(iter(self._sessions.values()))
+        if now_ms - oldest.last_used_ms > self.EVICTION_AGE_MS:
+            self._evict(oldest)
+            return True
+        candidates = [
+            session
+            for session in self._sessions.values()
+            if now_ms - session.created_ms > self.EVICTION_AGE_MS or (is_privileged and not session.is_privileged)
+        ]
+        if not candidates:
+            return False
+        victim = min(candidates, key=lambda session: (session.is_privileged, len(session.entries), session.id))
+        if (is_privileged, size) < (victim.is_privileged, len(victim.entries)):
+            return False
+        self._evict(victim)
+        return True
+
+    def _evict(self, session: FetchSession) -> None:
+        self.remove(session.id)
+        self.metrics.evictions += 1
+
+
+class FullFetch(PlainSource):
+    """A fetch that names all its partitions; with INITIAL_EPOCH it asks for a session as well."""
+
+    __slots__ = ("_cache", "_wants_session", "_is_privileged", "_now_ms")
+
+    def __init__(
+        self, entries: list[FetchEntry], cache: SessionCache, *, wants_session: bool, is_privileged: bool, now_ms: float
+    ) -> None:
+        super().__init__(entries)
+        self._cache = cache
+        self._wants_session = wants_session
+        self._is_privileged = is_privileged
+        self._now_ms = now_ms
+
+    def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """(session id or NO_SESSION, the partitions to answer): all of them, and a session of just these."""
+        if not self._wants_session or not results:
+            return NO_SESSION, results
+        session = self._cache.try_create(len(results), is_privileged=self._is_privileged, now_ms=self._now_ms)
+        if session is None:
+            return NO_SESSION, results
+        for entry, read in results:
+            session.add(entry).note_answer(read)
+        return session.id, results
+
+
+class IncrementalFetch:
+    """A fetch of a session: reads only what can have news, answers only what changed."""
+
+    __slots__ = ("session",)
+
+    def __init__(self, session: FetchSession) -> None:
+        self.session = session
+
+    def entries(self) -> list[SessionEntry]:
+        return self.session.pending()
+
+    def watch_keys(self) -> list[Hashable]:
+        """The session itself: its partitions wake it through their listeners."""
+        return [self.session] if self.session.entries else []
+
+    def parked(self, results: FetchResults) -> None:
+        """Makes sure that partitions new to the session are heard, too, or they could not wake it."""
+        for entry, read in results:
+            assert isinstance(entry, SessionEntry)
+            entry.listen_to(read.partition)
+        self.session.is_parked = True
+
+    def unparked(self) -> None:
+        self.session.is_parked = False
+
+    def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """(the session's id, the partitions to answer)."""
+        session = self.session
+        changed = []
+        for entry, read in results:
+            assert isinstance(entry, SessionEntry)
+            if entry.note_answer(read):
+                changed.append((entry, read))
+                session.answered(entry)
+            elif read.end_offset <= entry.fetch_offset:
+                session.news.pop(entry.topic_partition, None)
+        return session.id, changed
+
+
+FetchContext = FullFetch | IncrementalFetch
+
+
+def open_context(
+    cache: SessionCache,
+    session_id: int,
+    epoch: int,
+    wanted: list[FetchEntry],
+    forgotten: Iterable[TopicPartition],
+    *,
+    is_privileged: bool,
+    now_ms: float,
+) -> FetchContext:
+    """Finds or drops the session that a fetch names, and applies what it adds, changes and forgets.
+
+    Raises KafkaError(FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH) for the request as a whole.
+    """
+    if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        if session_id != NO_SESSION:
+            cache.remove(session_id)
+        return FullFetch(
+            wanted, cache, wants_session=epoch == INITIAL_EPOCH, is_privileged=is_privileged, now_ms=now_ms
+        )
+    session = cache.get(session_id)
+    if session is None:
+        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"fetch session {session_id} is not known here")
+    if session.epoch != epoch:
+        raise KafkaError(
+            ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id} expects {session.epoch}, not {epoch}"
+        )
+    for entry in wanted:
+        session.add(entry)
+    for topic_partition in forgotten:
+        session.forget(topic_partition)
+    if not session.entries:
+        cache.remove(session_id)
+        return FullFetch([], cache, wants_session=False, is_privileged=is_privileged, now_ms=now_ms)
+    session.epoch = next_epoch(epoch)
+    cache.touch(session, now_ms)
+    return IncrementalFetch(session)

@@ -1,0 +1,25 @@
+"""ControlledShutdown: a broker asks the controller to move its leaders away. Source: controller facts, section 10."""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import RequestContext
+from kafka_py.wire.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    RemainingPartition,
+)
+
+
+async def handle(
+    node: Node, context: RequestContext, request: ControlledShutdownRequest
+) -> ControlledShutdownResponse:
+    """Which replicated partitions the broker still leads. Raises KafkaError as Controller.controlled_shutdown does."""
+    remaining = await node.controller.controlled_shutdown(request.broker_id, request.broker_epoch)
+    return ControlledShutdownResponse(
+        error_code=ErrorCode.NONE,
+        remaining_partitions=[
+            RemainingPartition(topic_name=topic, partition_index=partition) for topic, partition in sorted(remaining)
+        ],
+    )

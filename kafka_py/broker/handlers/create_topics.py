@@ -1,0 +1,106 @@
+"""CreateTopics: checks, znodes, then the wait until every partition has a leader. Source: controller facts, section 12."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.config_descriptions import describe_topic
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import RequestContext
+from kafka_py.broker.topic_waits import has_leaders, wait_for_topics
+from kafka_py.controller.topics import NewTopic, PlannedTopic
+from kafka_py.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+_FIRST_WITH_CONFIGS = 5
+
+
+async def handle(node: Node, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """One result per topic; a topic that fails does not keep the others from being made."""
+    counts = Counter(topic.name for topic in request.topics)
+    results: dict[str, CreatableTopicResult] = {}
+    created: dict[str, PlannedTopic] = {}
+    for topic in request.topics:
+        if topic.name in results:
+            continue
+        results[topic.name] = result = CreatableTopicResult(
+            name=topic.name, error_code=ErrorCode.NONE, error_message=None
+        )
+        try:
+            _check(node, context, topic, counts[topic.name])
+            planned = await node.topics.create(_new_topic(topic), validate_only=request.validate_only)
+            _fill(node, context, result, planned)
+            if not request.validate_only:
+                created[topic.name] = planned
+        except KafkaError as error:
+            _fail(context, result, error.code, error.message)
+    late = await wait_for_topics(
+        node.topic_waits,
+        {name: has_leaders(node.metadata, name, planned.assignment) for name, planned in created.items()},
+        request.timeout_ms,
+    )
+    for name in late:
+        _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
+    return CreateTopicsResponse(topics=list(results.values()))
+
+
+def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrences: int) -> None:
+    """Raises KafkaError for what is wrong before the topic itself is looked at."""
+    if not node.controller.is_active:
+        raise KafkaError(ErrorCode.NOT_CONTROLLER)
+    if occurrences > 1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+    if not (
+        node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+        or node.authorizer.allows(context, Operation.CREATE, ResourceType.TOPIC, topic.name)
+    ):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _new_topic(topic: CreatableTopic) -> NewTopic:
+    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for a partition that is assigned twice."""
+    assignment = {row.partition_index: list(row.broker_ids) for row in topic.assignments}
+    if len(assignment) < len(topic.assignments):
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "A partition is assigned more than once.")
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        assignment,
+        {config.name: config.value for config in topic.configs},
+    )
+
+
+def _fill(node: Node, context: RequestContext, result: CreatableTopicResult, planned: PlannedTopic) -> None:
+    """From v5 on the answer says what the topic has come to (KIP-525), if the asker may know."""
+    if planned.topic_id is not None:
+        result.topic_id = planned.topic_id
+    if not node.authorizer.allows(context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, planned.name):
+        result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return
+    result.num_partitions = planned.partitions
+    result.replication_factor = planned.replication_factor
+    if context.api_version >= _FIRST_WITH_CONFIGS:
+        result.configs = [
+            CreatableTopicConfigs(
+                name=described.name,
+                value=described.value,
+                read_only=described.is_read_only,
+                config_source=int(described.source),
+                is_sensitive=described.is_sensitive,
+            )
+            for described in describe_topic(planned.configs, node.live_config)
+        ]
+
+
+def _fail(context: RequestContext, result: CreatableTopicResult, code: ErrorCode, message: str) -> None:
+    context.metrics.count_error(code.name)
+    result.error_code = code
+    result.error_message = message

@@ -1,0 +1,115 @@
+"""DescribeConfigs: the settings of topics, of this broker, of all brokers, and the levels of its loggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.config_descriptions import (
+    Description,
+    Source,
+    describe_broker,
+    describe_cluster_default,
+    describe_loggers,
+    describe_topic,
+)
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import RequestContext
+from kafka_py.controller import topic_names
+from kafka_py.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+TOPIC = 2
+BROKER = 4
+BROKER_LOGGER = 8
+
+
+async def handle(node: Node, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """One result per resource; an error is that resource's alone."""
+    results = []
+    for resource in request.resources:
+        result = DescribeConfigsResult(
+            error_code=ErrorCode.NONE,
+            error_message=None,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            configs=[],
+        )
+        try:
+            _authorize(node, context, resource)
+            wanted = set(resource.configuration_keys or ())
+            result.configs = [
+                _entry(context, request, description)
+                for description in await _describe(node, resource)
+                if not wanted or description.name in wanted
+            ]
+        except KafkaError as error:
+            result.error_code = error.code
+            result.error_message = error.message
+            context.metrics.count_error(error.code.name)
+        results.append(result)
+    return DescribeConfigsResponse(results=results)
+
+
+def _authorize(node: Node, context: RequestContext, resource: DescribeConfigsResource) -> None:
+    if resource.resource_type == TOPIC:
+        kind, name, refusal = ResourceType.TOPIC, resource.resource_name, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    else:
+        kind, name, refusal = ResourceType.CLUSTER, CLUSTER_NAME, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    if not node.authorizer.allows(context, Operation.DESCRIBE_CONFIGS, kind, name):
+        raise KafkaError(refusal)
+
+
+async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[Description]:
+    """Raises KafkaError for what cannot be described."""
+    name = resource.resource_name
+    if resource.resource_type == TOPIC:
+        topic_names.validate(name)
+        if not node.metadata.has_topic(name):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return describe_topic(await node.store.topic_config(name), node.live_config)
+    if resource.resource_type == BROKER and not name:
+        return describe_cluster_default(node.live_config)
+    if resource.resource_type in (BROKER, BROKER_LOGGER):
+        _require_self(node, name)
+        return describe_broker(node.live_config) if resource.resource_type == BROKER else describe_loggers()
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
+
+
+def _require_self(node: Node, name: str) -> None:
+    """Each broker describes itself only."""
+    if not name.isdigit():
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    if int(name) != node.broker_id:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node.broker_id} or empty string, but received {name}"
+        )
+
+
+def _entry(
+    context: RequestContext, request: DescribeConfigsRequest, description: Description
+) -> DescribeConfigsResourceResult:
+    entry = DescribeConfigsResourceResult(
+        name=description.name,
+        value=description.value,
+        read_only=description.is_read_only,
+        config_source=int(description.source),
+        is_sensitive=description.is_sensitive,
+        config_type=description.type,
+        documentation=description.documentation if request.include_documentation else None,
+    )
+    if context.api_version == 0:
+        entry.is_default = description.source is Source.DEFAULT
+    if request.include_synonyms:
+        entry.synonyms = [
+            DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=int(synonym.source))
+            for synonym in description.synonyms
+        ]
+    return entry

@@ -1,0 +1,208 @@
+"""Fetch: records for consumers and followers, at once or when there are enough. Source: reference replication, section 7.
+
+The records themselves are never touched: a response holds slices of segment files, which the connection sends.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.fetch_sessions import NO_SESSION, FetchContext, open_context
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.replication.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
+from kafka_py.wire.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchablePartitionResponse,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+)
+
+_NO_RECORDS = b""
+_LAST_WITHOUT_STORAGE_ERROR = 5
+_LAST_WITH_HARD_LIMIT = 2
+_FIRST_WITH_RACK = 11
+_FIRST_WITH_FORMAT_2 = 4
+_FIRST_WITH_ZSTD = 10
+
+
+def handle(node: Node, context: RequestContext, request: FetchRequest) -> object:
+    """Reads what the request, or its session, asks for. A session that is not known is the whole answer's error."""
+    version = context.api_version
+    is_follower = request.replica_id >= 0
+    try:
+        session = open_context(
+            node.sessions,
+            request.session_id,
+            request.session_epoch,
+            _wanted(request),
+            _forgotten(request),
+            is_privileged=is_follower,
+            now_ms=node.clock.monotonic_ms(),
+        )
+    except KafkaError as error:
+        context.metrics.count_error(error.code.name)
+        return FetchResponse(error_code=error.code, session_id=NO_SESSION, responses=[])
+    max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
+    params = FetchParams(
+        request.replica_id,
+        request.max_wait_ms,
+        min(request.min_bytes, max_bytes),
+        max_bytes,
+        _isolation(request, is_follower),
+        hard_max_bytes=version <= _LAST_WITH_HARD_LIMIT,
+        leader_only=is_follower or version < _FIRST_WITH_RACK,
+        rack=request.rack_id,
+        may_read=None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower),
+    )
+    node.replicas.fetch(params, session, lambda results: _answer(node, context, session, results, is_follower))
+    return ANSWERS_LATER
+
+
+def _wanted(request: FetchRequest) -> list[FetchEntry]:
+    return [
+        FetchEntry(
+            TopicPartition(topic.topic, asked.partition),
+            asked.fetch_offset,
+            asked.partition_max_bytes,
+            asked.current_leader_epoch,
+            asked.last_fetched_epoch,
+            asked.log_start_offset,
+        )
+        for topic in request.topics
+        for asked in topic.partitions
+    ]
+
+
+def _forgotten(request: FetchRequest) -> list[TopicPartition]:
+    return [
+        TopicPartition(topic.topic, partition)
+        for topic in request.forgotten_topics_data
+        for partition in topic.partitions
+    ]
+
+
+def _isolation(request: FetchRequest, is_follower: bool) -> Isolation:
+    """Followers read to the log end. Raises KafkaError(INVALID_REQUEST) for a level that does not exist."""
+    if is_follower:
+        return Isolation.LOG_END
+    if request.isolation_level not in (0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Isolation level {request.isolation_level} does not exist")
+    return Isolation.READ_COMMITTED if request.isolation_level else Isolation.READ_UNCOMMITTED
+
+
+class _Permission:
+    """Whether the reader may read a topic; asked once per topic and request."""
+
+    __slots__ = ("_node", "_context", "_known")
+
+    def __init__(self, node: Node, context: RequestContext) -> None:
+        self._node = node
+        self._context = context
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, topic: str) -> bool:
+        known = self._known.get(topic)
+        if known is None:
+            known = self._known[topic] = self._node.authorizer.allows(
+                self._context, Operation.READ, ResourceType.TOPIC, topic
+            )
+        return known
+
+
+def _permission(node: Node, context: RequestContext, is_follower: bool) -> _Permission | _Everything | _Nothing:
+    """Followers need the right to act for the cluster, consumers one per topic."""
+    if not is_follower:
+        return _Permission(node, context)
+    allowed = node.authorizer.allows(context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+    return _Everything() if allowed else _Nothing()
+
+
+class _Everything:
+    __slots__ = ()
+
+    def __call__(self, topic: str) -> bool:
+        return True
+
+
+class _Nothing:
+    __slots__ = ()
+
+    def __call__(self, topic: str) -> bool:
+        return False
+
+
+def _answer(
+    node: Node, context: RequestContext, session: FetchContext, results: FetchResults, is_follower: bool
+) -> None:
+    version = context.api_version
+    if version < _FIRST_WITH_ZSTD:
+        results = [(entry, _for_old_reader(node, entry, read, version)) for entry, read in results]
+    session_id, changed = session.finish(results)
+    responses: list[FetchableTopicResponse] = []
+    partitions: list[FetchablePartitionResponse] = []
+    last_topic = None
+    sent_bytes = 0
+    for entry, read in changed:
+        topic, partition = entry.topic_partition
+        if topic != last_topic:
+            partitions = []
+            responses.append(FetchableTopicResponse(topic=topic, partition_responses=partitions))
+            last_topic = topic
+        if read.size:
+            sent_bytes += read.size
+            if not is_follower:
+                node.replicas.metrics.topic(topic).bytes_out += read.size
+        partitions.append(_partition_response(context, partition, read))
+    if sent_bytes:
+        _count_sent(node, sent_bytes, is_follower)
+    context.answer(FetchResponse(session_id=session_id, responses=responses))
+
+
+def _partition_response(context: RequestContext, partition: int, read: PartitionRead) -> FetchablePartitionResponse:
+    made = FetchablePartitionResponse(
+        partition=partition,
+        error_code=read.error,
+        high_watermark=read.high_watermark,
+        last_stable_offset=read.last_stable_offset,
+        log_start_offset=read.log_start_offset,
+        aborted_transactions=None,
+        record_set=_NO_RECORDS if read.records is None else read.records,
+    )
+    if read.error is not ErrorCode.NONE:
+        context.metrics.count_error(read.error.name)
+    if read.aborted is not None:
+        made.aborted_transactions = [
+            AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
+            for producer_id, first_offset in read.aborted
+        ]
+    if read.diverging is not None:
+        made.diverging_epoch = EpochEndOffset(epoch=read.diverging.epoch, end_offset=read.diverging.end_offset)
+    if read.preferred_read_replica >= 0:
+        made.preferred_read_replica = read.preferred_read_replica
+    return made
+
+
+def _for_old_reader(node: Node, entry: FetchEntry, read: PartitionRead, version: int) -> PartitionRead:
+    """The same read as a version that lacks an error code, a codec or the record format is told of it."""
+    if read.error is ErrorCode.KAFKA_STORAGE_ERROR and version <= _LAST_WITHOUT_STORAGE_ERROR:
+        return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if read.error is not ErrorCode.NONE or not read.size:
+        return read
+    config = node.topic_configs.of(entry.topic_partition.topic)
+    if config.compression_type == "zstd":
+        return PartitionRead(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    if version < _FIRST_WITH_FORMAT_2 and config.magic >= 2:
+        return PartitionRead(ErrorCode.UNSUPPORTED_VERSION)
+    return read
+
+
+def _count_sent(node: Node, sent_bytes: int, is_follower: bool) -> None:
+    all_topics = node.replicas.metrics.all_topics
+    if is_follower:
+        all_topics.replication_bytes_out += sent_bytes
+    else:
+        all_topics.bytes_out += sent_bytes

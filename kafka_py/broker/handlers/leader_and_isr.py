@@ -1,0 +1,62 @@
+"""LeaderAndIsr: the controller gives this broker its roles. Source: controller facts, section 11."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import RequestContext
+from kafka_py.replication.role_changes import RoleRequest
+from kafka_py.wire.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+)
+
+_FIRST_BY_TOPIC_ID = 5
+
+
+def check_broker_epoch(node: Node, broker_epoch: int) -> None:
+    """A request meant for an earlier life of this broker is refused; -1 is never checked, a later one is accepted.
+
+    Raises KafkaError(STALE_BROKER_EPOCH).
+    """
+    if broker_epoch != -1 and broker_epoch < node.broker_epoch:
+        raise KafkaError(
+            ErrorCode.STALE_BROKER_EPOCH, f"broker epoch {broker_epoch} is past, it is {node.broker_epoch} now"
+        )
+
+
+async def handle(node: Node, context: RequestContext, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+    """Takes the roles over and says of each partition how that went."""
+    check_broker_epoch(node, request.broker_epoch)
+    outcome = await node.roles.become(request.controller_id, request.controller_epoch, list(_requests(request)))
+    if context.api_version < _FIRST_BY_TOPIC_ID:
+        errors = [
+            LeaderAndIsrPartitionError(topic_name=topic, partition_index=partition, error_code=code)
+            for (topic, partition), code in outcome.items()
+        ]
+        return LeaderAndIsrResponse(error_code=ErrorCode.NONE, partition_errors=errors)
+    topics = []
+    for topic in request.topic_states:
+        rows = [
+            LeaderAndIsrPartitionError(
+                partition_index=state.partition_index,
+                error_code=outcome[TopicPartition(topic.topic_name, state.partition_index)],
+            )
+            for state in topic.partition_states
+        ]
+        topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=rows))
+    return LeaderAndIsrResponse(error_code=ErrorCode.NONE, topics=topics)
+
+
+def _requests(request: LeaderAndIsrRequest) -> Iterator[RoleRequest]:
+    """Up to v1 a flat list, from v2 on grouped by topic; ids from v5 on."""
+    for state in request.ungrouped_partition_states:
+        yield RoleRequest(TopicPartition(state.topic_name, state.partition_index), ZERO_UUID, state)
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            yield RoleRequest(TopicPartition(topic.topic_name, state.partition_index), topic.topic_id, state)

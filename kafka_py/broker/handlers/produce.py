@@ -1,0 +1,190 @@
+"""Produce: appends batches to partitions this broker leads. Source: reference replication, section 1.
+
+The hot path: per partition one look at the batch's fixed fields, one call into the replica manager.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.authorization import ALLOW_ALL, Operation, ResourceType
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.replication.delayed import AppendResult
+from kafka_py.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+ADMIN_CLIENT = "__admin_client"
+"""The client id that may write to internal topics."""
+
+_NO_RECORDS = memoryview(b"")
+_FIXED = Struct(">8xi4xb4xh")  # batch length, magic, attributes
+_OVERHEAD = 12  # base offset and batch length
+_LEAST_LENGTH = 14  # of any format, after the overhead
+_CODEC_MASK = 0x07
+_ZSTD = 4
+
+
+def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
+    """Appends; answers when acks is satisfied, not at all for acks=0 unless that failed: then the connection ends."""
+    version = context.api_version
+    accepted: list[tuple[TopicPartition, memoryview]] = []
+    refused: dict[TopicPartition, AppendResult] = {}
+    metadata = node.metadata
+    denied = _denied_topics(node, context, request) if node.authorizer is not ALLOW_ALL else ()
+    for topic in request.topic_data:
+        name = topic.name
+        for data in topic.partition_data:
+            topic_partition = TopicPartition(name, data.index)
+            records = data.records
+            if name in denied:
+                refusal = AppendResult(topic_partition, denied[name])  # type: ignore[call-overload]
+            elif not metadata.has_partition(topic_partition):
+                refusal = AppendResult(topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif request.acks not in (0, 1, -1):
+                refusal = AppendResult(topic_partition, ErrorCode.INVALID_REQUIRED_ACKS)
+            else:
+                fault = _fault(records, version)
+                if fault is None:
+                    accepted.append((topic_partition, _NO_RECORDS if records is None else records))  # type: ignore[arg-type]
+                    continue
+                refusal = AppendResult(topic_partition, *fault)
+            refused[topic_partition] = refusal
+
+    def done(results: list[AppendResult]) -> None:
+        _answer(context, request, results, refused)
+
+    if accepted:
+        node.replicas.append(
+            accepted,
+            request.acks,
+            request.timeout_ms,
+            done,
+            internal_topics_allowed=context.client_id == ADMIN_CLIENT,
+        )
+    else:
+        done([])
+    return ANSWERS_LATER
+
+
+def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:
+    """Topics this principal may not write to, with the error; a transactional id needs a right of its own."""
+    authorizer = node.authorizer
+    names = [topic.name for topic in request.topic_data]
+    transactional_id = request.transactional_id
+    if transactional_id is not None and not authorizer.allows(
+        context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
+    ):
+        return dict.fromkeys(names, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return {
+        name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        for name in names
+        if not authorizer.allows(context, Operation.WRITE, ResourceType.TOPIC, name)
+    }
+
+
+def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode, str] | None:
+    """What is wrong with the records as a set, by request version; None when nothing is.
+
+    From v3 on: exactly one whole batch, in format 2; zstd only from v7 on.
+    """
+    if version < 3:
+        return None
+    size = 0 if records is None else len(records)  # type: ignore[arg-type]
+    if size < _FIXED.size:
+        return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must hold exactly one record batch"
+    length, magic, attributes = _FIXED.unpack_from(records)  # type: ignore[arg-type]
+    if length < _LEAST_LENGTH or not 0 <= magic <= 2:
+        return ErrorCode.CORRUPT_MESSAGE, f"A record batch of length {length} and format {magic} cannot be"
+    end = length + _OVERHEAD
+    if end > size:
+        return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must hold exactly one record batch"
+    if magic != 2:
+        return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must use record format 2"
+    if attributes & _CODEC_MASK == _ZSTD and version < 7:
+        return (
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+            f"Produce requests with version {version} cannot use zstd compression",
+        )
+    if size - end >= _FIXED.size:
+        length, magic, _ = _FIXED.unpack_from(records, end)  # type: ignore[arg-type]
+        if length < _LEAST_LENGTH or not 0 <= magic <= 2:
+            return ErrorCode.CORRUPT_MESSAGE, "Bytes follow the record batch that are no batch"
+        if length + _OVERHEAD <= size - end:
+            return (
+                ErrorCode.INVALID_RECORD,
+                f"Produce requests with version {version} must hold exactly one record batch",
+            )
+    return None
+
+
+def _answer(
+    context: RequestContext,
+    request: ProduceRequest,
+    results: list[AppendResult],
+    refused: dict[TopicPartition, AppendResult],
+) -> None:
+    if request.acks == 0:
+        _answer_nothing(context, results, refused)
+        return
+    if refused:
+        results = _in_request_order(request, results, refused)
+    responses: list[TopicProduceResponse] = []
+    partitions: list[PartitionProduceResponse] = []
+    last_topic = None
+    for result in results:
+        topic, partition = result.topic_partition
+        if topic != last_topic:
+            partitions = []
+            responses.append(TopicProduceResponse(name=topic, partition_responses=partitions))
+            last_topic = topic
+        made = PartitionProduceResponse(
+            index=partition,
+            error_code=result.error,
+            base_offset=result.base_offset,
+            log_append_time_ms=result.log_append_time,
+            log_start_offset=result.log_start_offset,
+        )
+        if result.error is not ErrorCode.NONE:
+            context.metrics.count_error(result.error.name)
+            made.error_message = result.message
+            made.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+                for index, message in result.record_errors
+            ]
+        partitions.append(made)
+    context.answer(ProduceResponse(responses=responses))
+
+
+def _answer_nothing(
+    context: RequestContext, results: list[AppendResult], refused: dict[TopicPartition, AppendResult]
+) -> None:
+    """acks=0: the producer reads no answer, so the end of its connection is how it learns of a failure."""
+    failed = [result for result in (*results, *refused.values()) if result.error is not ErrorCode.NONE]
+    if failed:
+        first = failed[0]
+        context.drop_connection(f"produce with acks=0 failed for {first.topic_partition}: {first.error.name}")
+    else:
+        context.answer(None)
+
+
+def _in_request_order(
+    request: ProduceRequest, results: list[AppendResult], refused: dict[TopicPartition, AppendResult]
+) -> list[AppendResult]:
+    """Accepted and refused partitions together, as they were asked for."""
+    appended = iter(results)
+    ordered = []
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            refusal = refused.get(TopicPartition(topic.name, data.index))
+            ordered.append(refusal if refusal is not None else next(appended))
+    return ordered
+
+

@@ -1,0 +1,82 @@
+"""UpdateMetadata: the controller describes the cluster; nothing else feeds the metadata cache.
+
+Source: controller facts, section 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.handlers.leader_and_isr import check_broker_epoch
+from kafka_py.broker.metadata_cache import Address, LiveBroker, MetadataUpdate, PartitionInfo
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import RequestContext
+from kafka_py.net.endpoints import SecurityProtocol
+from kafka_py.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+
+_FIRST_WITH_LISTENER_NAMES = 3
+
+
+async def handle(node: Node, context: RequestContext, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+    """Takes the update in, then lets those go on who waited for it."""
+    check_broker_epoch(node, request.broker_epoch)
+    async with node.roles.lock:
+        node.roles.accept_controller(request.controller_id, request.controller_epoch)
+        forgotten, mentioned = node.metadata.update(_update_of(request, context.api_version))
+        for topic in {topic_partition.topic for topic_partition in forgotten}:
+            if not node.metadata.has_topic(topic):
+                node.topic_configs.forget(topic)
+                node.replicas.metrics.drop_topic(topic)
+        for topic in mentioned:
+            node.topic_waits.check_and_complete(topic)
+    return UpdateMetadataResponse(error_code=ErrorCode.NONE)
+
+
+def _update_of(request: UpdateMetadataRequest, version: int) -> MetadataUpdate:
+    return MetadataUpdate(
+        request.controller_id,
+        [_live_broker(broker, version) for broker in request.live_brokers],
+        list(_partitions(request)),
+        {topic.topic_name: topic.topic_id for topic in request.topic_states},
+    )
+
+
+def _live_broker(broker: UpdateMetadataBroker, version: int) -> LiveBroker:
+    """v0 knows one PLAINTEXT address, v1-2 one per protocol, from v3 on listeners have names of their own."""
+    if version == 0:
+        addresses = {"PLAINTEXT": Address(broker.v0_host, broker.v0_port)}
+    elif version < _FIRST_WITH_LISTENER_NAMES:
+        addresses = {
+            SecurityProtocol(endpoint.security_protocol).name: Address(endpoint.host, endpoint.port)
+            for endpoint in broker.endpoints
+        }
+    else:
+        addresses = {endpoint.listener: Address(endpoint.host, endpoint.port) for endpoint in broker.endpoints}
+    return LiveBroker(broker.id, addresses, broker.rack or None)
+
+
+def _partitions(request: UpdateMetadataRequest) -> Iterator[tuple[TopicPartition, PartitionInfo]]:
+    for state in request.ungrouped_partition_states:
+        yield TopicPartition(state.topic_name, state.partition_index), _info(state)
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            yield TopicPartition(topic.topic_name, state.partition_index), _info(state)
+
+
+def _info(state: UpdateMetadataPartitionState) -> PartitionInfo:
+    return PartitionInfo(
+        state.controller_epoch,
+        state.leader,
+        state.leader_epoch,
+        tuple(state.isr),
+        state.zk_version,
+        tuple(state.replicas),
+        tuple(state.offline_replicas),
+    )

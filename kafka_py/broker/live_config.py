@@ -1,0 +1,61 @@
+"""The broker's settings in force: the property file, and over it what ZooKeeper says for all brokers and for this one.
+
+Pure. What may change at run time is the `live` column of the tables; anything else in ZooKeeper is left aside with a
+line in the log. Source: configs table (column dynamic); zookeeper facts, section 7.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.options import Live
+from kafka_py.broker.configs import BrokerConfig
+
+log = logging.getLogger(__name__)
+
+
+class LiveConfig:
+    """Three layers of settings and the table they come to.
+
+    static: as the broker was started. cluster_wide: `/config/brokers/<default>`. own: `/config/brokers/<id>`; wins.
+    """
+
+    def __init__(self, static: BrokerConfig) -> None:
+        self.static = static
+        self.cluster_wide: dict[str, str] = {}
+        self.own: dict[str, str] = {}
+        self.current = static
+
+    def set_cluster_wide(self, overrides: Mapping[str, str]) -> BrokerConfig:
+        """Replaces what holds for all brokers; returns what is in force now."""
+        self.cluster_wide = self._accepted(overrides, (Live.CLUSTER_WIDE,))
+        return self._build()
+
+    def set_own(self, overrides: Mapping[str, str]) -> BrokerConfig:
+        """Replaces what holds for this broker alone; returns what is in force now."""
+        self.own = self._accepted(overrides, (Live.CLUSTER_WIDE, Live.PER_BROKER))
+        return self._build()
+
+    def _accepted(self, overrides: Mapping[str, str], where: tuple[Live, ...]) -> dict[str, str]:
+        accepted = {}
+        for name, value in overrides.items():
+            row = BrokerConfig.ROWS.get(name)
+            if row is None or row.live not in where:
+                log.error("The dynamic setting %s is not one that may be set there; it is left aside", name)
+                continue
+            try:
+                row.parse(value)
+            except ConfigError as error:
+                log.error("A dynamic setting is left aside: %s", error.detail)
+                continue
+            accepted[name] = value
+        return accepted
+
+    def _build(self) -> BrokerConfig:
+        try:
+            self.current = self.static.override({**self.cluster_wide, **self.own})
+        except ConfigError as error:
+            log.error("The dynamic settings do not fit together, the former ones stay: %s", error.detail)
+        return self.current

@@ -1,0 +1,142 @@
+"""What this broker knows of the cluster: live brokers, partitions, leaders, topic ids, the controller.
+
+Fed by UpdateMetadata alone. Knows nothing of requests from clients; a Metadata answer is put together from it.
+Source: controller facts, sections 11 (receiving side) and 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+
+LEADER_DURING_DELETE = -2
+NO_LEADER = -1
+
+
+class Address(NamedTuple):
+    """Where a broker's listener is reached from outside."""
+
+    host: str
+    port: int
+
+
+class LiveBroker(NamedTuple):
+    """A registered broker: its advertised addresses by listener name, and its rack."""
+
+    id: int
+    addresses: Mapping[str, Address]
+    rack: str | None
+
+
+class PartitionInfo(NamedTuple):
+    """What the controller last said of a partition. leader: NO_LEADER when there is none."""
+
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    zk_version: int
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+
+
+class MetadataUpdate(NamedTuple):
+    """One UpdateMetadata as values. A partition whose leader is LEADER_DURING_DELETE is to be forgotten."""
+
+    controller_id: int
+    live_brokers: list[LiveBroker]
+    partitions: list[tuple[TopicPartition, PartitionInfo]]
+    topic_ids: dict[str, TopicId]
+
+
+class MetadataCache:
+    """The cluster as the controller last described it to this broker."""
+
+    def __init__(self) -> None:
+        self.controller_id: int | None = None
+        self.brokers: dict[int, LiveBroker] = {}
+        self._topics: dict[str, dict[int, PartitionInfo]] = {}
+        self._topic_ids: dict[str, TopicId] = {}
+        self._topic_names: dict[TopicId, str] = {}
+
+    # ---- writing
+
+    def update(self, update: MetadataUpdate) -> tuple[list[TopicPartition], set[str]]:
+        """Takes an update in: brokers are replaced as a whole, partitions are merged.
+
+        Returns the partitions forgotten, and every topic the update mentions.
+        """
+        self.controller_id = update.controller_id if update.controller_id >= 0 else None
+        self.brokers = {broker.id: broker for broker in update.live_brokers}
+        for topic, topic_id in update.topic_ids.items():
+            if topic_id != ZERO_UUID:
+                self._topic_ids[topic] = topic_id
+                self._topic_names[topic_id] = topic
+        forgotten = []
+        mentioned = set()
+        for topic_partition, info in update.partitions:
+            mentioned.add(topic_partition.topic)
+            if info.leader == LEADER_DURING_DELETE:
+                self._forget(topic_partition)
+                forgotten.append(topic_partition)
+            else:
+                self._topics.setdefault(topic_partition.topic, {})[topic_partition.partition] = info
+        return forgotten, mentioned
+
+    def _forget(self, topic_partition: TopicPartition) -> None:
+        partitions = self._topics.get(topic_partition.topic)
+        if partitions is None:
+            return
+        partitions.pop(topic_partition.partition, None)
+        if not partitions:
+            del self._topics[topic_partition.topic]
+            topic_id = self._topic_ids.pop(topic_partition.topic, None)
+            if topic_id is not None:
+                self._topic_names.pop(topic_id, None)
+
+    # ---- topics
+
+    def topics(self) -> Iterable[str]:
+        return self._topics.keys()
+
+    def has_topic(self, topic: str) -> bool:
+        return topic in self._topics
+
+    def has_partition(self, topic_partition: TopicPartition) -> bool:
+        partitions = self._topics.get(topic_partition[0])
+        return partitions is not None and topic_partition[1] in partitions
+
+    def partitions_of(self, topic: str) -> Mapping[int, PartitionInfo]:
+        """Empty for an unknown topic."""
+        return self._topics.get(topic) or {}
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionInfo | None:
+        return self.partitions_of(topic_partition.topic).get(topic_partition.partition)
+
+    def all_partitions(self) -> Iterator[tuple[TopicPartition, PartitionInfo]]:
+        for topic, partitions in self._topics.items():
+            for partition, info in partitions.items():
+                yield TopicPartition(topic, partition), info
+
+    def topic_id(self, topic: str) -> TopicId:
+        """The zero uuid for a topic without one."""
+        return self._topic_ids.get(topic, ZERO_UUID)
+
+    def topic_name(self, topic_id: TopicId) -> str | None:
+        return self._topic_names.get(topic_id)
+
+    # ---- brokers
+
+    def is_live(self, broker_id: int) -> bool:
+        return broker_id in self.brokers
+
+    def address(self, broker_id: int, listener_name: str) -> Address | None:
+        """Where clients of that listener reach the broker; None when it is not alive or lacks the listener."""
+        broker = self.brokers.get(broker_id)
+        return broker.addresses.get(listener_name) if broker is not None else None
+
+    def racks(self) -> dict[int, str | None]:
+        """The live brokers with their racks, as replica placement wants them."""
+        return {broker.id: broker.rack for broker in self.brokers.values()}

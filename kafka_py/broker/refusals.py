@@ -1,0 +1,278 @@
+"""An error as each API says it: at the top, or on every item that was asked for.
+
+`refuse(api, version, request, code, message)` makes the response that a failed or refused request gets. The shape is a
+row per API: which lists of the request are mirrored in the response, and which fields are copied; fields not named
+keep their default. Knows messages, nothing of brokers. Source: the protocol guide; reference apis table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.wire.apis import Api, ApiKey
+from kafka_py.wire.schema import schema_of
+
+
+class Level(NamedTuple):
+    """One list of the request and the list of the response that mirrors it.
+
+    copies: (response field, request field) pairs; "" as request field is the item itself (a name, an id).
+    fixed: response fields that an error sets to a value other than their default.
+    """
+
+    response_list: str
+    request_list: str
+    copies: tuple[tuple[str, str], ...]
+    fixed: tuple[tuple[str, Any], ...] = ()
+
+
+class Shape(NamedTuple):
+    """How one API answers with an error.
+
+    levels: from the outer list to the items that carry the code; none: the code is at the top only.
+    top: whether the code is at the top too, and from which version on. fixed: as in Level, for the response itself.
+    items_until: the last version whose items are mirrored; later ones carry the code at the top alone.
+    """
+
+    levels: tuple[Level, ...] = ()
+    top_since: int | None = 0
+    fixed: tuple[tuple[str, Any], ...] = ()
+    items_until: int = 32767
+
+
+def _same(*names: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, name) for name in names)
+
+
+def _items(*levels: Level) -> Shape:
+    """The code on every item, none at the top."""
+    return Shape(levels, top_since=None)
+
+
+_TOP = Shape()
+_NAMED_TOPICS = Level("topics", "topics", _same("name"))
+_INDEXED = Level("partitions", "partitions", _same("partition_index"))
+
+SHAPES: dict[ApiKey, Shape] = {
+    ApiKey.PRODUCE: _items(
+        Level("responses", "topic_data", _same("name")),
+        Level("partition_responses", "partition_data", _same("index"), fixed=(("base_offset", -1),)),
+    ),
+    ApiKey.FETCH: Shape(
+        (
+            Level("responses", "topics", _same("topic")),
+            Level("partition_responses", "partitions", _same("partition"), fixed=(("high_watermark", -1),)),
+        ),
+        top_since=7,
+    ),
+    ApiKey.LIST_OFFSETS: _items(_NAMED_TOPICS, _INDEXED),
+    ApiKey.METADATA: _items(Level("topics", "topics", _same("name"))),
+    ApiKey.LEADER_AND_ISR: Shape(),
+    ApiKey.STOP_REPLICA: _TOP,
+    ApiKey.UPDATE_METADATA: _TOP,
+    ApiKey.CONTROLLED_SHUTDOWN: _TOP,
+    ApiKey.OFFSET_COMMIT: _items(_NAMED_TOPICS, _INDEXED),
+    ApiKey.OFFSET_FETCH: Shape(
+        (
+            _NAMED_TOPICS,
+            Level("partitions", "partition_indexes", (("partition_index", ""),), fixed=(("committed_offset", -1),)),
+        ),
+        top_since=2,
+        items_until=1,
+    ),
+    ApiKey.FIND_COORDINATOR: Shape(fixed=(("node_id", -1), ("port", -1))),
+    ApiKey.JOIN_GROUP: Shape((), 0),
+    ApiKey.HEARTBEAT: _TOP,
+    ApiKey.LEAVE_GROUP: _TOP,
+    ApiKey.SYNC_GROUP: _TOP,
+    ApiKey.DESCRIBE_GROUPS: _items(Level("groups", "groups", (("group_id", ""),))),
+    ApiKey.LIST_GROUPS: _TOP,
+    ApiKey.SASL_HANDSHAKE: _TOP,
+    ApiKey.API_VERSIONS: _TOP,
+    ApiKey.CREATE_TOPICS: _items(Level("topics", "topics", _same("name"))),
+    ApiKey.DELETE_TOPICS: _items(Level("responses", "topic_names", (("name", ""),))),
+    ApiKey.DELETE_RECORDS: _items(
+        _NAMED_TOPICS, Level("partitions", "partitions", _same("partition_index"), fixed=(("low_watermark", -1),))
+    ),
+    ApiKey.INIT_PRODUCER_ID: Shape(fixed=(("producer_id", -1), ("producer_epoch", -1))),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: _items(
+        Level("topics", "topics", _same("topic")), Level("partitions", "partitions", _same("partition"))
+    ),
+    ApiKey.ADD_PARTITIONS_TO_TXN: _items(
+        Level("results", "topics", _same("name")), Level("results", "partitions", (("partition_index", ""),))
+    ),
+    ApiKey.ADD_OFFSETS_TO_TXN: _TOP,
+    ApiKey.END_TXN: _TOP,
+    ApiKey.WRITE_TXN_MARKERS: _items(
+        Level("markers", "markers", _same("producer_id")),
+        Level("topics", "topics", _same("name")),
+        Level("partitions", "partition_indexes", (("partition_index", ""),)),
+    ),
+    ApiKey.TXN_OFFSET_COMMIT: _items(_NAMED_TOPICS, _INDEXED),
+    ApiKey.DESCRIBE_ACLS: _TOP,
+    ApiKey.CREATE_ACLS: _items(Level("results", "creations", ())),
+    ApiKey.DELETE_ACLS: _items(Level("filter_results", "filters", ())),
+    ApiKey.DESCRIBE_CONFIGS: _items(Level("results", "resources", _same("resource_type", "resource_name"))),
+    ApiKey.ALTER_CONFIGS: _items(Level("responses", "resources", _same("resource_type", "resource_name"))),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _items(),
+    ApiKey.DESCRIBE_LOG_DIRS: _items(),
+    ApiKey.SASL_AUTHENTICATE: _TOP,
+    ApiKey.CREATE_PARTITIONS: _items(Level("results", "topics", _same("name"))),
+    ApiKey.CREATE_DELEGATION_TOKEN: _TOP,
+    ApiKey.RENEW_DELEGATION_TOKEN: _TOP,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: _TOP,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: _TOP,
+    ApiKey.DELETE_GROUPS: _items(Level("results", "groups_names", (("group_id", ""),))),
+    ApiKey.ELECT_LEADERS: Shape(
+        (
+            Level("replica_election_results", "topic_partitions", _same("topic")),
+            Level("partition_result", "partition_id", (("partition_id", ""),)),
+        ),
+        top_since=1,
+    ),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _items(Level("responses", "resources", _same("resource_type", "resource_name"))),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Shape((Level("responses", "topics", _same("name")), _INDEXED)),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _TOP,
+    ApiKey.OFFSET_DELETE: _TOP,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: Shape(fixed=(("entries", None),)),
+    ApiKey.ALTER_CLIENT_QUOTAS: _items(Level("entries", "entries", ())),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _TOP,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _items(),
+    ApiKey.ALTER_ISR: _TOP,
+    ApiKey.UPDATE_FEATURES: Shape((Level("results", "feature_updates", _same("feature")),)),
+    ApiKey.DESCRIBE_CLUSTER: _TOP,
+    ApiKey.DESCRIBE_PRODUCERS: _items(
+        Level("topics", "topics", _same("name")), Level("partitions", "partition_indexes", (("partition_index", ""),))
+    ),
+}
+
+
+def refuse(api: Api, version: int, request: Any, code: ErrorCode, message: str | None = None) -> Any:
+    """The response to `request` in which everything asked for failed with `code`."""
+    shape = SHAPES[api.key]
+    response = api.response()
+    for name, value in shape.fixed:
+        setattr(response, name, value)
+    if shape.top_since is not None and version >= shape.top_since:
+        _set_error(response, code, message)
+    if shape.levels and version <= shape.items_until:
+        _mirror(response, request, shape.levels, code, message)
+    finish = _FINISHERS.get(api.key)
+    if finish is not None:
+        finish(response, version, request, code, message)
+    return response
+
+
+def _set_error(item: Any, code: ErrorCode, message: str | None) -> None:
+    item.error_code = int(code)
+    if hasattr(item, "error_message"):
+        item.error_message = message if message is not None else code.meaning
+
+
+def _mirror(response: Any, request: Any, levels: tuple[Level, ...], code: ErrorCode, message: str | None) -> None:
+    level, inner = levels[0], levels[1:]
+    made = getattr(response, level.response_list)
+    for asked in getattr(request, level.request_list) or ():
+        item = _element_class(type(response), level.response_list)()
+        for target, source in level.copies:
+            setattr(item, target, getattr(asked, source) if source else asked)
+        for name, value in level.fixed:
+            setattr(item, name, value)
+        if inner:
+            _mirror(item, asked, inner, code, message)
+        else:
+            _set_error(item, code, message)
+        made.append(item)
+
+
+def _element_class(cls: type, list_name: str) -> Any:
+    """The struct that a list field of a message holds."""
+    return next(field.element for field in schema_of(cls).fields if field.name == list_name)
+
+
+# ---- what a row cannot say
+
+
+def _metadata(response: Any, version: int, request: Any, _code: ErrorCode, _message: str | None) -> None:
+    """Topics without a name (asked by id) cannot be answered before v12 knows null names."""
+    for topic in response.topics:
+        if topic.name is None:
+            topic.name = ""
+
+
+def _leader_and_isr(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
+    """Up to v4 an error of the whole request is repeated for every partition; later ones leave the list empty."""
+    if version > 4:
+        return
+    item_class = _element_class(type(response), "partition_errors")
+    states = [(state.topic_name, state) for state in request.ungrouped_partition_states]
+    states += [(topic.topic_name, state) for topic in request.topic_states for state in topic.partition_states]
+    response.partition_errors = [
+        item_class(topic_name=topic, partition_index=state.partition_index, error_code=int(code))
+        for topic, state in states
+    ]
+
+
+def _join_group(response: Any, version: int, request: Any, _code: ErrorCode, _message: str | None) -> None:
+    response.member_id = request.member_id
+    response.protocol_name = None if version >= 7 else ""
+
+
+def _delete_topics(response: Any, version: int, request: Any, code: ErrorCode, message: str | None) -> None:
+    if version >= 6:
+        item_class = _element_class(type(response), "responses")
+        response.responses = [
+            item_class(
+                name=topic.name, topic_id=topic.topic_id, error_code=int(code), error_message=message or code.meaning
+            )
+            for topic in request.topics
+        ]
+    elif version < 5:
+        for item in response.responses:
+            item.error_message = None
+
+
+def _alter_replica_log_dirs(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
+    """Asked for by directory, answered by topic."""
+    topic_class = _element_class(type(response), "results")
+    partition_class = _element_class(topic_class, "partitions")
+    by_topic: dict[str, list[int]] = {}
+    for directory in request.dirs:
+        for topic in directory.topics:
+            by_topic.setdefault(topic.name, []).extend(topic.partitions)
+    response.results = [
+        topic_class(
+            topic_name=topic,
+            partitions=[partition_class(partition_index=index, error_code=int(code)) for index in partitions],
+        )
+        for topic, partitions in by_topic.items()
+    ]
+
+
+def _alter_client_quotas(response: Any, version: int, request: Any, _code: ErrorCode, _message: str | None) -> None:
+    entity_class = _element_class(_element_class(type(response), "entries"), "entity")
+    for item, asked in zip(response.entries, request.entries, strict=True):
+        item.entity = [
+            entity_class(entity_type=entity.entity_type, entity_name=entity.entity_name) for entity in asked.entity
+        ]
+
+
+def _alter_scram(response: Any, version: int, request: Any, code: ErrorCode, message: str | None) -> None:
+    item_class = _element_class(type(response), "results")
+    users = dict.fromkeys(change.name for change in (*request.deletions, *request.upsertions))
+    response.results = [
+        item_class(user=user, error_code=int(code), error_message=message or code.meaning) for user in users
+    ]
+
+
+_FINISHERS: dict[ApiKey, Callable[[Any, int, Any, ErrorCode, str | None], None]] = {
+    ApiKey.METADATA: _metadata,
+    ApiKey.LEADER_AND_ISR: _leader_and_isr,
+    ApiKey.JOIN_GROUP: _join_group,
+    ApiKey.DELETE_TOPICS: _delete_topics,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _alter_replica_log_dirs,
+    ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
+}

@@ -1,0 +1,87 @@
+"""This broker's entry among the live brokers, made at the start and again in every new ZooKeeper session (I/O).
+
+Source: zookeeper facts, section 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ConfigError
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.net.endpoints import Endpoint
+from kafka_py.zk.session import NodeExists
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
+
+log = logging.getLogger(__name__)
+
+_NO_JMX = -1
+_FORMER_LIFE_POLL_S = 0.1
+_EXPIRY_SLACK_S = 5.0
+
+
+class Registration:
+    """What this broker tells the others of itself."""
+
+    def __init__(
+        self, store: ZkStore, broker_id: int, advertised: Sequence[Endpoint], config: BrokerConfig, clock: Clock
+    ) -> None:
+        self._store = store
+        self._broker_id = broker_id
+        self._config = config
+        self._clock = clock
+        self._endpoints = [
+            BrokerEndpoint(endpoint.listener_name, endpoint.security_protocol.name, endpoint.host, endpoint.port)
+            for endpoint in advertised
+        ]
+
+    async def register_first(self) -> int:
+        """Registers at the start; returns the broker epoch.
+
+        A registration left by this broker's former life (killed, its session not yet expired) is waited out.
+        Raises ConfigError when another broker holds the id, or one of our addresses.
+        """
+        await self._store.refuse_taken_endpoints(self._broker_id, self._endpoints)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._config.zookeeper_session_timeout_ms / 1000.0 + _EXPIRY_SLACK_S
+        waited = False
+        while True:
+            try:
+                return await self.register()
+            except NodeExists:
+                if not await self._is_former_life() or loop.time() >= deadline:
+                    raise ConfigError(
+                        f"broker.id {self._broker_id} is in use: a broker with this id is registered in ZooKeeper"
+                    ) from None
+            if not waited:
+                log.info("Waiting for the session of this broker's former life to expire")
+                waited = True
+            await asyncio.sleep(_FORMER_LIFE_POLL_S)
+
+    async def register(self) -> int:
+        """Registers in the present session; returns the broker epoch. Raises NodeExists."""
+        version = 5 if self._config.inter_broker_version().at_least("2.7-IV0") else 4
+        registration = BrokerIdZNode.of(
+            self._endpoints,
+            jmx_port=_NO_JMX,
+            timestamp_ms=self._clock.wall_ms(),
+            version=version,
+            rack=self._config.broker_rack,
+        )
+        epoch = await self._store.register_broker(self._broker_id, registration)
+        listed = ", ".join(endpoint.text() for endpoint in self._endpoints)
+        log.info("Registered broker %d with %s, broker epoch %d", self._broker_id, listed, epoch)
+        return epoch
+
+    async def _is_former_life(self) -> bool:
+        """Whether what is registered under our id has our addresses: we hold the ports, so its process is gone."""
+        registered = await self._store.broker(self._broker_id)
+        if registered is None:
+            return True
+        return {(one.host, one.port) for one in registered.endpoints} == {
+            (one.host, one.port) for one in self._endpoints
+        }

@@ -1,0 +1,414 @@
+"""The server: puts the broker together, starts it in Kafka's order, and stops it again (I/O).
+
+Everything that reaches outside comes in: clock, files, ZooKeeper session, event loop. What a handler may use is the
+Node; this file alone knows how it is made. Source: zookeeper facts, section 15; reference replication, sections 12, 14.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+
+from kafka_py.base.clock import Clock, SystemClock
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import TICK_MS, MetricRegistry
+from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.timers import Timers
+from kafka_py.broker.auto_creation import AutoCreation
+from kafka_py.broker.background import CountedBackground
+from kafka_py.broker.config_changes import ConfigChanges
+from kafka_py.broker.configs import BrokerConfig, warnings_of
+from kafka_py.broker.dispatch import Dispatcher
+from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
+from kafka_py.broker.leaving import leave_in_order
+from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.metadata_cache import MetadataCache
+from kafka_py.broker.metrics import AllRequestMetrics, ServerMetrics
+from kafka_py.broker.node import Node
+from kafka_py.broker.producer_ids import ProducerIds
+from kafka_py.broker.registration import Registration
+from kafka_py.broker.topic_configs import TopicConfigs
+from kafka_py.controller.channels import Address, Connection
+from kafka_py.controller.controller import Controller
+from kafka_py.controller.placement import BrokerRack
+from kafka_py.controller.topic_policy import load_policy
+from kafka_py.controller.topics import TopicAdmin
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.files import Files, RealFiles
+from kafka_py.log.log_dirs import LogDirs
+from kafka_py.log.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.endpoints import listening_of
+from kafka_py.net.loop import LoopWatch
+from kafka_py.net.socket_server import SocketServer
+from kafka_py.replication.metrics import ReplicaMetrics
+from kafka_py.replication.replica_manager import ReplicaManager
+from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
+from kafka_py.zk.kazoo_session import KazooSession
+from kafka_py.zk.notifications import NotificationListener, config_change_listener
+from kafka_py.zk.session import SessionState, ZkError, ZkSession
+from kafka_py.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+_CONTROLLER_STOP_S = 10.0
+
+
+class BrokerState(IntEnum):
+    """What the process is at; the numbers are the metric's."""
+
+    NOT_RUNNING = 0
+    STARTING = 1
+    RECOVERING = 2
+    RUNNING = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
+    SHUTTING_DOWN = 7
+
+
+class KafkaServer:
+    """One broker. `start`, then `shutdown`; `failed` is done when it cannot go on (all log directories are lost).
+
+    session: not yet connected; None for the one that the settings describe. ports: by listener, once started.
+    """
+
+    node: Node
+    ports: dict[str, int]
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        clock: Clock | None = None,
+        files: Files | None = None,
+        session: ZkSession | None = None,
+        watch: LoopWatch | None = None,
+    ) -> None:
+        self.config = config
+        self.state = BrokerState.NOT_RUNNING
+        self.cluster_id: str | None = None
+        self.broker_id = config.broker_id
+        self.clock = clock or SystemClock()
+        self.registry = MetricRegistry(self.clock)
+        self.loop = asyncio.get_running_loop()
+        self.failed: asyncio.Future[str] = self.loop.create_future()
+        self._files = files or RealFiles()
+        self._watch = watch
+        self._session: ZkSession = session if session is not None else KazooSession.of(config)
+        self._store = ZkStore(self._session)
+        self._timers = Timers(self.clock, self.loop.call_later)
+        self._executor = ThreadPoolExecutor(config.num_io_threads, thread_name_prefix="kafka-io")
+        self._background = CountedBackground(self._executor, self.loop)
+        self._live = LiveConfig(config)
+        self._topic_configs = TopicConfigs(config)
+        self._listening = listening_of(config)
+        self._log_dirs: LogDirs | None = None
+        self._controller: Controller | None = None
+        self._sockets: SocketServer | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._listener: NotificationListener | None = None
+        self._registration: Registration | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        ServerMetrics(self.registry, self)
+
+    # ---- start
+
+    async def start(self) -> None:
+        """Comes up, or raises and leaves nothing behind: ConfigError, BindFailed, ZkError, LogDirError and the like."""
+        self.state = BrokerState.STARTING
+        try:
+            await self._start()
+        except BaseException:
+            await self._abandon()
+            raise
+        self.state = BrokerState.RUNNING
+        log.info("[KafkaServer id=%d] started", self.broker_id)
+
+    async def _start(self) -> None:
+        for warning in warnings_of(self.config):
+            log.warning(warning)
+        await self._session.connect()
+        await self._store.ensure_top_level_paths()
+        self.cluster_id = await self._store.cluster_id_or_create()
+        log.info("Cluster id is %s", self.cluster_id)
+        log_dirs = self._log_dirs = self._open_log_dirs()
+        self.broker_id = await self._find_broker_id(log_dirs)
+        changes = self._config_changes(log_dirs)
+        await changes.load_broker()
+        await changes.load_topics()
+        self.state = BrokerState.RECOVERING
+        log_dirs.load(self._topic_configs.of)
+        self.state = BrokerState.STARTING
+        self.node = self._assemble(log_dirs)
+        dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
+        sockets = self._sockets = SocketServer(
+            self._live.current,
+            self._listening.listeners,
+            self._listening.inter_broker_listener,
+            dispatcher.on_request,  # type: ignore[arg-type]
+            loop=self.loop,
+            clock=self.clock,
+            registry=self.registry,
+            executor=self._executor,
+            watch=self._watch,
+        )
+        self.ports = sockets.bind()
+        advertised = self._listening.advertise(self.ports, socket.getfqdn())
+        self._registration = Registration(self._store, self.broker_id, advertised, self.config, self.clock)
+        self.node.broker_epoch = await self._registration.register_first()
+        log_dirs.write_meta(MetaProperties(self.broker_id, self.cluster_id))
+        await self.node.controller.start()
+        await self.node.producer_ids.claim_first()
+        self._listener = config_change_listener(self._store, changes.apply, self.clock)
+        await self._listener.start()
+        self._start_tasks()
+        sockets.start()
+
+    def _open_log_dirs(self) -> LogDirs:
+        log_dirs = LogDirs(
+            self.config,
+            self._files,
+            self.clock,
+            background=self._background,
+            later=self._timers.schedule,
+            on_failure=self._on_log_dir_failure,
+            producer_expiration_ms=self.config.transactional_id_expiration_ms,
+        )
+        log_dirs.open()
+        return log_dirs
+
+    async def _find_broker_id(self, log_dirs: LogDirs) -> int:
+        """The id given, stored or generated. Raises InconsistentBrokerId, InconsistentClusterId."""
+        assert self.cluster_id is not None
+        config = self.config
+        meta = log_dirs.read_meta()
+        check_cluster_id(meta.cluster_id, self.cluster_id)
+        broker_id = choose_broker_id(
+            config.broker_id, meta.broker_id, generation_enabled=config.broker_id_generation_enable
+        )
+        if broker_id is None:
+            broker_id = await self._store.generate_broker_id(config.reserved_broker_max_id)
+        return broker_id
+
+    def _config_changes(self, log_dirs: LogDirs) -> ConfigChanges:
+        return ConfigChanges(
+            self.broker_id,
+            self._store,
+            self._live,
+            self._topic_configs,
+            log_dirs,
+            lambda: self._controller,
+            self._take_config,
+        )
+
+    def _take_config(self, config: BrokerConfig) -> None:
+        """Puts the broker's settings in place everywhere; also at the start, when little is there yet."""
+        self._topic_configs.set_broker(config)
+        if self._log_dirs is not None:
+            for partition_log in self._log_dirs.all_logs():
+                partition_log.config = self._topic_configs.of(partition_log.topic_partition.topic)
+        if self._sockets is not None:
+            self._sockets.reconfigure(config)
+        if self._controller is not None:
+            self._controller.reconfigure(config)
+
+    def _assemble(self, log_dirs: LogDirs) -> Node:
+        """Makes the broker's parts and joins them; nothing happens yet."""
+        assert self.cluster_id is not None
+        config = self._live.current
+        metadata = MetadataCache()
+        replicas = ReplicaManager(
+            self.broker_id,
+            config,
+            log_dirs,
+            self.clock,
+            produce_purgatory=Purgatory("Produce", self._timers),
+            fetch_purgatory=Purgatory("Fetch", self._timers),
+            is_known=metadata.has_partition,
+            defer=self.loop.call_soon,
+            metrics=ReplicaMetrics(self.registry),
+        )
+        roles = RoleChanges(
+            replicas,
+            self.clock,
+            is_live=metadata.is_live,
+            log_config=self._topic_configs.of,
+            callbacks=RoleCallbacks(),
+        )
+        controller = self._controller = self._make_controller()
+        topics = TopicAdmin(
+            self._store,
+            lambda: self._live.current,
+            live_brokers=lambda: [BrokerRack(*row) for row in metadata.racks().items()],
+            validate_configs=lambda overrides: LogConfig.check(overrides, self._live.current),
+            exists=metadata.has_topic,
+            is_queued=controller.is_queued_for_deletion,
+            policy=load_policy(config.create_topic_policy_class_name, config.originals),
+        )
+        chance = random.SystemRandom()
+        return Node(
+            broker_id=self.broker_id,
+            cluster_id=self.cluster_id,
+            live_config=self._live,
+            clock=self.clock,
+            store=self._store,
+            metadata=metadata,
+            log_dirs=log_dirs,
+            replicas=replicas,
+            roles=roles,
+            sessions=SessionCache(
+                config.max_incremental_fetch_session_cache_slots, lambda: chance.randint(1, MAX_EPOCH), self.registry
+            ),
+            topic_configs=self._topic_configs,
+            topics=topics,
+            auto_creation=AutoCreation(topics, lambda: self._live.current),
+            topic_waits=Purgatory("topic", self._timers),
+            producer_ids=ProducerIds(lambda: self._store.claim_producer_ids(self.broker_id)),
+            controller=controller,
+            request_metrics=AllRequestMetrics(self.registry),
+        )
+
+    def _make_controller(self) -> Controller:
+        config = self._live.current
+
+        async def connect(address: Address) -> Connection:
+            return await BrokerConnection.connect(
+                address.host,
+                address.port,
+                client_id=str(self.broker_id),
+                timeout_ms=config.controller_socket_timeout_ms,
+            )
+
+        return Controller(
+            self.broker_id,
+            store=self._store,
+            config=config,
+            connect=connect,
+            register_broker=self._register_again,
+            clock=self.clock,
+            registry=self.registry,
+            listener=self._listening.inter_broker_listener,
+            control_listener=self._listening.control_plane_listener,
+            request_timeout_ms=config.request_timeout_ms,
+        )
+
+    async def _register_again(self) -> None:
+        """A new ZooKeeper session: the broker is back under a new epoch, so requests for its former life are stale."""
+        assert self._registration is not None
+        self.node.broker_epoch = await self._registration.register()
+
+    def _start_tasks(self) -> None:
+        assert self._log_dirs is not None
+        self._log_dirs.start_tasks()
+        self._every(self.config.replica_high_watermark_checkpoint_interval_ms, self._checkpoint_high_watermarks)
+        self._every(TICK_MS, self.registry.tick)
+
+    def _every(self, interval_ms: float, task: Callable[[], object]) -> None:
+        def run() -> None:
+            try:
+                task()
+            finally:
+                self._timers.schedule(interval_ms, run)
+
+        self._timers.schedule(interval_ms, run)
+
+    def _checkpoint_high_watermarks(self) -> None:
+        """Not before the controller was heard: until then the high watermarks are those of the checkpoint."""
+        self.node.replicas.notice_log_starts()
+        if self.node.roles.heard_from_controller:
+            self.node.log_dirs.checkpoint_high_watermarks()
+
+    # ---- while it runs
+
+    def _on_log_dir_failure(self, directory: str, error: Exception, lost: list[TopicPartition]) -> None:
+        """The directory's partitions answer storage errors from now on, and the controller is told."""
+        assert self._log_dirs is not None
+        self.node.replicas.mark_offline(lost)
+        if not self._log_dirs.live_directories:
+            if not self.failed.done():
+                self.failed.set_result(f"all log directories have failed, the last one is {directory}: {error}")
+            return
+        self._spawn(self._announce_failure())
+
+    async def _announce_failure(self) -> None:
+        try:
+            await self._store.announce_log_dir_failure(self.broker_id)
+        except ZkError as error:
+            log.error("The controller was not told of the failed log directory: %s", error)
+
+    def _spawn(self, work: object) -> None:
+        task = self.loop.create_task(work)  # type: ignore[arg-type]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # ---- stop
+
+    async def shutdown(self) -> None:
+        """Leaves in order: leaders move away, nobody is served any more, logs are closed, the session ends."""
+        if self.state is not BrokerState.RUNNING:
+            return
+        log.info("[KafkaServer id=%d] shutting down", self.broker_id)
+        if self.config.controlled_shutdown_enable and self._session.state is SessionState.CONNECTED:
+            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            await leave_in_order(
+                self._store,
+                self.broker_id,
+                lambda: self.node.broker_epoch,
+                self.config,
+                self._listening.inter_broker_listener,
+            )
+        self.state = BrokerState.SHUTTING_DOWN
+        await self._stop_serving()
+        await self._stop_controller()
+        await self._close_logs()
+        await self._session.close()
+        self.state = BrokerState.NOT_RUNNING
+        log.info("[KafkaServer id=%d] shut down completed", self.broker_id)
+
+    async def _stop_serving(self) -> None:
+        assert self._sockets is not None and self._dispatcher is not None
+        self._sockets.stop_accepting()
+        if self._listener is not None:
+            await self._listener.stop()
+        await self._dispatcher.drain()
+        self.node.replicas.close()
+        self.node.topic_waits.close()
+        await asyncio.sleep(0)  # answers that were set off just now leave with the connections' last flush
+        self._sockets.close()
+
+    async def _stop_controller(self) -> None:
+        assert self._controller is not None
+        try:
+            async with asyncio.timeout(_CONTROLLER_STOP_S):
+                await self._controller.shutdown()
+        except TimeoutError:
+            log.warning("The controller did not stop within %.0f s, going on without it", _CONTROLLER_STOP_S)
+
+    async def _close_logs(self) -> None:
+        """The last words on disk; only a directory whose logs all closed well is marked clean."""
+        assert self._log_dirs is not None
+        self._timers.close()
+        await self._background.wait_idle()
+        for task in list(self._tasks):
+            task.cancel()
+        self._log_dirs.shutdown()
+        self._executor.shutdown(wait=True)
+
+    async def _abandon(self) -> None:
+        """The start failed half-way: gives back what was taken, writing nothing."""
+        self.state = BrokerState.NOT_RUNNING
+        if self._sockets is not None:
+            self._sockets.close()
+        if self._listener is not None:
+            await self._listener.stop()
+        if self._controller is not None:
+            await self._stop_controller()
+        self._timers.close()
+        if self._log_dirs is not None:
+            self._log_dirs.abandon()
+        self._executor.shutdown(wait=False)
+        await self._session.close()

@@ -1,0 +1,72 @@
+"""The settings of topics as they are now: the overrides from ZooKeeper on top of the broker's own.
+
+A topic without overrides shares one value with all others of its kind. Knows neither ZooKeeper nor logs; who changes
+settings tells it. Source: zookeeper facts, section 7.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.log.configs import LogConfig, LogOptions
+
+log = logging.getLogger(__name__)
+
+
+class TopicConfigs:
+    """Overrides by topic, and the LogConfig each comes to."""
+
+    def __init__(self, broker: LogOptions) -> None:
+        self._broker = broker
+        self._overrides: dict[str, dict[str, str]] = {}
+        self._default = LogConfig.for_topic(broker)
+        self._configs: dict[str, LogConfig] = {}
+
+    def of(self, topic: str) -> LogConfig:
+        """The settings in force for a topic's logs."""
+        return self._configs.get(topic, self._default)
+
+    def overrides(self, topic: str) -> Mapping[str, str]:
+        """What is set for the topic itself."""
+        return self._overrides.get(topic, {})
+
+    def set_overrides(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
+        """Replaces a topic's overrides; one that cannot be taken is logged and left out. Returns what is in force."""
+        if overrides:
+            self._overrides[topic] = dict(overrides)
+            self._configs[topic] = self._build(topic)
+        else:
+            self.forget(topic)
+        return self.of(topic)
+
+    def forget(self, topic: str) -> None:
+        """The topic is gone, or has no overrides any more."""
+        self._overrides.pop(topic, None)
+        self._configs.pop(topic, None)
+
+    def set_broker(self, broker: LogOptions) -> None:
+        """The broker's own settings changed: every topic's may have."""
+        self._broker = broker
+        self._default = LogConfig.for_topic(broker)
+        self._configs = {topic: self._build(topic) for topic in self._overrides}
+
+    def _build(self, topic: str) -> LogConfig:
+        overrides = self._overrides[topic]
+        try:
+            return LogConfig.for_topic(self._broker, overrides)
+        except ConfigError as error:
+            log.error("Settings of topic %s: %s", topic, error.detail)
+        usable = {name: value for name, value in overrides.items() if self._is_usable(name, value)}
+        try:
+            return LogConfig.for_topic(self._broker, usable)
+        except ConfigError:  # each is fine by itself, together they are not
+            return self._default
+
+    def _is_usable(self, name: str, value: str) -> bool:
+        try:
+            LogConfig.for_topic(self._broker, {name: value})
+        except ConfigError:
+            return False
+        return True

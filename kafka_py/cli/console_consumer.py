@@ -1,0 +1,297 @@
+"""kafka-console-consumer.sh: prints the records of topics.
+
+Topics are read by assignment of all their partitions, without a group. Records are printed as soon as they come; the
+end (--max-messages, --timeout-ms, an interrupt, SIGTERM, a reader that went away) says how many there were.
+Source: reference tools, section 17.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import BinaryIO, Protocol
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.properties import read_properties
+from kafka_py.cli.client_properties import is_true, pairs
+from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
+from kafka_py.cli.message_formatters import MessageFormatter, formatter_named
+from kafka_py.cli.termination import Terminated, termination_as_exception
+from kafka_py.cli.topic_reader import TopicReader
+from kafka_py.cli.topic_requests import topic_pattern
+from kafka_py.clients.consumer.consumer import Consumer
+from kafka_py.clients.consumer.records import ConsumerRecord
+
+DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
+POLL_RECORDS = 5000
+"""max.poll.records unless set: records are printed by the poll, so large polls are fast."""
+
+POLL_S = 1.0
+
+
+def parser() -> CommandParser:
+    table = CommandParser("kafka-console-consumer.sh", "Print the records of topics.")
+    table.option("--bootstrap-server", "REQUIRED: the brokers to connect to, host:port,host:port.",
+                 metavar="String: server(s)")  # fmt: skip
+    table.option("--topic", "The topic to read. Either this or --whitelist is required.", metavar="String: topic")
+    table.option("--whitelist", "A regular expression of the topics to read; it must match the whole name.",
+                 metavar="String: whitelist")  # fmt: skip
+    table.option("--partition", "Read only this partition; from its end unless --offset says otherwise.", kind=int,
+                 metavar="Integer: partition")  # fmt: skip
+    table.option("--offset", "Where to start in --partition: an offset, 'earliest' or 'latest'.",
+                 metavar="String: consume offset", default="latest")  # fmt: skip
+    table.flag("--from-beginning", "Start with the first record there is, not with the next one to come.")
+    table.option("--max-messages", "How many records to read; without it there is no end.", kind=int,
+                 metavar="Integer: num_messages", default=-1)  # fmt: skip
+    table.option("--timeout-ms", "End when no record came for so long.", kind=int, metavar="Integer: timeout_ms")
+    table.option("--group", "The consumer group.", metavar="String: consumer group id")
+    table.option("--isolation-level", "read_committed leaves out what aborted transactions wrote; "
+                 "read_uncommitted does not.", metavar="String", default="read_uncommitted")  # fmt: skip
+    table.repeatable("--consumer-property", "A setting of the consumer; goes before --consumer.config.",
+                     metavar="String: consumer_prop")  # fmt: skip
+    table.option("--consumer.config", "Property file with settings of the consumer.", metavar="String: config file")
+    table.option("--formatter", "The class that prints records: kafka.tools.DefaultMessageFormatter, "
+                 "LoggingMessageFormatter, NoOpMessageFormatter, ChecksumMessageFormatter, or a Python class "
+                 "package.module.Class.", metavar="String: class", default=DEFAULT_FORMATTER)  # fmt: skip
+    table.repeatable("--property", "A property of the formatter: print.timestamp, print.partition, print.offset, "
+                     "print.headers, print.key (default: false), print.value (default: true), key.separator "
+                     "(default: tab), line.separator (default: line feed), headers.separator (default: ,), "
+                     "null.literal (default: null), key.deserializer, value.deserializer, headers.deserializer. A "
+                     "property under a deserializer's name, such as key.deserializer.encoding, is for it.",
+                     metavar="String: prop")  # fmt: skip
+    table.option("--key-deserializer", "The class that reads keys, such as "
+                 "org.apache.kafka.common.serialization.LongDeserializer.", metavar="String: deserializer")  # fmt: skip
+    table.option("--value-deserializer", "The class that reads values.", metavar="String: deserializer")
+    table.flag("--skip-message-on-error", "Go on after a record that cannot be printed instead of ending.")
+    table.flag("--enable-systest-events", "Print shutdown_complete at the end, for system tests.")
+    return table
+
+
+def check(options: argparse.Namespace) -> None:
+    """The rules between the options. Raises UsageError for the first that is broken."""
+    if (options.topic is None) == (options.whitelist is None):
+        raise UsageError("Exactly one of --whitelist/--topic is required.")
+    given: set[str] = getattr(options, "given", set())
+    if options.partition is not None:
+        if options.topic is None:
+            raise UsageError("The topic is required when partition is specified.")
+        if options.group is not None:
+            raise UsageError("Options group and partition cannot be specified together.")
+    elif "offset" in given:
+        raise UsageError("The partition is required when offset is specified.")
+    if options.from_beginning and "offset" in given:
+        raise UsageError("The options from-beginning and offset cannot be specified together.")
+    if options.isolation_level not in ("read_committed", "read_uncommitted"):
+        raise UsageError(
+            f"Unknown isolation level {options.isolation_level}: it is read_committed or read_uncommitted"
+        )
+    start_of(options)
+    require(options, "bootstrap-server")
+
+
+def start_of(options: argparse.Namespace) -> int | str:
+    """Where to start in --partition: an offset, "earliest" or "latest". Raises UsageError."""
+    if options.from_beginning:
+        return "earliest"
+    text: str = options.offset.lower()
+    if text in ("earliest", "latest"):
+        return text
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(
+            f"The provided offset value '{options.offset}' is incorrect. Valid values are 'earliest', 'latest', "
+            "or a non-negative long."
+        )
+    return int(text)
+
+
+def consumer_properties(options: argparse.Namespace) -> dict[str, str]:
+    """The consumer's settings by the rule of precedence.
+
+    Raises UsageError where --from-beginning or the group ids contradict one another, ConfigError for a bad file.
+    """
+    file = getattr(options, "consumer.config")
+    from_file = read_properties(file) if file is not None else {}
+    given = pairs(options.consumer_property, "consumer-property")
+    properties = {**from_file, **given}
+    reset = properties.get("auto.offset.reset")
+    if options.from_beginning and reset not in (None, "earliest"):
+        raise UsageError(f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={reset}', "
+                         "please remove one option")  # fmt: skip
+    properties["auto.offset.reset"] = "earliest" if options.from_beginning else reset or "latest"
+    properties["bootstrap.servers"] = options.bootstrap_server
+    if "isolation_level" in getattr(options, "given", set()) or "isolation.level" not in properties:
+        properties["isolation.level"] = options.isolation_level
+    properties.setdefault("max.poll.records", str(POLL_RECORDS))
+    for part in ("key", "value"):
+        properties.pop(f"{part}.deserializer", None)  # the formatter reads bytes
+    group = _one_group(options.group, given.get("group.id"), from_file.get("group.id"))
+    if group is None:
+        properties["group.id"] = f"console-consumer-{random.randrange(100_000)}"
+        properties.setdefault("enable.auto.commit", "false")
+    elif options.partition is None:
+        raise CommandFailed(f"The consumer group {group} cannot be joined: this release has no consumer groups yet. "
+                            "Without a group all partitions are read.")  # fmt: skip
+    return properties
+
+
+def _one_group(*given: str | None) -> str | None:
+    """The group id that all places agree on, None when none names one. Raises UsageError."""
+    ids = {group for group in given if group is not None}
+    if len(ids) > 1:
+        listed = ", ".join(f"'{group}'" for group in sorted(ids))
+        raise UsageError("The group ids provided in different places (directly using '--group', via "
+                         "'--consumer-property', or via '--consumer.config') do not match. "
+                         f"Detected group ids: {listed}")  # fmt: skip
+    return ids.pop() if ids else None
+
+
+def formatter_properties(options: argparse.Namespace) -> dict[str, str]:
+    """The formatter's properties; the deserializer options win."""
+    properties = pairs(options.property, "property")
+    for part in ("key", "value"):
+        chosen = getattr(options, f"{part}_deserializer")
+        if chosen:
+            properties[f"{part}.deserializer"] = chosen
+    return properties
+
+
+class Source(Protocol):
+    """Where records come from: a consumer of one partition, or a TopicReader."""
+
+    def poll(self, timeout_s: float, /) -> Iterable[ConsumerRecord]: ...
+
+
+def open_source(consumer: Consumer, options: argparse.Namespace, properties: Mapping[str, str]) -> Source:
+    """The consumer with what the options name assigned to it, at the position they name."""
+    if options.partition is not None:
+        partition = TopicPartition(options.topic, options.partition)
+        consumer.assign([partition])
+        match start_of(options):
+            case "earliest":
+                consumer.seek_to_beginning([partition])
+            case "latest":
+                consumer.seek_to_end([partition])
+            case offset:
+                consumer.seek(partition, int(offset))
+        return consumer
+    wanted: str | re.Pattern[str] = options.topic if options.topic is not None else topic_pattern(options.whitelist)
+    internal = not is_true(properties, "exclude.internal.topics", True)
+    look_every_s = int(properties.get("metadata.max.age.ms", "300000")) / 1000
+    return TopicReader(consumer, wanted, internal=internal, look_every_s=look_every_s)
+
+
+class Printer:
+    """Prints records until there are enough, or none came for too long. `count`: how many were taken.
+
+    limit: -1 for no limit. timeout_s: None for no time-out. skip_errors: leave out records that cannot be printed.
+    """
+
+    def __init__(
+        self,
+        formatter: MessageFormatter,
+        out: BinaryIO,
+        *,
+        limit: int = -1,
+        timeout_s: float | None = None,
+        skip_errors: bool = False,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.count = 0
+        self._formatter = formatter
+        self._out = out
+        self._limit = limit
+        self._timeout_s = timeout_s
+        self._skip_errors = skip_errors
+        self._now = now
+
+    def print_from(self, source: Source) -> None:
+        """Raises what polling and printing raise; what was printed before is out."""
+        last = self._now()
+        while self.count != self._limit:
+            wait_s = POLL_S if self._timeout_s is None else min(POLL_S, last + self._timeout_s - self._now())
+            if wait_s < 0:
+                print(f"No record came for {self._timeout_s:g} s, ending.", file=sys.stderr)
+                return
+            records = list(source.poll(wait_s))
+            if records:
+                self._print(records if self._limit < 0 else records[: self._limit - self.count])
+                last = self._now()
+
+    def _print(self, records: Sequence[ConsumerRecord]) -> None:
+        texts: list[bytes] = []
+        add, form = texts.append, self._formatter.format
+        try:
+            for record in records:
+                self.count += 1
+                try:
+                    add(form(record))
+                except Exception as error:
+                    self._complain(record, error)
+        finally:
+            self._out.write(b"".join(texts))
+            self._out.flush()
+
+    def _complain(self, record: ConsumerRecord, error: Exception) -> None:
+        where = f"offset {record.offset} of {record.topic}-{record.partition}"
+        if not self._skip_errors:
+            raise CommandFailed(f"The record at {where} cannot be printed: {error}") from error
+        print(f"Error processing message, skipping this message: {where}: {error}", file=sys.stderr)
+
+
+def consume(options: argparse.Namespace) -> int:
+    """Prints what the options ask for; returns the exit code."""
+    properties = consumer_properties(options)
+    formatter = formatter_named(options.formatter, formatter_properties(options))
+    timeout_s = None if options.timeout_ms is None or options.timeout_ms < 0 else options.timeout_ms / 1000
+    printer = Printer(formatter, sys.stdout.buffer, limit=options.max_messages, timeout_s=timeout_s,
+                      skip_errors=options.skip_message_on_error)  # fmt: skip
+    code = 0
+    with Consumer(properties) as consumer:
+        try:
+            printer.print_from(open_source(consumer, options, properties))
+        except BrokenPipeError:
+            print("Unable to write to standard out, closing consumer.", file=sys.stderr)
+            _discard_output()
+        except (KafkaError, CommandFailed) as error:
+            print(f"Error processing message, terminating consumer process: {error}", file=sys.stderr)
+            code = 1
+        except KeyboardInterrupt:
+            code = 130
+        except Terminated as terminated:
+            code = terminated.exit_code
+        formatter.close()
+        print(f"Processed a total of {printer.count} messages", file=sys.stderr)
+    return code
+
+
+def _discard_output() -> None:
+    """Nobody reads on: what is still buffered must not fail again at exit."""
+    import os
+
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser().parse(arguments)
+    check(options)
+    log_warnings()
+    with termination_as_exception():
+        code = consume(options)
+    if options.enable_systest_events:
+        print("shutdown_complete", flush=True)
+    return code
+
+
+def cli() -> None:
+    run(main, parser)
+
+
+if __name__ == "__main__":
+    cli()

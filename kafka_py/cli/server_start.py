@@ -1,0 +1,156 @@
+"""kafka-server-start.sh: runs one broker until SIGTERM or SIGINT.
+
+`server.properties [--override property=value]...`. Exit code 0 after a clean stop, 1 when the start fails or the
+broker cannot go on. Source: reference tools, section 27.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import kafka_py
+from kafka_py.base.errors import ConfigError, KafkaError
+from kafka_py.base.properties import read_properties
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.server import KafkaServer
+from kafka_py.log.files import raise_open_files_limit
+from kafka_py.log.log_dir import LogDirError
+from kafka_py.log.meta_properties import InconsistentBrokerId, InconsistentClusterId, InconsistentMetadata
+from kafka_py.net.listener import BindFailed
+from kafka_py.net.loop import LoopWatch, new_event_loop
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import ZkError
+
+USAGE = "USAGE: kafka-server-start.sh [-daemon] server.properties [--override property=value]*"
+
+LOG_FORMAT = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
+
+_EXPECTED = (
+    KafkaError,
+    BindFailed,
+    LogDirError,
+    InconsistentBrokerId,
+    InconsistentClusterId,
+    InconsistentMetadata,
+    MalformedZNode,
+    ZkError,
+    OSError,
+)
+"""Why a start fails for reasons that the operator can mend: one line each."""
+
+log = logging.getLogger("kafka.Kafka")
+
+
+class WrongUsage(Exception):
+    """The command line cannot be understood."""
+
+
+def parse_arguments(arguments: Sequence[str]) -> dict[str, str]:
+    """The properties of the file with the overrides on top. Raises WrongUsage, ConfigError."""
+    file, *rest = arguments
+    if file.startswith("--"):
+        raise WrongUsage(f"{file.lstrip('-')} is not a recognized option")
+    properties = read_properties(file)
+    words = iter(rest)
+    for word in words:
+        if word == "--override":
+            pair = next(words, None)
+        elif word.startswith("--override="):
+            pair = word.removeprefix("--override=")
+        else:
+            raise WrongUsage(f"Found non argument parameters: {word}")
+        if pair is None:
+            raise WrongUsage("Option override requires an argument")
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise WrongUsage(f"Invalid value {pair!r} for --override: it must have the form property=value")
+        properties[name.strip()] = value.strip()
+    return properties
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The whole life of a broker process; returns its exit code."""
+    if "--version" in arguments:
+        print(f"{kafka_py.KAFKA_VERSION} (Commit:kafka_py-{kafka_py.__version__})")
+        return 0
+    if not arguments or "--help" in arguments:
+        print(USAGE, file=sys.stderr)
+        return 1
+    logging.basicConfig(stream=sys.stdout, level=logging.INFO, format=LOG_FORMAT)
+    logging.getLogger("kazoo").setLevel(logging.WARNING)
+    try:
+        config = BrokerConfig.parse(parse_arguments(arguments))
+        config.connect_string()  # without ZooKeeper there is nothing to start
+    except WrongUsage as error:
+        return _fail(f"{error}\n{USAGE}")
+    except ConfigError as error:
+        return _fail(error.detail)
+    raise_open_files_limit()
+    loop, watch = new_event_loop(use_uvloop=find_spec("uvloop") is not None)
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(_run(config, watch))
+    finally:
+        loop.close()
+
+
+async def _run(config: BrokerConfig, watch: LoopWatch) -> int:
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[str] = loop.create_future()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _set, stop, signal.Signals(number).name)
+    try:
+        server = KafkaServer(config, watch=watch)
+        started = loop.create_task(server.start())
+        await asyncio.wait({started, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if not started.done():
+            started.cancel()
+            await asyncio.wait({started})
+            return 0
+        started.result()
+    except _EXPECTED as error:
+        return _fail(error.detail if isinstance(error, ConfigError) else str(error))
+    except Exception:
+        log.critical("The broker could not start", exc_info=True)
+        return 1
+    _tune_garbage_collection()
+    await asyncio.wait({stop, server.failed}, return_when=asyncio.FIRST_COMPLETED)
+    if server.failed.done():
+        return _fail(server.failed.result())
+    log.info("Got %s", stop.result())
+    await server.shutdown()
+    return 0
+
+
+def _set(stop: asyncio.Future[str], name: str) -> None:
+    if not stop.done():
+        stop.set_result(name)
+
+
+def _tune_garbage_collection() -> None:
+    """What the start has made stays for good; requests make no cycles, so the collector may look more seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def _fail(reason: str) -> int:
+    print(f"Error: {reason}", file=sys.stderr, flush=True)
+    return 1
+
+
+def cli() -> None:
+    """Entry point of the process."""
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    cli()

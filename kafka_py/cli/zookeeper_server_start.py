@@ -1,0 +1,96 @@
+"""zookeeper-server-start.sh: runs the real ZooKeeper server, by becoming its Java process.
+
+`zookeeper.properties` only. What would otherwise end in a stack trace (no Java, no jars, no such file, a port in use,
+a missing myid) is said in one line first. Source: reference tools, section 28.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kafka_py.base.properties import read_properties
+from kafka_py.cli.command import CommandFailed, UsageError, run
+from kafka_py.cli.java import server_command
+
+USAGE = "USAGE: zookeeper-server-start.sh [-daemon] zookeeper.properties"
+
+
+def check_properties(file: str, properties: Mapping[str, str]) -> None:
+    """Raises CommandFailed for what the server would refuse."""
+    data_dir = properties.get("dataDir", "").strip()
+    if not data_dir:
+        raise CommandFailed(f"{file} does not set dataDir")
+    members = {name: value for name, value in properties.items() if name.startswith("server.")}
+    try:
+        os.makedirs(data_dir, exist_ok=True)
+    except OSError as error:
+        raise CommandFailed(f"dataDir={data_dir} of {file} cannot be used: {error.strerror}") from None
+    if not os.access(data_dir, os.W_OK):
+        raise CommandFailed(f"dataDir={data_dir} of {file} cannot be written to")
+    if members:
+        _check_member(file, data_dir, members)
+    if "clientPort" in properties:
+        _check_port(file, properties.get("clientPortAddress", "").strip(), properties["clientPort"].strip())
+
+
+def _check_member(file: str, data_dir: str, members: Mapping[str, str]) -> None:
+    """A server of an ensemble must know which of the `server.N` lines it is."""
+    path = Path(data_dir, "myid")
+    numbers = ", ".join(sorted(name.removeprefix("server.") for name in members))
+    try:
+        own = path.read_text().strip()
+    except OSError:
+        raise CommandFailed(
+            f"{file} lists the servers {numbers}, but {path} is missing: write this server's number into it"
+        ) from None
+    if f"server.{own}" not in members:
+        raise CommandFailed(f"{path} says {own!r}, but {file} lists the servers {numbers}")
+
+
+def _check_port(file: str, address: str, port: str) -> None:
+    if not port.isdigit() or int(port) > 65535:
+        raise CommandFailed(f"clientPort={port} of {file} is not a port number")
+    if int(port) == 0:
+        return
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, int(port)))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise CommandFailed(f"clientPort={port} of {file} is in use by another process") from None
+            raise CommandFailed(f"clientPort={port} of {file} cannot be used: {error}") from None
+
+
+def gc_log_of(environment: Mapping[str, str]) -> Path | None:
+    """Where -loggc asks for the collector's log; the scripts hand it on in this variable."""
+    folder = environment.get("KAFKA_PY_GC_LOG_DIR")
+    return Path(folder, "zookeeper-gc.log") if folder else None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Does not return when all is well: the process is the server from then on."""
+    if not arguments or arguments[0].startswith("-"):
+        print(USAGE, file=sys.stderr)
+        return 1
+    if len(arguments) > 1:
+        raise UsageError(f"Unexpected argument: {arguments[1]}\n{USAGE}")
+    file = arguments[0]
+    check_properties(file, read_properties(file))
+    command = server_command(os.path.abspath(file), os.environ, gc_log=gc_log_of(os.environ))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(command[0], command)
+
+
+def cli() -> None:
+    run(main)
+
+
+if __name__ == "__main__":
+    cli()

@@ -1,0 +1,20 @@
+"""The settings of the admin client, 54 of them with those that every client has.
+
+Source: the admin scope of the reference configs table.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.options import Kind, Option, at_least, between
+from kafka_py.clients.configs import ClientOptions
+
+INT_MAX = 2_147_483_647
+
+
+class AdminOptions(ClientOptions):
+    """Names, types and defaults."""
+
+    bootstrap_servers = Option[list[str]]("bootstrap.servers", [], required=True, importance="high")
+    connections_max_idle_ms = Option("connections.max.idle.ms", 300_000, kind=Kind.LONG)
+    default_api_timeout_ms = Option("default.api.timeout.ms", 60_000, at_least(0))
+    retries = Option("retries", INT_MAX, between(0, INT_MAX), importance="low")

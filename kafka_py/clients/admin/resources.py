@@ -1,0 +1,87 @@
+"""Things that have settings, and one setting as the admin client shows it.
+
+Source: DescribeConfigs (KIP-133, KIP-226, KIP-569): resource types, sources and value types by their codes.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple, Self
+
+
+class ResourceType(enum.IntEnum):
+    """What a resource is; the numbers are the wire's."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+
+
+class ConfigResource(NamedTuple):
+    """A topic, a broker (its id as text, "" for the cluster-wide default), or a broker's loggers."""
+
+    type: ResourceType
+    name: str
+
+
+class ConfigSource(enum.IntEnum):
+    """Where a value comes from; the numbers are the wire's."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+
+    @classmethod
+    def of(cls, code: int) -> Self:
+        """The source with that number, UNKNOWN for one of the future."""
+        return cls(code) if code in cls._value2member_map_ else cls(0)
+
+
+class ConfigType(enum.IntEnum):
+    """What kind of value a setting has; the numbers are the wire's."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+    @classmethod
+    def of(cls, code: int) -> Self:
+        """The type with that number, UNKNOWN for one of the future."""
+        return cls(code) if code in cls._value2member_map_ else cls(0)
+
+
+class ConfigSynonym(NamedTuple):
+    """Another place where the setting has a value, in order of precedence."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+class ConfigEntry(NamedTuple):
+    """One setting of one resource; the value of a sensitive one is None."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    is_read_only: bool = False
+    is_sensitive: bool = False
+    synonyms: tuple[ConfigSynonym, ...] = ()
+    type: ConfigType = ConfigType.UNKNOWN
+    documentation: str | None = None
+
+    @property
+    def is_default(self) -> bool:
+        return self.source is ConfigSource.DEFAULT_CONFIG

@@ -1,0 +1,116 @@
+"""Admin calls on settings: describe the configuration of topics and brokers.
+
+A broker's own settings are asked of that broker, everything else of any. Source: DescribeConfigs API.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.clients.admin.core import AdminCore, error_of
+from kafka_py.clients.admin.resources import (
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ConfigSynonym,
+    ConfigType,
+    ResourceType,
+)
+from kafka_py.clients.admin.results import Results
+from kafka_py.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResult,
+)
+
+ANY_BROKER = None
+
+
+class SettingCalls(AdminCore):
+    """The calls."""
+
+    async def describe_configs(
+        self,
+        resources: Collection[ConfigResource] | Mapping[ConfigResource, Collection[str] | None],
+        *,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+        timeout: float | None = None,
+    ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
+        """All settings of each resource, by name; a mapping tells which names are wanted of each (None: all)."""
+        keys: dict[ConfigResource, Collection[str] | None] = (
+            dict(resources) if isinstance(resources, Mapping) else dict.fromkeys(resources)
+        )
+
+        async def ask(
+            node_id: int | None, some: list[ConfigResource], timeout_ms: int
+        ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
+            request = DescribeConfigsRequest(
+                resources=[_asked(resource, keys[resource]) for resource in some],
+                include_synonyms=include_synonyms,
+                include_documentation=include_documentation,
+            )
+            response = await self._ask_node(node_id, request, timeout_ms)
+            return {
+                ConfigResource(ResourceType(result.resource_type), result.resource_name): _answered(result)
+                for result in response.results
+            }
+
+        async def attempt(
+            some: list[ConfigResource], timeout_ms: int
+        ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
+            parts = await asyncio.gather(
+                *(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items())
+            )
+            return {resource: answer for part in parts for resource, answer in part.items()}
+
+        return await self.per_item(keys, attempt, timeout)
+
+    async def _ask_node(self, node_id: int | None, request: Any, timeout_ms: int) -> Any:
+        if node_id is ANY_BROKER:
+            return await self.cluster.send_any(request, timeout_ms=timeout_ms)
+        if self.cluster.view.fetched_ms is None:
+            await self.refresh()
+        return await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
+
+
+def _by_node(resources: Iterable[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
+    by_node: dict[int | None, list[ConfigResource]] = {}
+    for resource in resources:
+        own = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and resource.name.isdigit()
+        by_node.setdefault(int(resource.name) if own else ANY_BROKER, []).append(resource)
+    return by_node
+
+
+def _asked(resource: ConfigResource, keys: Collection[str] | None) -> DescribeConfigsResource:
+    return DescribeConfigsResource(
+        resource_type=resource.type,
+        resource_name=resource.name,
+        configuration_keys=None if keys is None else list(keys),
+    )
+
+
+def _answered(result: DescribeConfigsResult) -> dict[str, ConfigEntry] | KafkaError:
+    error = error_of(result.error_code, result.error_message, result.resource_name)
+    return error if error is not None else {each.name: _entry(each) for each in result.configs}
+
+
+def _entry(each: DescribeConfigsResourceResult) -> ConfigEntry:
+    source = ConfigSource.of(each.config_source)
+    if each.is_default:  # version 0 knows no sources
+        source = ConfigSource.DEFAULT_CONFIG
+    synonyms = tuple(ConfigSynonym(one.name, one.value, ConfigSource.of(one.source)) for one in each.synonyms)
+    return ConfigEntry(
+        each.name,
+        each.value,
+        source,
+        each.read_only,
+        each.is_sensitive,
+        synonyms,
+        ConfigType.of(each.config_type),
+        each.documentation,
+    )

@@ -1,0 +1,235 @@
+"""A client's picture of the cluster, kept fresh, and requests to the right broker.
+
+Asks for metadata at the start, every metadata.max.age.ms, and when an error shows that the picture is old (no more
+often than retry.backoff.ms). Opens connections through connections.py. Knows nothing of records or positions.
+Source: the network client of the Java clients; least loaded node for requests that any broker answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from kafka_py.base.clock import Clock, SystemClock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.configs import ClientOptions, parse_server
+from kafka_py.clients.connections import Connect, Connections, NodeConnection
+from kafka_py.clients.errors import ClientTimeout, IllegalState
+from kafka_py.clients.metadata import ClusterView, Node, bootstrap_view, least_loaded, view_of_response
+from kafka_py.net.client import ConnectionLost
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+_log = logging.getLogger(__name__)
+
+WantedTopics = Callable[[], Collection[str] | None]
+"""The topics a client needs to know now; None stands for all."""
+
+
+def network_error(error: ConnectionLost, node: Node) -> KafkaError:
+    """A lost connection as the error that callers handle."""
+    return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"Connection to {node} was lost: {error}")
+
+
+class Cluster:
+    """Metadata, connections and requests of one client; lives on one event loop.
+
+    wanted: which topics to ask about. auto_create: whether asking may create them.
+    """
+
+    def __init__(
+        self,
+        options: ClientOptions,
+        client_id: str,
+        *,
+        wanted: WantedTopics = tuple,
+        auto_create: bool = False,
+        clock: Clock | None = None,
+        connect: Connect | None = None,
+    ) -> None:
+        self.options = options
+        self.clock = clock or SystemClock()
+        self.connections = Connections(options, client_id, self.clock, connect)
+        self.view: ClusterView = bootstrap_view(parse_server(server) for server in options.bootstrap_servers if server)
+        self._bootstrap = dict(self.view.nodes)
+        self._wanted = wanted
+        self._auto_create = auto_create
+        self._draw = random.Random()
+        self._listeners: list[Callable[[ClusterView], None]] = []
+        self._waiters: list[asyncio.Future[None]] = []
+        self._needed = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+        self._last_error: KafkaError | None = None
+
+    def start(self) -> None:
+        """Begins to keep the picture fresh; the first answer may still be to come."""
+        if self._keeper is None:
+            self._keeper = asyncio.get_running_loop().create_task(self._keep_fresh())
+            self._needed.set()
+
+    def on_update(self, listener: Callable[[ClusterView], None]) -> None:
+        """Calls `listener` with every new view, before those who wait for it go on."""
+        self._listeners.append(listener)
+
+    async def close(self) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(IllegalState("the client is closed"))
+        await self.connections.close()
+
+    # Keeping the picture fresh
+
+    def request_refresh(self, *, at_once: bool = False) -> None:
+        """Has the metadata asked for again, soon; `at_once` for a reason that is new, such as another topic."""
+        self._needed.set()
+        if at_once:
+            self._hurry.set()
+
+    async def refresh(self, timeout_ms: float | None = None, *, at_once: bool = False) -> ClusterView:
+        """Waits for metadata asked for from now on.
+
+        Raises ClientTimeout, naming the last failure, when none comes within `timeout_ms` (default:
+        request.timeout.ms).
+        """
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self.request_refresh(at_once=at_once)
+        timeout_ms = self.options.request_timeout_ms if timeout_ms is None else timeout_ms
+        try:
+            await asyncio.wait_for(waiter, timeout_ms / 1000)
+        except TimeoutError:
+            because = f": {self._last_error}" if self._last_error is not None else ""
+            raise ClientTimeout(f"Timed out waiting for metadata after {timeout_ms:.0f} ms{because}") from None
+        finally:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+        return self.view
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._needed.wait(), self.options.metadata_max_age_ms / 1000)
+            self._needed.clear()
+            self._hurry.clear()
+            waiters, self._waiters = self._waiters, []
+            try:
+                await self._update()
+            except KafkaError as error:
+                self._last_error = error
+                _log.debug("Metadata update failed: %s", error)
+                self._waiters = [waiter for waiter in waiters if not waiter.done()] + self._waiters
+                self._needed.set()
+            else:
+                self._last_error = None
+                for waiter in waiters:
+                    if not waiter.done():
+                        waiter.set_result(None)
+            self.connections.close_idle()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self.options.retry_backoff_ms / 1000)
+
+    async def _update(self) -> None:
+        wanted = self._wanted()
+        request = MetadataRequest(
+            topics=None if wanted is None else [MetadataRequestTopic(name=name) for name in wanted],
+            allow_auto_topic_creation=self._auto_create,
+        )
+        response = await self.send_any(request)
+        view = view_of_response(response, self.view, self.clock.monotonic_ms())
+        if not view.nodes:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the metadata answer names no broker")
+        self.view = view
+        self.connections.forget_others({**view.nodes, **self._bootstrap})
+        for listener in self._listeners:
+            listener(view)
+
+    # Requests
+
+    async def send(self, node_id: int, request: Any, *, timeout_ms: float | None = None) -> Any:
+        """The answer of one broker.
+
+        Raises KafkaError(NETWORK_EXCEPTION) when it cannot be had, BROKER_NOT_AVAILABLE when the node is not known,
+        UNSUPPORTED_VERSION when the broker is too old or too new for the request.
+        """
+        node = self.view.nodes.get(node_id)
+        if node is None:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not part of the cluster")
+        try:
+            return await self._send_to(node, request, timeout_ms)
+        except KafkaError as error:
+            if error.code is ErrorCode.NETWORK_EXCEPTION:
+                self.request_refresh()
+            raise
+
+    async def _send_to(self, node: Node, request: Any, timeout_ms: float | None) -> Any:
+        connection = await self.connections.open(node)
+        try:
+            return await connection.send(request, timeout_ms=timeout_ms)
+        except ConnectionLost as error:
+            raise network_error(error, node) from error
+
+    async def send_any(self, request: Any, *, timeout_ms: float | None = None) -> Any:
+        """The answer of whichever broker is least loaded; the next one is tried when it cannot be reached.
+
+        Raises the last failure when none can.
+        """
+        failure = KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "no broker is known")
+        for node in self._by_load():
+            try:
+                return await self._send_to(node, request, timeout_ms)
+            except KafkaError as error:
+                if error.code is not ErrorCode.NETWORK_EXCEPTION:
+                    raise
+                failure = error
+        raise failure
+
+    def _by_load(self) -> Iterable[Node]:
+        """Nodes in the order to try: connected ones by requests in flight, then the others, then the bootstrap list."""
+        nodes = dict(self.view.nodes)
+        connected: dict[int, int] = {}
+        for node_id in nodes:
+            connection = self.connections.current(node_id)
+            if connection is not None:
+                connected[node_id] = connection.in_flight
+        while (chosen := least_loaded(connected, self._draw)) is not None:
+            del connected[chosen]
+            yield nodes.pop(chosen)
+        rest = list(nodes.values())
+        self._draw.shuffle(rest)
+        yield from sorted(rest, key=lambda node: self.connections.delay_ms(node.id))
+        yield from (node for node_id, node in self._bootstrap.items() if node_id not in self.view.nodes)
+
+    def current_connection(self, node_id: int) -> NodeConnection | None:
+        """The open connection to a node; None when there is none now."""
+        return self.connections.current(node_id)
+
+    async def connection(self, node_id: int) -> NodeConnection:
+        """An open connection to a node of the view; raises as `send`."""
+        node = self.view.nodes.get(node_id)
+        if node is None:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not part of the cluster")
+        return await self.connections.open(node)
+
+    # Look-ups
+
+    def leader_of(self, partition: TopicPartition) -> Node:
+        """The partition's leader.
+
+        Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE), both worth a retry after a refresh.
+        """
+        info = self.view.partition(partition)
+        if info is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not known")
+        node = self.view.nodes.get(info.leader)
+        if node is None:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
+        return node

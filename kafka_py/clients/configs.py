@@ -1,0 +1,167 @@
+"""The settings that every client has: where the cluster is, how to connect, when to retry, metrics, security.
+
+producer/configs.py, consumer/configs.py and admin/configs.py add their own rows; defaults that differ between the
+clients are rows there. Source: the producer, consumer and admin scopes of the reference configs table.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Self
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.options import Kind, Option, OptionTable, at_least, between, one_of
+
+_log = logging.getLogger(__name__)
+
+
+class SslOptions(OptionTable):
+    """TLS: read by the TLS transport; kept here so that every client accepts the same names."""
+
+    ssl_cipher_suites = Option[list[str] | None]("ssl.cipher.suites", None, kind=Kind.LIST, importance="low")
+    ssl_enabled_protocols = Option("ssl.enabled.protocols", ["TLSv1.2", "TLSv1.3"])
+    ssl_endpoint_identification_algorithm = Option(
+        "ssl.endpoint.identification.algorithm", "https", importance="low"
+    )
+    ssl_engine_factory_class = Option[str | None]("ssl.engine.factory.class", None, kind=Kind.CLASS, importance="low")
+    ssl_key_password = Option[str | None]("ssl.key.password", None, kind=Kind.PASSWORD, importance="high")
+    ssl_keymanager_algorithm = Option("ssl.keymanager.algorithm", "SunX509", importance="low")
+    ssl_keystore_certificate_chain = Option[str | None](
+        "ssl.keystore.certificate.chain", None, kind=Kind.PASSWORD, importance="high"
+    )
+    ssl_keystore_key = Option[str | None]("ssl.keystore.key", None, kind=Kind.PASSWORD, importance="high")
+    ssl_keystore_location = Option[str | None]("ssl.keystore.location", None, importance="high")
+    ssl_keystore_password = Option[str | None]("ssl.keystore.password", None, kind=Kind.PASSWORD, importance="high")
+    ssl_keystore_type = Option("ssl.keystore.type", "JKS")
+    ssl_protocol = Option("ssl.protocol", "TLSv1.3")
+    ssl_provider = Option[str | None]("ssl.provider", None)
+    ssl_secure_random_implementation = Option[str | None]("ssl.secure.random.implementation", None, importance="low")
+    ssl_trustmanager_algorithm = Option("ssl.trustmanager.algorithm", "PKIX", importance="low")
+    ssl_truststore_certificates = Option[str | None](
+        "ssl.truststore.certificates", None, kind=Kind.PASSWORD, importance="high"
+    )
+    ssl_truststore_location = Option[str | None]("ssl.truststore.location", None, importance="high")
+    ssl_truststore_password = Option[str | None](
+        "ssl.truststore.password", None, kind=Kind.PASSWORD, importance="high"
+    )
+    ssl_truststore_type = Option("ssl.truststore.type", "JKS")
+
+
+class SaslOptions(OptionTable):
+    """SASL: read by the authenticating transport; kept here so that every client accepts the same names."""
+
+    sasl_client_callback_handler_class = Option[str | None](
+        "sasl.client.callback.handler.class", None, kind=Kind.CLASS
+    )
+    sasl_jaas_config = Option[str | None]("sasl.jaas.config", None, kind=Kind.PASSWORD)
+    sasl_kerberos_kinit_cmd = Option("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low")
+    sasl_kerberos_min_time_before_relogin = Option(
+        "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, importance="low"
+    )
+    sasl_kerberos_service_name = Option[str | None]("sasl.kerberos.service.name", None)
+    sasl_kerberos_ticket_renew_jitter = Option("sasl.kerberos.ticket.renew.jitter", 0.05, importance="low")
+    sasl_kerberos_ticket_renew_window_factor = Option(
+        "sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low"
+    )
+    sasl_login_callback_handler_class = Option[str | None]("sasl.login.callback.handler.class", None, kind=Kind.CLASS)
+    sasl_login_class = Option[str | None]("sasl.login.class", None, kind=Kind.CLASS)
+    sasl_login_refresh_buffer_seconds = Option(
+        "sasl.login.refresh.buffer.seconds", 300, between(0, 3600), kind=Kind.SHORT, importance="low"
+    )
+    sasl_login_refresh_min_period_seconds = Option(
+        "sasl.login.refresh.min.period.seconds", 60, between(0, 900), kind=Kind.SHORT, importance="low"
+    )
+    sasl_login_refresh_window_factor = Option(
+        "sasl.login.refresh.window.factor", 0.8, between(0.5, 1.0), importance="low"
+    )
+    sasl_login_refresh_window_jitter = Option(
+        "sasl.login.refresh.window.jitter", 0.05, between(0.0, 0.25), importance="low"
+    )
+    sasl_mechanism = Option("sasl.mechanism", "GSSAPI")
+
+
+class ClientOptions(SslOptions, SaslOptions):
+    """What the producer, the consumer and the admin client share."""
+
+    bootstrap_servers = Option[list[str]](
+        "bootstrap.servers", [], importance="high", about="host:port list; the rest of the cluster is learnt from it."
+    )
+    client_dns_lookup = Option(
+        "client.dns.lookup",
+        "use_all_dns_ips",
+        one_of("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    )
+    client_id = Option("client.id", "", about="Sent with every request; the default is made of a counter.")
+    connections_max_idle_ms = Option(
+        "connections.max.idle.ms", 540_000, kind=Kind.LONG, about="An unused connection is closed after this long."
+    )
+    metadata_max_age_ms = Option(
+        "metadata.max.age.ms",
+        300_000,
+        at_least(0),
+        kind=Kind.LONG,
+        importance="low",
+        about="Metadata is fetched again after this long even without an error.",
+    )
+    metric_reporters = Option[list[str]]("metric.reporters", [], importance="low")
+    metrics_num_samples = Option("metrics.num.samples", 2, at_least(1), importance="low")
+    metrics_recording_level = Option(
+        "metrics.recording.level", "INFO", one_of("INFO", "DEBUG", "TRACE"), importance="low"
+    )
+    metrics_sample_window_ms = Option(
+        "metrics.sample.window.ms", 30_000, at_least(0), kind=Kind.LONG, importance="low"
+    )
+    receive_buffer_bytes = Option("receive.buffer.bytes", 65_536, at_least(-1), about="SO_RCVBUF; -1 leaves it.")
+    reconnect_backoff_max_ms = Option(
+        "reconnect.backoff.max.ms", 1_000, at_least(0), kind=Kind.LONG, importance="low"
+    )
+    reconnect_backoff_ms = Option("reconnect.backoff.ms", 50, at_least(0), kind=Kind.LONG, importance="low")
+    request_timeout_ms = Option(
+        "request.timeout.ms", 30_000, at_least(0), about="How long an answer may take before the connection is closed."
+    )
+    retry_backoff_ms = Option("retry.backoff.ms", 100, at_least(0), kind=Kind.LONG, importance="low")
+    security_protocol = Option(
+        "security.protocol", "PLAINTEXT", one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+    )
+    security_providers = Option[str | None]("security.providers", None, importance="low")
+    send_buffer_bytes = Option("send.buffer.bytes", 131_072, at_least(-1), about="SO_SNDBUF; -1 leaves it.")
+    socket_connection_setup_timeout_max_ms = Option(
+        "socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG
+    )
+    socket_connection_setup_timeout_ms = Option("socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG)
+
+    @classmethod
+    def load(cls, properties: Mapping[str, object]) -> Self:
+        """Parses what a user gave and warns of every name that no row has.
+
+        Raises ConfigError naming the setting and its value.
+        """
+        table = cls.parse(properties)
+        for name in table.unknown:
+            _log.warning("The configuration %r was supplied but isn't a known config.", name)
+        return table
+
+    def validate(self) -> None:
+        super().validate()
+        if not [server for server in self.bootstrap_servers if server]:
+            raise ConfigError("No resolvable bootstrap urls given in bootstrap.servers")
+        for server in self.bootstrap_servers:
+            parse_server(server)
+        if self.security_protocol != "PLAINTEXT":
+            raise ConfigError(
+                f"Invalid value {self.security_protocol} for configuration security.protocol: "
+                "this client speaks PLAINTEXT"
+            )
+
+
+def parse_server(text: str) -> tuple[str, int]:
+    """Host and port of one entry of bootstrap.servers: `host:port`, `[ipv6]:port` or `PROTOCOL://host:port`.
+
+    Raises ConfigError naming the entry.
+    """
+    address = text.rpartition("://")[2]
+    host, separator, port = address.rpartition(":")
+    if not separator or not port.isdigit() or not 0 < int(port) < 65_536 or not host:
+        raise ConfigError(f"Invalid url in bootstrap.servers: {text}")
+    return host.removeprefix("[").removesuffix("]"), int(port)

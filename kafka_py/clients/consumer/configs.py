@@ -1,0 +1,63 @@
+"""The settings of the consumer, 75 of them with those that every client has.
+
+Source: the consumer scope of the reference configs table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.options import Kind, Option, at_least, one_of
+from kafka_py.clients.configs import ClientOptions
+
+EARLIEST, LATEST, NONE = "earliest", "latest", "none"
+READ_COMMITTED = "read_committed"
+
+
+class ConsumerOptions(ClientOptions):
+    """Names, types and defaults."""
+
+    allow_auto_create_topics = Option("allow.auto.create.topics", True)
+    auto_commit_interval_ms = Option("auto.commit.interval.ms", 5_000, at_least(0), importance="low")
+    auto_offset_reset = Option(
+        "auto.offset.reset",
+        LATEST,
+        one_of(LATEST, EARLIEST, NONE),
+        about="Where to start when there is no position, or it is out of range.",
+    )
+    check_crcs = Option("check.crcs", True, importance="low")
+    client_id = Option("client.id", "", importance="low")
+    client_rack = Option("client.rack", "", importance="low")
+    default_api_timeout_ms = Option("default.api.timeout.ms", 60_000, at_least(0))
+    enable_auto_commit = Option("enable.auto.commit", True)
+    exclude_internal_topics = Option("exclude.internal.topics", True)
+    fetch_max_bytes = Option("fetch.max.bytes", 52_428_800, at_least(0), unit="bytes")
+    fetch_max_wait_ms = Option("fetch.max.wait.ms", 500, at_least(0), importance="low")
+    fetch_min_bytes = Option("fetch.min.bytes", 1, at_least(0), unit="bytes", importance="high")
+    group_id = Option[str | None]("group.id", None, importance="high")
+    group_instance_id = Option[str | None]("group.instance.id", None)
+    heartbeat_interval_ms = Option("heartbeat.interval.ms", 3_000, importance="high")
+    interceptor_classes = Option[list[Any]]("interceptor.classes", [], importance="low")
+    isolation_level = Option("isolation.level", "read_uncommitted", one_of(READ_COMMITTED, "read_uncommitted"))
+    key_deserializer = Option[Any]("key.deserializer", None, kind=Kind.CLASS, importance="high")
+    max_partition_fetch_bytes = Option(
+        "max.partition.fetch.bytes", 1_048_576, at_least(0), unit="bytes", importance="high"
+    )
+    max_poll_interval_ms = Option("max.poll.interval.ms", 300_000, at_least(1))
+    max_poll_records = Option("max.poll.records", 500, at_least(1))
+    partition_assignment_strategy = Option[list[Any]](
+        "partition.assignment.strategy", ["org.apache.kafka.clients.consumer.RangeAssignor"]
+    )
+    session_timeout_ms = Option("session.timeout.ms", 10_000, importance="high")
+    value_deserializer = Option[Any]("value.deserializer", None, kind=Kind.CLASS, importance="high")
+
+    @property
+    def reads_committed(self) -> bool:
+        """Whether records of aborted transactions are left out, and open ones waited for."""
+        return self.isolation_level == READ_COMMITTED
+
+    def validate(self) -> None:
+        super().validate()
+        if self.group_id == "":
+            raise ConfigError("Invalid value  for configuration group.id: the configured group id is empty")

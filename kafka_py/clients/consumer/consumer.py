@@ -1,0 +1,160 @@
+"""The consumer's two faces: `Consumer` for plain blocking code, `AsyncConsumer` for asyncio.
+
+    consumer = Consumer({"bootstrap.servers": "localhost:9092", "auto.offset.reset": "earliest"})
+    consumer.assign([TopicPartition("topic", 0)])
+    for record in consumer.poll(1.0):
+        print(record.offset, record.value)
+
+AsyncConsumer does the work, on the running loop; Consumer runs one on a loop in a thread of its own. Neither may be
+used by two threads or tasks at once, as positions are state: only `wakeup` is safe to call from elsewhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Coroutine, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
+from kafka_py.clients.errors import IllegalState
+from kafka_py.clients.loop import LoopThread
+from kafka_py.clients.metadata import PartitionInfo
+
+T = TypeVar("T")
+
+
+class Consumer:
+    """Reads partitions, record by record; every call blocks until it is done.
+
+    configs: Kafka's consumer settings by name; key.deserializer and value.deserializer may be callables.
+    """
+
+    def __init__(self, configs: Mapping[str, Any]) -> None:
+        self._core = AsyncConsumer(configs)
+        self._owner: int | None = None
+        self._calls = 0
+        self._closed = False
+        self._thread = LoopThread(f"kafka-consumer-network-thread | {self._core.client_id}")
+        self._thread.run(self._core.start())
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Has the loop do it, for one thread at a time."""
+        me = threading.get_ident()
+        if self._owner not in (None, me):
+            coroutine.close()
+            raise IllegalState("Consumer is not safe for multi-threaded access")
+        if self._closed:
+            coroutine.close()
+            raise IllegalState("This consumer has already been closed.")
+        self._owner = me
+        self._calls += 1
+        try:
+            return self._thread.run(coroutine)
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._owner = None
+
+    def assign(self, partitions: Collection[TopicPartition]) -> None:
+        """Reads exactly these partitions from now on; none of them is as `unsubscribe`."""
+        self._run(self._core.assign(partitions))
+
+    def unsubscribe(self) -> None:
+        """Reads nothing any more."""
+        self._run(self._core.unsubscribe())
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions being read."""
+        return self._core.assignment()
+
+    def poll(self, timeout: float = 0.0) -> ConsumerRecords:
+        """Records that are there, at most max.poll.records; waits `timeout` seconds for the first ones.
+
+        Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`.
+        """
+        return self._run(self._core.poll(timeout))
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """All records, waiting for new ones forever."""
+        while True:
+            yield from self.poll(1.0)
+
+    def wakeup(self) -> None:
+        """Makes a poll that waits, or the next one, raise WakeupError; for other threads and signal handlers."""
+        self._thread.post(self._core.wakeup)
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Goes on at `offset`."""
+        self._run(self._core.seek(partition, offset))
+
+    def seek_to_beginning(self, partitions: Collection[TopicPartition] = ()) -> None:
+        """Goes on at the first record of these partitions (of all when none is named)."""
+        self._run(self._core.seek_to_beginning(partitions))
+
+    def seek_to_end(self, partitions: Collection[TopicPartition] = ()) -> None:
+        """Goes on after the last record of these partitions (of all when none is named)."""
+        self._run(self._core.seek_to_end(partitions))
+
+    def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
+        """The offset of the next record that poll returns; waits for it where it has to be looked up."""
+        return self._run(self._core.position(partition, timeout))
+
+    def pause(self, partitions: Collection[TopicPartition]) -> None:
+        """Returns no records of these until `resume`."""
+        self._run(self._core.pause(partitions))
+
+    def resume(self, partitions: Collection[TopicPartition]) -> None:
+        """Undoes `pause`."""
+        self._run(self._core.resume(partitions))
+
+    def paused(self) -> set[TopicPartition]:
+        """The paused partitions."""
+        return self._core.paused()
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Per partition the first record at or after a time (ms UTC); None where there is none."""
+        return self._run(self._core.offsets_for_times(timestamps, timeout))
+
+    def beginning_offsets(
+        self, partitions: Collection[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset of the first record still there."""
+        return self._run(self._core.beginning_offsets(partitions, timeout))
+
+    def end_offsets(
+        self, partitions: Collection[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset of the record to come next; with read_committed, of the first that is not yet stable."""
+        return self._run(self._core.end_offsets(partitions, timeout))
+
+    def partitions_for(self, topic: str, timeout: float | None = None) -> list[PartitionInfo]:
+        """The topic's partitions; empty when there is no such topic."""
+        return self._run(self._core.partitions_for(topic, timeout))
+
+    def list_topics(self, timeout: float | None = None) -> dict[str, list[PartitionInfo]]:
+        """All topics and their partitions."""
+        return self._run(self._core.list_topics(timeout))
+
+    def lag(self, partition: TopicPartition) -> int | None:
+        """Records between the position and the end, as of the last fetch; None before the first."""
+        return self._core.lag(partition)
+
+    def close(self) -> None:
+        """Lets go of everything; may be called again."""
+        if not self._closed:
+            self._run(self._core.close())
+            self._closed = True
+            self._thread.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,82 @@
+"""The consumer's side of fetch sessions (KIP-227): say only what changed since the last fetch to a broker.
+
+Pure: makes the partition lists of the next request and takes the outcome of the last. A broker that knows no sessions
+answers with session id 0, and every request then names all partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+
+
+class Wanted(NamedTuple):
+    """What one partition is asked for."""
+
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int
+
+
+class SessionRequest(NamedTuple):
+    """What the next request carries: `send` partitions, `forget` others. In a full request `send` is all."""
+
+    session_id: int
+    epoch: int
+    send: dict[TopicPartition, Wanted]
+    forget: list[TopicPartition]
+
+
+class FetchSession:
+    """The session with one broker."""
+
+    def __init__(self) -> None:
+        self.session_id = NO_SESSION
+        self.epoch = INITIAL_EPOCH
+        self._known: dict[TopicPartition, Wanted] = {}
+
+    def build(self, wanted: Mapping[TopicPartition, Wanted]) -> SessionRequest:
+        """The next request for these partitions."""
+        known = self._known
+        if self.session_id == NO_SESSION or self.epoch == INITIAL_EPOCH:
+            self._known = dict(wanted)
+            return SessionRequest(self.session_id, INITIAL_EPOCH, dict(wanted), [])
+        send = {partition: each for partition, each in wanted.items() if known.get(partition) != each}
+        forget = [partition for partition in known if partition not in wanted]
+        self._known = dict(wanted)
+        return SessionRequest(self.session_id, self.epoch, send, forget)
+
+    def succeeded(self, session_id: int) -> None:
+        """The broker answered, with the session it keeps (0: none)."""
+        if session_id == NO_SESSION:
+            self._start_over(NO_SESSION)
+        elif session_id != self.session_id:
+            self.session_id = session_id
+            self.epoch = 1
+        else:
+            self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
+
+    def failed(self, error: ErrorCode) -> None:
+        """The answer was an error for the whole request, or none came: begin again with all partitions."""
+        keep = NO_SESSION if error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND else self.session_id
+        self._start_over(keep)
+
+    def _start_over(self, session_id: int) -> None:
+        self.session_id = session_id
+        self.epoch = INITIAL_EPOCH
+        self._known = {}
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Partition numbers grouped by topic."""
+    grouped: dict[str, list[int]] = {}
+    for partition in partitions:
+        grouped.setdefault(partition.topic, []).append(partition.partition)
+    return grouped

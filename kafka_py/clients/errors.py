@@ -1,0 +1,61 @@
+"""Failures that only a client has; everything that has a place in the protocol is a KafkaError of base.
+
+`KafkaError.retriable` tells what may succeed later from what never will. Classes here exist where a caller wants to
+catch one case by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+
+
+def error_code(number: int) -> ErrorCode:
+    """The code that an answer carries; one of the future counts as an unforeseen failure."""
+    known = ErrorCode._value2member_map_.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert isinstance(known, ErrorCode)
+    return known
+
+
+class ClientTimeout(KafkaError):
+    """A call did not end within its time; what it asked for may still happen."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(ErrorCode.REQUEST_TIMED_OUT, detail)
+
+
+class BufferExhausted(ClientTimeout):
+    """The producer's memory stayed full for max.block.ms."""
+
+
+class NoOffsetForPartition(KafkaError):
+    """A partition has no position and auto.offset.reset is `none`."""
+
+    def __init__(self, partitions: Collection[TopicPartition]) -> None:
+        names = ", ".join(str(partition) for partition in sorted(partitions))
+        super().__init__(
+            ErrorCode.OFFSET_OUT_OF_RANGE, f"Undefined offset with no reset policy for partitions: [{names}]"
+        )
+        self.partitions = frozenset(partitions)
+
+
+class OffsetOutOfRange(KafkaError):
+    """Positions outside their logs, with auto.offset.reset `none`; `offsets` holds the positions."""
+
+    def __init__(self, offsets: dict[TopicPartition, int]) -> None:
+        super().__init__(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            "Fetch position out of range with no configured reset policy: "
+            + ", ".join(f"{partition} at {offset}" for partition, offset in sorted(offsets.items())),
+        )
+        self.offsets = offsets
+
+
+class WakeupError(Exception):
+    """Another thread called wakeup(); nothing went wrong."""
+
+
+class IllegalState(RuntimeError):
+    """The call makes no sense in the client's present state: closed, not assigned, used by two threads."""

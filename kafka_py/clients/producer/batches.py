@@ -1,0 +1,292 @@
+"""A batch that grows record by record, what becomes of it, and the light futures that point into it.
+
+A record's future is only (batch, index): the whole batch is answered at once, so there is one state, one event and
+one list of callbacks per batch, not per record. Written by the accumulator, finished by the sender.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.clients.errors import ClientTimeout
+from kafka_py.records.batch import decode_records
+from kafka_py.records.builder import BatchBuilder, record_size_bound
+
+if TYPE_CHECKING:
+    from kafka_py.clients.producer.accumulator import Lane
+
+_log = logging.getLogger(__name__)
+_new = tuple.__new__
+
+NO_OFFSET = -1
+NO_TIMESTAMP = -1
+NO_SEQUENCE = -1
+
+Headers = Sequence[tuple[str, bytes | None]]
+Details = tuple[int, int, int]
+"""(timestamp, key size, value size) of one record, what its RecordMetadata needs; sizes are -1 for null."""
+
+
+class RecordMetadata(NamedTuple):
+    """Where a record went. `offset` is -1 when the broker did not say (acks 0, or a duplicate of an old batch).
+
+    `timestamp`: the record's own, or the broker's for topics with LogAppendTime. Sizes are -1 for null.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    serialized_key_size: int
+    serialized_value_size: int
+
+
+Callback = Callable[[RecordMetadata | None, KafkaError | None], object]
+"""Called with (metadata, None) or (None, error), in the order of sending within a partition."""
+
+_waiting = threading.Lock()  # guards `event` and `finished` of all batches, once per batch and once per wait
+
+
+NO_BUILDER = BatchBuilder()
+"""Stands in for the builder of a finished batch, whose bytes nobody needs any more."""
+
+
+class ProducerBatch:
+    """Records of one partition that travel together."""
+
+    __slots__ = (
+        "attempts",
+        "base_offset",
+        "builder",
+        "callbacks",
+        "created_ms",
+        "data",
+        "details",
+        "error",
+        "event",
+        "finished",
+        "lane",
+        "limit",
+        "log_append_time",
+        "parts",
+        "producer_epoch",
+        "producer_id",
+        "rejected",
+        "reserved",
+        "retry_at",
+        "sequence",
+        "size",
+    )
+
+    def __init__(self, lane: Lane, builder: BatchBuilder, limit: int, reserved: int, created_ms: float) -> None:
+        self.lane = lane
+        self.builder = builder
+        self.limit = limit
+        """Size at which it is full, in bytes before compression."""
+        self.size = 0
+        self.reserved = reserved
+        """Bytes it holds of the buffer pool."""
+        self.created_ms = created_ms
+        self.details: list[Details] = []
+        self.callbacks: list[tuple[int, Callback]] = []
+        self.attempts = 0
+        self.retry_at = 0.0
+        self.data: bytes | None = None
+        """As encoded for the wire; None until drained, and again when the producer fields change."""
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self.sequence = NO_SEQUENCE
+        self.rejected = False
+        """The broker surely does not have it (its sequence did not fit), so it may be sent under a new epoch."""
+        self.finished = False
+        self.event: threading.Event | None = None
+        self.base_offset = NO_OFFSET
+        self.log_append_time = NO_TIMESTAMP
+        self.error: KafkaError | None = None
+        self.parts: list[tuple[int, ProducerBatch]] | None = None
+        """After a split: (index of the first record, batch), in order; futures go on to these."""
+
+    def locate(self, index: int) -> tuple[ProducerBatch, int]:
+        """Where the record `index` is now, after any number of splits."""
+        batch = self
+        while batch.parts is not None:
+            first, part = next(each for each in reversed(batch.parts) if each[0] <= index)
+            batch, index = part, index - first
+        return batch, index
+
+    def metadata(self, index: int) -> RecordMetadata:
+        """What is known of record `index` of a batch that was answered."""
+        timestamp, key_size, value_size = self.details[index]
+        lane = self.lane
+        offset = self.base_offset + index if self.base_offset != NO_OFFSET else NO_OFFSET
+        if self.log_append_time != NO_TIMESTAMP:
+            timestamp = self.log_append_time
+        return _new(RecordMetadata, (lane.topic, lane.partition, offset, timestamp, key_size, value_size))
+
+    def succeed(self, base_offset: int, log_append_time: int = NO_TIMESTAMP) -> None:
+        """The broker has it."""
+        self.base_offset = base_offset
+        self.log_append_time = log_append_time
+        self._finish()
+
+    def fail(self, error: KafkaError) -> None:
+        """It will not be sent any more."""
+        self.error = error
+        self._finish()
+
+    def _finish(self) -> None:
+        self.data = None
+        self.builder = NO_BUILDER
+        with _waiting:
+            self.finished = True
+            event, callbacks, self.callbacks = self.event, self.callbacks, []
+        if event is not None:
+            event.set()
+        for index, callback in callbacks:
+            self._call(callback, index)
+
+    def _call(self, callback: Callback, index: int) -> None:
+        try:
+            if self.error is None:
+                callback(self.metadata(index), None)
+            else:
+                callback(None, self.error)
+        except Exception:
+            _log.exception("A callback given to send() failed")
+
+    def notify(self, index: int, callback: Callback) -> None:
+        """Calls `callback` when the record is answered; at once if it is."""
+        with _waiting:
+            if not self.finished and self.parts is None:
+                self.callbacks.append((index, callback))
+                return
+        if self.parts is not None:
+            batch, index = self.locate(index)
+            batch.notify(index, callback)
+        else:
+            self._call(callback, index)
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Waits until the batch is answered or split; whether it was in time."""
+        with _waiting:
+            if self.finished or self.parts is not None:
+                return True
+            if self.event is None:
+                self.event = threading.Event()
+            event = self.event
+        return event.wait(timeout_s)
+
+    def encode(self) -> bytes:
+        """The batch for the wire, with its present producer fields; encoded once per change of these."""
+        if self.data is None:
+            builder = self.builder
+            builder.producer_id = self.producer_id
+            builder.producer_epoch = self.producer_epoch
+            builder.base_sequence = self.sequence
+            self.data = builder.build()
+        return self.data
+
+    def split(self, target: int) -> list[ProducerBatch]:
+        """New batches of about `target` bytes with its records, callbacks and sequences; futures follow them."""
+        parts: list[tuple[int, ProducerBatch]] = []
+        part: ProducerBatch | None = None
+        for index, record in enumerate(decode_records(self.encode())):
+            size = record_size_bound(record.key, record.value, record.headers)
+            if part is None or part.size + size > target:
+                part = ProducerBatch(self.lane, BatchBuilder(self.builder.codec), target, 0, self.created_ms)
+                parts.append((index, part))
+            part.builder.append(record.timestamp, record.key, record.value, record.headers)
+            part.details.append(self.details[index])
+            part.size += size
+        self._hand_on(parts)
+        return [part for _, part in parts]
+
+    def _hand_on(self, parts: list[tuple[int, ProducerBatch]]) -> None:
+        parts[0][1].reserved = self.reserved  # given back with the first: the splitting of a batch takes no memory
+        sequence = self.sequence
+        for _, part in parts:
+            if sequence != NO_SEQUENCE:
+                part.producer_id, part.producer_epoch = self.producer_id, self.producer_epoch
+                part.sequence = sequence
+                sequence = advance_sequence(sequence, len(part.details))
+        with _waiting:
+            self.parts = parts
+            self.data = None
+            event, callbacks, self.callbacks = self.event, self.callbacks, []
+        for index, callback in callbacks:
+            batch, index = self.locate(index)
+            batch.callbacks.append((index, callback))
+        if event is not None:
+            event.set()
+
+
+def advance_sequence(sequence: int, count: int) -> int:
+    """The sequence `count` records later; after 2147483647 comes 0."""
+    return (sequence + count) & 0x7FFFFFFF
+
+
+class RecordFuture:
+    """What became of one record: wait for it from a thread with `result`, or await it on an event loop."""
+
+    __slots__ = ("_batch", "_index")
+
+    def __init__(self, batch: ProducerBatch, index: int) -> None:
+        self._batch = batch
+        self._index = index
+
+    def _located(self) -> tuple[ProducerBatch, int]:
+        self._batch, self._index = self._batch.locate(self._index)
+        return self._batch, self._index
+
+    def done(self) -> bool:
+        """Whether the record was acknowledged or given up."""
+        return self._located()[0].finished
+
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Where the record went; waits `timeout` seconds at most.
+
+        Raises the KafkaError with which it failed, ClientTimeout when there is no answer in time.
+        """
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+        batch, index = self._batch, self._index
+        return batch.metadata(index)
+
+    def exception(self, timeout: float | None = None) -> KafkaError | None:
+        """The failure, None for success; waits as `result` does."""
+        while True:
+            batch, _ = self._located()
+            if batch.finished:
+                return batch.error
+            if not batch.wait(timeout):
+                raise ClientTimeout(f"no answer for the record to {batch.lane} within {timeout} s")
+
+    def add_done_callback(self, callback: Callable[[RecordFuture], object]) -> None:
+        """Calls `callback(self)` when the record is answered, on the producer's own thread; at once if it is."""
+        batch, index = self._located()
+        batch.notify(index, lambda _metadata, _error: callback(self))
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        if not self.done():
+            loop = asyncio.get_running_loop()
+            answered: asyncio.Future[None] = loop.create_future()
+            self.add_done_callback(lambda _: loop.call_soon_threadsafe(settle, answered))
+            yield from answered
+        return self.result()
+
+    def __repr__(self) -> str:
+        batch, index = self._located()
+        state = "pending" if not batch.finished else "failed" if batch.error else "sent"
+        return f"<RecordFuture {batch.lane} #{index} {state}>"
+
+
+def settle(future: asyncio.Future[None]) -> None:
+    """Ends the wait for `future`, unless its waiter has left."""
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,108 @@
+"""The settings of the producer, 70 of them with those that every client has.
+
+Source: the producer scope of the reference configs table. Defaults are those of 2.8 (acks 1, no idempotence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.options import Kind, Option, at_least, between, non_empty, one_of
+from kafka_py.clients.configs import ClientOptions
+
+INT_MAX = 2_147_483_647
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+IDEMPOTENT_MAX_IN_FLIGHT = 5
+"""A leader remembers the last five batches of a producer; with more in flight a duplicate could go unseen."""
+
+
+class ProducerOptions(ClientOptions):
+    """Names, types and defaults; `acks_code` is what goes on the wire."""
+
+    acks = Option("acks", "1", one_of("all", "-1", "0", "1"), importance="high")
+    batch_size = Option(
+        "batch.size", 16_384, at_least(0), unit="bytes", about="A batch is closed when it has grown to this size."
+    )
+    buffer_memory = Option("buffer.memory", 33_554_432, at_least(0), kind=Kind.LONG, unit="bytes", importance="high")
+    compression_type = Option("compression.type", "none", one_of(*CODECS), importance="high")
+    delivery_timeout_ms = Option(
+        "delivery.timeout.ms", 120_000, at_least(0), about="From send() to success or failure, retries included."
+    )
+    enable_idempotence = Option("enable.idempotence", False, importance="low")
+    interceptor_classes = Option[list[Any]]("interceptor.classes", [], importance="low")
+    key_serializer = Option[Any]("key.serializer", None, kind=Kind.CLASS, importance="high")
+    linger_ms = Option(
+        "linger.ms", 0, at_least(0), kind=Kind.LONG, about="How long a batch that is not full waits for more."
+    )
+    max_block_ms = Option(
+        "max.block.ms", 60_000, at_least(0), kind=Kind.LONG, about="How long send() may wait for metadata and memory."
+    )
+    max_in_flight = Option("max.in.flight.requests.per.connection", 5, at_least(1), importance="low")
+    max_request_size = Option("max.request.size", 1_048_576, at_least(0), unit="bytes")
+    metadata_max_idle_ms = Option(
+        "metadata.max.idle.ms",
+        300_000,
+        at_least(5_000),
+        kind=Kind.LONG,
+        importance="low",
+        about="A topic not produced to for this long is no longer asked about.",
+    )
+    partitioner_class = Option[Any](
+        "partitioner.class", "org.apache.kafka.clients.producer.internals.DefaultPartitioner", kind=Kind.CLASS
+    )
+    receive_buffer_bytes = Option("receive.buffer.bytes", 32_768, at_least(-1))
+    retries = Option("retries", INT_MAX, between(0, INT_MAX), importance="high")
+    transaction_timeout_ms = Option("transaction.timeout.ms", 60_000, importance="low")
+    transactional_id = Option[str | None]("transactional.id", None, non_empty(), importance="low")
+    value_serializer = Option[Any]("value.serializer", None, kind=Kind.CLASS, importance="high")
+
+    @classmethod
+    def parse(cls, properties: Mapping[str, object] | None = None) -> Self:
+        """As every table, but `acks` given as a number is refused: a string is expected there."""
+        acks = (properties or {}).get("acks")
+        if acks is not None and not isinstance(acks, str):
+            raise ConfigError(
+                f"Invalid value {acks} for configuration acks: Expected value to be a string, "
+                f"but it was a {type(acks).__name__}"
+            )
+        return super().parse(properties)
+
+    @property
+    def acks_code(self) -> int:
+        """0, 1 or -1 (all)."""
+        return -1 if self.acks == "all" else int(self.acks)
+
+    def validate(self) -> None:
+        super().validate()
+        self._settle_delivery_timeout()
+        if self.enable_idempotence:
+            self._validate_idempotence()
+        elif self.transactional_id is not None:
+            raise ConfigError("Cannot set a transactional.id without also enabling idempotence.")
+
+    def _settle_delivery_timeout(self) -> None:
+        needed = min(self.linger_ms + self.request_timeout_ms, INT_MAX)
+        if self.delivery_timeout_ms >= needed:
+            return
+        if "delivery.timeout.ms" in self.originals:
+            raise ConfigError(
+                f"Invalid value {self.delivery_timeout_ms} for configuration delivery.timeout.ms: "
+                "should be equal to or larger than linger.ms + request.timeout.ms"
+            )
+        self.__dict__["delivery_timeout_ms"] = needed
+
+    def _validate_idempotence(self) -> None:
+        """Unset settings are raised to what idempotence needs; set ones that contradict it are refused."""
+        if "retries" in self.originals and self.retries == 0:
+            raise ConfigError("Must set retries to non-zero when using the idempotent producer.")
+        if self.max_in_flight > IDEMPOTENT_MAX_IN_FLIGHT:
+            raise ConfigError(
+                f"Must set max.in.flight.requests.per.connection to at most {IDEMPOTENT_MAX_IN_FLIGHT} "
+                "to use the idempotent producer."
+            )
+        if "acks" not in self.originals:
+            self.__dict__["acks"] = "all"
+        elif self.acks_code != -1:
+            raise ConfigError("Must set acks to all in order to use the idempotent producer.")

@@ -1,0 +1,200 @@
+"""One producer on one event loop: cluster, accumulator and sender put together, and the waiting that `send` may need.
+
+Both faces of the producer (producer.py) are thin around this: `append` from any thread for the usual case, and
+`send_waiting` on the loop when metadata or memory is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka_py.base.clock import Clock, SystemClock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.connections import Connect
+from kafka_py.clients.errors import BufferExhausted, ClientTimeout, IllegalState
+from kafka_py.clients.metadata import PartitionInfo
+from kafka_py.clients.producer.accumulator import Accumulator
+from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture, settle
+from kafka_py.clients.producer.buffer_pool import MemoryWaiter
+from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.sender import Sender
+from kafka_py.clients.serialization import serializer
+
+_numbers = itertools.count(1)
+
+
+class ProducerCore:
+    """Everything of a producer but its face.
+
+    threaded: records are appended from other threads than the loop's.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, Any],
+        *,
+        threaded: bool,
+        clock: Clock | None = None,
+        connect: Connect | None = None,
+    ) -> None:
+        self.options = ProducerOptions.load(properties)
+        if self.options.transactional_id is not None:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "transactional.id is set: this producer has no transactions")
+        self.client_id = self.options.client_id or f"producer-{next(_numbers)}"
+        self.key_serializer = serializer("key.serializer", self.options.key_serializer, properties)
+        self.value_serializer = serializer("value.serializer", self.options.value_serializer, properties)
+        self.clock = clock or SystemClock()
+        self._connect = connect
+        self._threaded = threaded
+        self._asked_for: dict[str, float] = {}
+        self._wake_pending = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.accumulator = Accumulator(self.options, self.clock, self._wake)
+        self.append = self.accumulator.append
+        self.cluster: Cluster
+        self.sender: Sender
+
+    def start(self) -> None:
+        """Begins to work on the running loop; later calls do nothing."""
+        if self._loop is not None:
+            return
+        self._loop = asyncio.get_running_loop()
+        self.cluster = Cluster(
+            self.options,
+            self.client_id,
+            wanted=self._wanted_topics,
+            auto_create=True,
+            clock=self.clock,
+            connect=self._connect,
+        )
+        self.sender = Sender(self.options, self.cluster, self.accumulator)
+        self.cluster.start()
+
+    def _wanted_topics(self) -> list[str]:
+        now_ms = self.clock.monotonic_ms()
+        for topic in self.accumulator.idle_topics(now_ms, self.options.metadata_max_idle_ms):
+            if now_ms - self._asked_for.get(topic, now_ms) > self.options.metadata_max_idle_ms:
+                del self._asked_for[topic]
+                self.accumulator.topics.pop(topic, None)
+        return list(self._asked_for)
+
+    def _wake(self) -> None:
+        if self._wake_pending or self._loop is None:
+            return
+        self._wake_pending = True
+        call: Callable[..., object] = self._loop.call_soon_threadsafe if self._threaded else self._loop.call_soon
+        try:
+            call(self._step)
+        except RuntimeError:
+            raise IllegalState("the producer is closed") from None
+
+    def _step(self) -> None:
+        self._wake_pending = False
+        self.sender.step()
+
+    async def send_waiting(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        partition: int | None,
+        timestamp: int | None,
+        headers: Headers | None,
+        callback: Callback | None,
+    ) -> RecordFuture:
+        """As `append`, but waits for metadata and memory, max.block.ms together at most.
+
+        Raises ClientTimeout or BufferExhausted after that, KafkaError for a topic that cannot be written to.
+        """
+        if partition is not None and partition < 0:
+            raise ValueError(f"Invalid partition: {partition}. Partition number should always be non-negative or None.")
+        deadline_ms = self.clock.monotonic_ms() + self.options.max_block_ms
+        grant: MemoryWaiter | None = None
+        try:
+            while True:
+                await self.wait_for_topic(topic, partition, deadline_ms)
+                chosen = partition
+                if chosen is None and self.accumulator.has_own_partitioner:
+                    chosen = self.accumulator.choose(topic, key, key_bytes, value, value_bytes)
+                future = self.append(topic, key_bytes, value_bytes, chosen, timestamp, headers, callback, grant)
+                if future is not None:
+                    return future
+                if grant is None and topic in self.accumulator.topics:
+                    size = self.accumulator.memory_for(key_bytes, value_bytes, headers)
+                    grant = await self._wait_for_memory(size, deadline_ms)
+        finally:
+            if grant is not None:
+                self.accumulator.withdraw(grant)
+
+    async def _wait_for_memory(self, size: int, deadline_ms: float) -> MemoryWaiter:
+        granted = asyncio.get_running_loop().create_future()
+        waiter = self.accumulator.wait_for_memory(size, lambda: settle(granted))
+        self.sender.step()
+        try:
+            await asyncio.wait_for(granted, max(0.0, deadline_ms - self.clock.monotonic_ms()) / 1000)
+        except BaseException as error:
+            self.accumulator.withdraw(waiter)
+            if isinstance(error, TimeoutError):
+                raise BufferExhausted(
+                    f"Failed to allocate {size} bytes within the configured max blocking time "
+                    f"{self.options.max_block_ms} ms. Total memory: {self.options.buffer_memory} bytes."
+                ) from None
+            raise
+        return waiter
+
+    async def wait_for_topic(self, topic: str, partition: int | None, deadline_ms: float) -> None:
+        """Waits until the topic (and the partition) is known.
+
+        Raises ClientTimeout at the deadline, KafkaError at once for a name that is not valid or not allowed.
+        """
+        started_ms = self.clock.monotonic_ms()
+        is_new = topic not in self._asked_for
+        if is_new:
+            self._asked_for[topic] = started_ms
+        while True:
+            if self.accumulator.stopped is not None:
+                raise self.accumulator.stopped
+            topic_lanes = self.accumulator.topics.get(topic)
+            if topic_lanes is not None and (partition is None or partition < len(topic_lanes.lanes)):
+                return
+            info = self.cluster.view.topics.get(topic)
+            if info is not None and info.error is not ErrorCode.NONE and not info.error.retriable:
+                self._asked_for.pop(topic, None)
+                raise KafkaError(info.error, f"topic {topic}: {info.error.meaning}")
+            now_ms = self.clock.monotonic_ms()
+            try:
+                await self.cluster.refresh(max(0.0, deadline_ms - now_ms), at_once=is_new)
+                is_new = False
+            except ClientTimeout as error:
+                waited_ms = self.clock.monotonic_ms() - started_ms
+                if topic_lanes is not None:
+                    missing = f"Partition {partition} of topic {topic} with partition count {len(topic_lanes.lanes)} is"
+                else:
+                    missing = f"Topic {topic}"
+                raise ClientTimeout(f"{missing} not present in metadata after {waited_ms:.0f} ms.") from error
+
+    async def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        """The topic's partitions; waits as `send` does."""
+        await self.wait_for_topic(topic, None, self.clock.monotonic_ms() + self.options.max_block_ms)
+        return list(self.cluster.view.topics[topic].partitions)
+
+    async def close(self, timeout_s: float | None) -> None:
+        """Sends what is left, for `timeout_s` at most (None: until all is answered), then stops."""
+        if self._loop is None:
+            self.accumulator.stop(IllegalState("Cannot perform operation after producer has been closed"))
+            return
+        self.accumulator.stop(IllegalState("Cannot perform operation after producer has been closed"))
+        try:
+            if timeout_s is None or timeout_s > 0:
+                await asyncio.wait_for(self.sender.flush(), timeout_s)
+        except TimeoutError:
+            pass
+        finally:
+            self.sender.close(KafkaError(ErrorCode.NETWORK_EXCEPTION, "Producer is closed forcefully."))
+            await self.cluster.close()

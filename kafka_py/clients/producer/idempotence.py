@@ -1,0 +1,139 @@
+"""Producer id, epoch and sequences: what makes a retry of a batch harmless (KIP-98, KIP-360).
+
+Every batch of a partition carries a sequence; the leader refuses gaps and recognises repeats. The rules here decide,
+per partition, which batch may be sent next and what an answer means. When a batch surely never arrived although its
+successors were sent, or was given up, the sequences have a gap: the lane is drained of answers, then starts again at
+sequence 0 under the next epoch, which the idempotent producer may choose by itself.
+
+Pure: asks for no id and sends nothing; sender.py does. Source: KIP-98, KIP-360, reference groups and transactions, 11.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.clients.producer.accumulator import Lane
+from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch, advance_sequence
+
+MAX_EPOCH = 32_767
+GAPS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
+"""Answers that say: the broker does not have what came before."""
+
+
+class ProducerIdentity:
+    """The id and epoch of one idempotent producer; `producer_id` is -1 until the cluster gave one."""
+
+    def __init__(self) -> None:
+        self.producer_id = -1
+        self.epoch = -1
+
+    @property
+    def is_known(self) -> bool:
+        return self.producer_id >= 0
+
+    def assume(self, producer_id: int, epoch: int) -> None:
+        """What InitProducerId answered. Lanes turn to it when nothing of theirs is in flight."""
+        self.producer_id = producer_id
+        self.epoch = epoch
+
+    def forget(self) -> None:
+        """A new id is needed."""
+        self.producer_id = self.epoch = -1
+
+    def next_to_send(self, lane: Lane) -> int | None:
+        """Index in the lane's queue of the batch that may be sent now; None when it must wait for answers.
+
+        A batch that is sent again goes alone: its successors would only be refused while its fate is open.
+        """
+        first = lane.queue[0]
+        if first.sequence == NO_SEQUENCE:
+            if lane.bumping or any(batch.attempts > 1 for batch in lane.in_flight):
+                return None
+            stale = lane.producer_id != self.producer_id or lane.producer_epoch != self.epoch
+            return None if stale and lane.in_flight else 0
+        if lane.in_flight:
+            return None
+        return next((index for index, batch in enumerate(lane.queue) if self._may_repeat(batch)), None)
+
+    @staticmethod
+    def _may_repeat(batch: ProducerBatch) -> bool:
+        return batch.sequence != NO_SEQUENCE and not batch.rejected
+
+    def stamp(self, batch: ProducerBatch) -> None:
+        """Gives a batch that goes out for the first time its sequence."""
+        lane = batch.lane
+        if batch.sequence != NO_SEQUENCE:
+            return
+        if (lane.producer_id, lane.producer_epoch) != (self.producer_id, self.epoch):
+            self._restart(lane)
+        self._number(lane, batch)
+
+    def _restart(self, lane: Lane) -> None:
+        lane.producer_id, lane.producer_epoch = self.producer_id, self.epoch
+        lane.next_sequence = 0
+        lane.last_acked_sequence = NO_SEQUENCE
+        lane.bumping = False
+
+    @staticmethod
+    def _number(lane: Lane, batch: ProducerBatch) -> None:
+        batch.producer_id, batch.producer_epoch = lane.producer_id, lane.producer_epoch
+        batch.sequence = lane.next_sequence
+        batch.rejected = False
+        batch.data = None
+        lane.next_sequence = advance_sequence(lane.next_sequence, len(batch.details))
+
+    def acknowledge(self, batch: ProducerBatch) -> None:
+        """The broker has the batch."""
+        lane = batch.lane
+        if (batch.producer_id, batch.producer_epoch) == (lane.producer_id, lane.producer_epoch):
+            lane.last_acked_sequence = advance_sequence(batch.sequence, len(batch.details) - 1)
+
+    def refuse(self, batch: ProducerBatch) -> None:
+        """The broker misses what comes before the batch. If that is nothing we still mean to send, it is a real gap."""
+        lane = batch.lane
+        batch.rejected = True
+        if batch.sequence == self._expected(lane):
+            lane.bumping = True
+
+    @staticmethod
+    def _expected(lane: Lane) -> int:
+        acked = lane.last_acked_sequence
+        return 0 if acked == NO_SEQUENCE else advance_sequence(acked, 1)
+
+    def give_up(self, batch: ProducerBatch) -> None:
+        """A batch with a sequence will not be sent again: those after it need a new start."""
+        if batch.sequence != NO_SEQUENCE:
+            batch.lane.bumping = True
+
+    def settle(self, lane: Lane) -> bool:
+        """Called when a lane may be out of answers to wait for; starts it anew if it must. Whether it may send now.
+
+        A refused batch that was not the first to be missed is simply sent again, in order.
+        """
+        if lane.in_flight:
+            return True
+        if not lane.bumping:
+            for batch in lane.queue:
+                if batch.sequence == NO_SEQUENCE:
+                    break
+                batch.rejected = False
+            return True
+        if any(self._may_repeat(batch) for batch in lane.queue):
+            return True
+        if not self._bump(lane):
+            return False
+        for batch in lane.queue:
+            if batch.sequence != NO_SEQUENCE:
+                self._number(lane, batch)
+        return True
+
+    def _bump(self, lane: Lane) -> bool:
+        """Moves a lane to the next epoch; False when the epochs are used up, and a new producer id must be had."""
+        if not self.is_known:
+            return False
+        if lane.producer_id == self.producer_id and lane.producer_epoch == self.epoch:
+            if self.epoch >= MAX_EPOCH:
+                self.forget()
+                return False
+            self.epoch += 1
+        self._restart(lane)
+        return True

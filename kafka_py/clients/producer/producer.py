@@ -1,0 +1,169 @@
+"""The producer's two faces: `Producer` for plain blocking code, `AsyncProducer` for asyncio.
+
+    producer = Producer({"bootstrap.servers": "localhost:9092", "linger.ms": 5})
+    future = producer.send("topic", b"value", key=b"key")
+    print(future.result(10).offset)
+    producer.close()
+
+`send` raises what is known before a record is accepted (too large, no metadata, no memory); everything later comes
+through its future and callback. Both faces may be shared: Producer among threads, AsyncProducer among tasks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from kafka_py.clients.errors import IllegalState
+from kafka_py.clients.loop import LoopThread
+from kafka_py.clients.metadata import PartitionInfo
+from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture
+from kafka_py.clients.producer.core import ProducerCore
+
+
+class Producer:
+    """Sends records from any thread; an event loop in a thread of its own does the work.
+
+    configs: Kafka's producer settings by name; key.serializer and value.serializer may be callables.
+    """
+
+    def __init__(self, configs: Mapping[str, Any]) -> None:
+        self._core = ProducerCore(configs, threaded=True)
+        self._append = self._core.append
+        self._key_serializer = self._core.key_serializer
+        self._value_serializer = self._core.value_serializer
+        self._converts = self._key_serializer is not None or self._value_serializer is not None
+        self._chooses = self._core.accumulator.has_own_partitioner
+        self._closing = threading.Lock()
+        self._closed = False
+        self._thread = LoopThread(f"kafka-producer-network-thread | {self._core.client_id}")
+        self._thread.run(_started(self._core))
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        headers: Headers | None = None,
+        callback: Callback | None = None,
+    ) -> RecordFuture:
+        """Hands a record over for sending; returns at once unless metadata or memory is missing (max.block.ms).
+
+        timestamp: ms since the epoch; now when None. headers: (name, bytes or None) pairs.
+        callback: called with (metadata, None) or (None, error) on the producer's own thread: keep it short.
+        Raises KafkaError, TypeError for what is not bytes and has no serializer, IllegalState after close().
+        """
+        key_bytes, value_bytes, chosen = key, value, partition
+        if self._converts:
+            if self._key_serializer is not None:
+                key_bytes = self._key_serializer(topic, key)
+            if self._value_serializer is not None:
+                value_bytes = self._value_serializer(topic, value)
+        if self._chooses and partition is None:
+            chosen = self._core.accumulator.choose(topic, key, key_bytes, value, value_bytes)
+            if chosen is None:
+                return self._send_waiting(
+                    topic, key, key_bytes, value, value_bytes, None, timestamp, headers, callback
+                )
+        future = self._append(topic, key_bytes, value_bytes, chosen, timestamp, headers, callback)
+        if future is None:
+            return self._send_waiting(
+                topic, key, key_bytes, value, value_bytes, partition, timestamp, headers, callback
+            )
+        return future
+
+    def _send_waiting(self, *arguments: Any) -> RecordFuture:
+        if self._closed:
+            raise IllegalState("Cannot perform operation after producer has been closed")
+        return self._thread.run(self._core.send_waiting(*arguments))
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Waits until every record sent so far is answered. Raises ClientTimeout after `timeout` seconds."""
+        if not self._closed:
+            self._thread.run(self._core.sender.flush(), timeout)
+
+    def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        """The topic's partitions and their leaders; raises as `send`."""
+        return self._thread.run(self._core.partitions_for(topic))
+
+    def close(self, timeout: float | None = None) -> None:
+        """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._thread.run(self._core.close(timeout))
+            self._thread.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+async def _started(core: ProducerCore) -> None:
+    core.start()
+
+
+class AsyncProducer:
+    """Sends records from an event loop, on that loop. Start it with `async with` or by the first call."""
+
+    def __init__(self, configs: Mapping[str, Any]) -> None:
+        self._core = ProducerCore(configs, threaded=False)
+
+    async def start(self) -> None:
+        """Begins to look for the cluster; the first `send` would do so too."""
+        self._core.start()
+
+    async def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        headers: Headers | None = None,
+        callback: Callback | None = None,
+    ) -> RecordFuture:
+        """Hands a record over for sending, as Producer.send; await the result for its RecordMetadata."""
+        core = self._core
+        core.start()
+        key_bytes = key if core.key_serializer is None else core.key_serializer(topic, key)
+        value_bytes = value if core.value_serializer is None else core.value_serializer(topic, value)
+        if partition is not None or not core.accumulator.has_own_partitioner:
+            future = core.append(topic, key_bytes, value_bytes, partition, timestamp, headers, callback)
+            if future is not None:
+                return future
+        return await core.send_waiting(
+            topic, key, key_bytes, value, value_bytes, partition, timestamp, headers, callback
+        )
+
+    async def flush(self) -> None:
+        """Waits until every record sent so far is answered."""
+        self._core.start()
+        await self._core.sender.flush()
+
+    async def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        """The topic's partitions and their leaders; raises as `send`."""
+        self._core.start()
+        return await self._core.partitions_for(topic)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""
+        await self._core.close(timeout)
+
+    async def __aenter__(self) -> Self:
+        self._core.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

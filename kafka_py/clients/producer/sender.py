@@ -1,0 +1,437 @@
+"""Takes batches from the accumulator to the leaders of their partitions, and answers those who wait.
+
+One synchronous `step` runs whenever something changed: a batch was opened, an answer came, a timer fired, the
+metadata or a connection changed. It never waits, so there is no task per request. Which batch of an idempotent lane
+may go next is idempotence.py's decision.
+
+Source: the sender of the Java producer: linger.ms, max.in.flight.requests.per.connection, retries, delivery.timeout.ms,
+one batch per partition and request, splitting of batches that the broker finds too large.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.connections import NodeConnection
+from kafka_py.clients.errors import error_code
+from kafka_py.clients.metadata import NO_NODE, ClusterView
+from kafka_py.clients.producer.accumulator import Accumulator, Lane
+from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch, settle
+from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.idempotence import GAPS, ProducerIdentity
+from kafka_py.net.client import ConnectionLost
+from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
+from kafka_py.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    TopicProduceData,
+)
+
+_log = logging.getLogger(__name__)
+
+INT_MAX = 2_147_483_647
+EAGER_LINGER_MS = 2.0
+"""With linger.ms=0 a batch that is not full still waits for an answer under way to the same broker, but no longer than
+this: otherwise a busy producer would spend its time on requests of a few records each."""
+
+UNANSWERED_PAUSE_MS = 1.0
+"""With acks=0 no answer tells when to go on: while the socket is full, look again after this long."""
+
+FATAL_FOR_IDENTITY = (
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.UNSUPPORTED_VERSION,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
+
+
+class Sender:
+    """Runs on the producer's event loop. `wake` alone may be called from other threads, through that loop."""
+
+    def __init__(self, options: ProducerOptions, cluster: Cluster, accumulator: Accumulator) -> None:
+        self._options = options
+        self._cluster = cluster
+        self._accumulator = accumulator
+        self._identity = ProducerIdentity() if options.enable_idempotence else None
+        self._loop = asyncio.get_running_loop()
+        self._clock = cluster.clock
+        self._acks = options.acks_code
+        self._linger_ms = float(options.linger_ms)
+        self._delivery_ms = float(options.delivery_timeout_ms)
+        self._in_flight: dict[int, int] = {}
+        self._throttled_until: dict[int, float] = {}
+        self._connecting: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._flushing = 0
+        self._initializing = False
+        self._closed = False
+        cluster.on_update(self._on_view)
+
+    # One round
+
+    def step(self) -> None:
+        """Sends what may be sent now and sets the timer for what may be sent later."""
+        if self._closed:
+            return
+        now_ms = self._clock.monotonic_ms()
+        wake_at = now_ms + 1000.0
+        ready: dict[int, list[Lane]] = {}
+        leaderless = False
+        for lane in list(self._accumulator.active):
+            queue = lane.queue
+            if not queue:
+                continue
+            first = queue[0]
+            if now_ms - first.created_ms >= self._delivery_ms:
+                self._expire(lane, now_ms)
+                if not queue:
+                    continue
+                first = queue[0]
+            wake_at = min(wake_at, first.created_ms + self._delivery_ms)
+            if lane.leader == NO_NODE:
+                leaderless = True
+                continue
+            at = self._ready_at(lane, first)
+            if at <= now_ms:
+                ready.setdefault(lane.leader, []).append(lane)
+            elif at < wake_at:
+                wake_at = at
+        if leaderless:
+            self._cluster.request_refresh()
+        for node_id, lanes in ready.items():
+            wake_at = min(wake_at, self._serve(node_id, lanes, now_ms))
+        self._arm(wake_at)
+
+    def _ready_at(self, lane: Lane, first: ProducerBatch) -> float:
+        """When the lane's first batch may be sent; a time in the past for "now"."""
+        if first.attempts:
+            return first.retry_at
+        full = len(lane.queue) > 1 or first.size >= first.limit or lane.open is not first
+        if full or self._flushing or self._accumulator.pool.waiting:
+            return 0.0
+        linger_ms = self._linger_ms
+        if linger_ms < EAGER_LINGER_MS and self._in_flight.get(lane.leader):
+            linger_ms = EAGER_LINGER_MS
+        return first.created_ms + linger_ms if linger_ms else 0.0
+
+    def _serve(self, node_id: int, lanes: list[Lane], now_ms: float) -> float:
+        """Sends as many requests to one broker as its limit allows; returns when to look again."""
+        throttled_until = self._throttled_until.get(node_id, 0.0)
+        if throttled_until > now_ms:
+            return throttled_until
+        connection = self._cluster.current_connection(node_id)
+        if connection is None:
+            self._connect(node_id)
+            return now_ms + 1000.0
+        limit = self._options.max_in_flight
+        if self._acks == 0 and connection.unsent_bytes > self._options.max_request_size:
+            return now_ms + UNANSWERED_PAUSE_MS
+        while lanes and self._in_flight.get(node_id, 0) < limit:
+            batches, lanes = self._drain(lanes, now_ms)
+            if not batches:
+                break
+            self._send(node_id, connection, batches, now_ms)
+            if self._acks == 0:
+                return now_ms
+        return now_ms + 1000.0
+
+    def _drain(self, lanes: list[Lane], now_ms: float) -> tuple[list[ProducerBatch], list[Lane]]:
+        """At most one batch per lane for one request, and the lanes that may have more for the next one."""
+        batches: list[ProducerBatch] = []
+        more: list[Lane] = []
+        room = self._options.max_request_size
+        for position, lane in enumerate(lanes):
+            index = self._next_index(lane)
+            if index is None:
+                continue
+            batch = lane.queue[index]
+            if batches and batch.size > room:
+                more.extend(lanes[position:])
+                break
+            batch = self._accumulator.take(lane, index)
+            room -= batch.size
+            batches.append(batch)
+            if lane.queue and self._ready_at(lane, lane.queue[0]) <= now_ms:
+                more.append(lane)
+        return batches, more
+
+    def _next_index(self, lane: Lane) -> int | None:
+        if not lane.queue:
+            return None
+        if self._identity is not None:
+            if not self._identity.settle(lane):
+                self._initialize()
+                return None
+            if not self._identity.is_known and lane.queue[0].sequence == NO_SEQUENCE:
+                self._initialize()
+                return None
+            return self._identity.next_to_send(lane)
+        if self._options.max_in_flight == 1 and lane.in_flight:
+            return None  # it went to the leader before this one
+        return 0
+
+    def _arm(self, at_ms: float) -> None:
+        if self._timer is not None:
+            if self._timer_at <= at_ms:
+                return
+            self._timer.cancel()
+        self._timer_at = at_ms
+        delay_s = max(0.0, at_ms - self._clock.monotonic_ms()) / 1000
+        self._timer = self._loop.call_later(delay_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        if self._accumulator.active:
+            self.step()
+
+    # Requests and answers
+
+    def _send(
+        self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float
+    ) -> None:
+        topics: dict[str, list[PartitionProduceData]] = {}
+        for batch in batches:
+            lane = batch.lane
+            if self._identity is not None:
+                self._identity.stamp(batch)
+            records = batch.data or self._encode(batch)
+            batch.attempts += 1
+            lane.in_flight.append(batch)
+            topics.setdefault(lane.topic, []).append(PartitionProduceData(index=lane.partition, records=records))
+        request = ProduceRequest(
+            acks=self._acks,
+            timeout_ms=self._options.request_timeout_ms,
+            topic_data=[TopicProduceData(name=name, partition_data=data) for name, data in topics.items()],
+        )
+        try:
+            if self._acks == 0:
+                connection.send_and_forget(request)
+                for batch in batches:
+                    self._finish(batch, -1, -1)
+                return
+            future = connection.send(request)
+        except (KafkaError, ConnectionLost) as error:
+            self._failed(batches, error, now_ms)
+            return
+        self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
+        future.add_done_callback(partial(self._on_answer, node_id, batches))
+
+    def _encode(self, batch: ProducerBatch) -> bytes:
+        uncompressed = batch.builder.uncompressed_size
+        data = batch.encode()
+        if self._options.compression_type != "none":
+            self._accumulator.note_compression(batch.lane, uncompressed, len(data))
+        return data
+
+    def _on_answer(self, node_id: int, batches: list[ProducerBatch], future: asyncio.Future[Any]) -> None:
+        self._in_flight[node_id] -= 1
+        now_ms = self._clock.monotonic_ms()
+        error = ConnectionLost("closed") if future.cancelled() else future.exception()
+        if error is not None:
+            self._failed(batches, error, now_ms)
+            self._cluster.request_refresh()
+        else:
+            self._take_answer(node_id, batches, future.result(), now_ms)
+        self.step()
+
+    def _take_answer(self, node_id: int, batches: list[ProducerBatch], response: Any, now_ms: float) -> None:
+        if response.throttle_time_ms:
+            self._throttled_until[node_id] = now_ms + response.throttle_time_ms
+        answers: dict[tuple[str, int], PartitionProduceResponse] = {
+            (topic.name, partition.index): partition
+            for topic in response.responses
+            for partition in topic.partition_responses
+        }
+        for batch in batches:
+            lane = batch.lane
+            answer = answers.get((lane.topic, lane.partition))
+            if answer is None:
+                missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the broker's answer leaves out {lane}")
+                self._failed([batch], missing, now_ms)
+            elif answer.error_code == 0:
+                self._finish(batch, answer.base_offset, answer.log_append_time_ms)
+            else:
+                self._refused(batch, _error_of(batch, answer), now_ms)
+
+    def _finish(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
+        batch.lane.in_flight.remove(batch)
+        if self._identity is not None:
+            self._identity.acknowledge(batch)
+        self._accumulator.release(batch)
+        batch.succeed(base_offset, log_append_time)
+
+    def _failed(self, batches: Iterable[ProducerBatch], error: BaseException, now_ms: float) -> None:
+        """A request that got no answer: every batch of it, whose fate is open."""
+        if not isinstance(error, KafkaError):
+            error = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection was lost before the answer: {error}")
+        for batch in list(batches):
+            self._refused(batch, error, now_ms)
+
+    def _refused(self, batch: ProducerBatch, error: KafkaError, now_ms: float) -> None:
+        """Retries, splits or gives up a batch that came back with an error."""
+        lane = batch.lane
+        code = error.code
+        if code.invalid_metadata:
+            self._cluster.request_refresh()
+        if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+            self._finish(batch, -1, -1)
+            return
+        lane.in_flight.remove(batch)
+        if code is ErrorCode.MESSAGE_TOO_LARGE and len(batch.details) > 1:
+            self._split(batch)
+            return
+        retriable = code.retriable
+        if self._identity is not None and code in GAPS:
+            self._identity.refuse(batch)
+            retriable = True
+        expired = now_ms - batch.created_ms >= self._delivery_ms
+        if retriable and not expired and batch.attempts <= self._options.retries:
+            batch.retry_at = now_ms + self._options.retry_backoff_ms
+            self._accumulator.put_back(lane, [batch])
+            return
+        if expired and retriable:
+            error = _timed_out(batch, now_ms, f"; the last error was {error}")
+        self._give_up(batch, error)
+
+    def _split(self, batch: ProducerBatch) -> None:
+        """The broker takes smaller batches only: halves go out at once, in order."""
+        count = len(batch.details)
+        _log.warning("The batch of %d records for %s is too large for the broker; splitting it", count, batch.lane)
+        parts = batch.split(max(batch.builder.uncompressed_size // 2, 1))
+        self._accumulator.replace(batch, parts)
+        self._accumulator.put_back(batch.lane, parts)
+
+    def _give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
+        if self._identity is not None:
+            self._identity.give_up(batch)
+        self._accumulator.release(batch)
+        batch.fail(error)
+
+    def _expire(self, lane: Lane, now_ms: float) -> None:
+        """Gives up batches that have waited for delivery.timeout.ms."""
+        while lane.queue and now_ms - lane.queue[0].created_ms >= self._delivery_ms:
+            batch = self._accumulator.take(lane)
+            self._give_up(batch, _timed_out(batch, now_ms))
+
+    # Around it
+
+    def _on_view(self, view: ClusterView) -> None:
+        self._accumulator.take_view(view)
+        if self._accumulator.active:
+            self.step()
+
+    def _connect(self, node_id: int) -> None:
+        if node_id not in self._connecting:
+            self._connecting.add(node_id)
+            self._run(self._connect_then_step(node_id))
+
+    async def _connect_then_step(self, node_id: int) -> None:
+        try:
+            await self._cluster.connection(node_id)
+        except KafkaError as error:
+            _log.debug("%s", error)
+            self._cluster.request_refresh()
+        finally:
+            self._connecting.discard(node_id)
+        self.step()
+
+    def _initialize(self) -> None:
+        if not self._initializing and self._identity is not None and not self._identity.is_known:
+            self._initializing = True
+            self._run(self._ask_for_identity())
+
+    async def _ask_for_identity(self) -> None:
+        assert self._identity is not None
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=INT_MAX)
+        try:
+            while not self._identity.is_known:
+                try:
+                    response = await self._cluster.send_any(request)
+                    code = error_code(response.error_code)
+                    if code is not ErrorCode.NONE:
+                        raise KafkaError(code, "no producer id could be had")
+                    self._identity.assume(response.producer_id, response.producer_epoch)
+                except KafkaError as error:
+                    if error.code in FATAL_FOR_IDENTITY or not error.retriable:
+                        self._fail_all(error)
+                        return
+                    await asyncio.sleep(self._options.retry_backoff_ms / 1000)
+        finally:
+            self._initializing = False
+        self.step()
+
+    def _fail_all(self, error: KafkaError) -> None:
+        """Nothing can be sent any more: everything that waits fails with `error`."""
+        self._accumulator.stop(error)
+        for lane in list(self._accumulator.active):
+            while lane.queue:
+                batch = self._accumulator.take(lane)
+                self._give_up(batch, error)
+
+    def _run(self, coroutine: Any) -> None:
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def flush(self) -> None:
+        """Waits until all batches that exist now are answered; nothing lingers meanwhile."""
+        with self._accumulator.lock:
+            batches = list(self._accumulator.incomplete)
+            for batch in batches:
+                if batch.lane.open is batch:
+                    batch.lane.open = None
+        self._flushing += 1
+        try:
+            self.step()
+            for batch in batches:
+                await _answered(batch, self._loop)
+        finally:
+            self._flushing -= 1
+
+    def close(self, error: KafkaError) -> None:
+        """Stops at once; what was not answered fails with `error`."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        for batch in list(self._accumulator.incomplete):
+            batch.lane.queue.clear()
+            batch.lane.in_flight.clear()
+            self._accumulator.release(batch)
+            batch.fail(error)
+        self._accumulator.active.clear()
+
+
+async def _answered(batch: ProducerBatch, loop: asyncio.AbstractEventLoop) -> None:
+    """Waits for a batch, or for all that it was split into."""
+    if not batch.finished and batch.parts is None:
+        future = loop.create_future()
+        batch.notify(len(batch.details) - 1, lambda _metadata, _error: settle(future))
+        await future
+    for _, part in batch.parts or ():
+        await _answered(part, loop)
+
+
+def _error_of(batch: ProducerBatch, answer: PartitionProduceResponse) -> KafkaError:
+    code = error_code(answer.error_code)
+    detail = f"{batch.lane}: {answer.error_message or code.meaning}"
+    for record in answer.record_errors:
+        detail += f"; record {record.batch_index}: {record.batch_index_error_message or 'refused'}"
+    return KafkaError(code, detail)
+
+
+def _timed_out(batch: ProducerBatch, now_ms: float, because: str = "") -> KafkaError:
+    return KafkaError(
+        ErrorCode.REQUEST_TIMED_OUT,
+        f"Expiring {len(batch.details)} record(s) for {batch.lane}:"
+        f"{now_ms - batch.created_ms:.0f} ms has passed since batch creation{because}",
+    )

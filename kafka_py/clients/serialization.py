@@ -1,0 +1,149 @@
+"""Turns keys and values into bytes and back, as key.serializer, value.deserializer and their like ask.
+
+A setting may be: nothing (bytes pass through), a callable from data to bytes (or from bytes to data), a class or
+object with `serialize(topic, data)` / `deserialize(topic, data)`, the name of such a class as
+`package.module.Class`, or one of Kafka's own names (`org.apache.kafka.common.serialization.StringSerializer`).
+
+Source: the serializers of the Java clients; numbers are big-endian, text is UTF-8 unless an encoding is set.
+"""
+
+from __future__ import annotations
+
+import importlib
+import struct
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+
+Serialize = Callable[[str, Any], bytes | None]
+"""From (topic, data) to bytes; None stays None."""
+Deserialize = Callable[[str, Any], Any]
+"""From (topic, bytes or None) to data; None stays None."""
+
+_JAVA_PACKAGE = "org.apache.kafka.common.serialization."
+
+
+class Number:
+    """A number as fixed big-endian bytes."""
+
+    def __init__(self, name: str, layout: str) -> None:
+        self._name = name
+        self._struct = struct.Struct(layout)
+
+    def serialize(self, _topic: str, data: float | None) -> bytes | None:
+        return None if data is None else self._struct.pack(data)
+
+    def deserialize(self, _topic: str, data: bytes | None) -> Any:
+        if data is None:
+            return None
+        if len(data) != self._struct.size:
+            raise serialization_error(f"Size of data received by {self._name} is not {self._struct.size}")
+        return self._struct.unpack(data)[0]
+
+
+class Text:
+    """Text in the encoding set by `{key,value}.serializer.encoding`, else `serializer.encoding`, else UTF-8."""
+
+    def __init__(self) -> None:
+        self._encoding = "utf-8"
+
+    def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
+        for direction in ("serializer", "deserializer"):
+            specific = f"{'key' if is_key else 'value'}.{direction}.encoding"
+            encoding = configs.get(specific) or configs.get(f"{direction}.encoding")
+            if encoding:
+                self._encoding = str(encoding)
+
+    def serialize(self, _topic: str, data: str | None) -> bytes | None:
+        return None if data is None else data.encode(self._encoding)
+
+    def deserialize(self, _topic: str, data: bytes | None) -> str | None:
+        return None if data is None else str(data, self._encoding)
+
+
+class Plain:
+    """Bytes as they are."""
+
+    def serialize(self, _topic: str, data: bytes | None) -> bytes | None:
+        return data
+
+    def deserialize(self, _topic: str, data: bytes | None) -> bytes | None:
+        return data
+
+
+class Uuid:
+    """A uuid as its usual text."""
+
+    def serialize(self, _topic: str, data: uuid.UUID | None) -> bytes | None:
+        return None if data is None else str(data).encode()
+
+    def deserialize(self, _topic: str, data: bytes | None) -> uuid.UUID | None:
+        return None if data is None else uuid.UUID(str(data, "utf-8"))
+
+
+_BUILT_IN: dict[str, Callable[[], Any]] = {
+    "ByteArray": Plain,
+    "ByteBuffer": Plain,
+    "Bytes": Plain,
+    "String": Text,
+    "UUID": Uuid,
+    "Short": lambda: Number("ShortDeserializer", ">h"),
+    "Integer": lambda: Number("IntegerDeserializer", ">i"),
+    "Long": lambda: Number("LongDeserializer", ">q"),
+    "Float": lambda: Number("FloatDeserializer", ">f"),
+    "Double": lambda: Number("DoubleDeserializer", ">d"),
+}
+
+
+def serialization_error(detail: str) -> KafkaError:
+    """Data that a serializer cannot turn; never worth a retry."""
+    return KafkaError(ErrorCode.INVALID_RECORD, detail)
+
+
+def load_class(setting: str, name: str) -> Any:
+    """The class that `package.module.Class` names. Raises ConfigError naming the setting."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError):
+        problem = f"Invalid value {name} for configuration {setting}: Class {name} could not be found."
+        raise ConfigError(problem) from None
+
+
+def serializer(setting: str, value: Any, configs: Mapping[str, Any]) -> Serialize | None:
+    """What `key.serializer` or `value.serializer` asks for; None when bytes pass through."""
+    resolved: Serialize | None = _resolve(setting, value, configs, "Serializer", "serialize")
+    return resolved
+
+
+def deserializer(setting: str, value: Any, configs: Mapping[str, Any]) -> Deserialize | None:
+    """What `key.deserializer` or `value.deserializer` asks for; None when bytes pass through."""
+    resolved: Deserialize | None = _resolve(setting, value, configs, "Deserializer", "deserialize")
+    return resolved
+
+
+def _resolve(setting: str, value: Any, configs: Mapping[str, Any], suffix: str, method: str) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = _by_name(setting, value, suffix)
+    if isinstance(value, type) and hasattr(value, method):
+        value = value()
+    if not hasattr(value, method):
+        if not callable(value):
+            raise ConfigError(f"Invalid value {value!r} for configuration {setting}: neither callable nor a {suffix}")
+        convert = value
+        return lambda _topic, data: convert(data)
+    if hasattr(value, "configure"):
+        value.configure(configs, setting.startswith("key"))
+    return None if isinstance(value, Plain) else getattr(value, method)
+
+
+def _by_name(setting: str, name: str, suffix: str) -> Any:
+    if name.startswith(_JAVA_PACKAGE) and name.endswith(suffix):
+        maker = _BUILT_IN.get(name[len(_JAVA_PACKAGE) : -len(suffix)])
+        if maker is not None:
+            return maker()
+    return load_class(setting, name)

@@ -1,0 +1,289 @@
+"""The requests that one step of the controller sends, merged: at most one of each kind per broker.
+
+Collects entries, then makes the messages in the order in which they leave: LeaderAndIsr, UpdateMetadata,
+StopReplica. The metadata of a partition is that of the moment when the messages are made. Pure; channels.py sends.
+Source: controller reference, section 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.controller.cluster import Assignment, Cluster, Leadership
+from kafka_py.controller.protocol_versions import ControllerRequestVersions
+from kafka_py.wire.messages.leader_and_isr import (
+    LeaderAndIsrLiveLeader,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from kafka_py.wire.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaPartitionV0,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+    StopReplicaTopicV1,
+)
+from kafka_py.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+from kafka_py.zk.znodes import SECURITY_PROTOCOLS
+
+LEADER_DURING_DELETE = -2
+"""Sent as the leader of a partition that is being deleted; brokers then forget the partition."""
+EPOCH_DURING_DELETE = -2
+NO_EPOCH = -1
+
+E = TypeVar("E")
+ControllerMessage = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
+
+
+class MissingListener(Exception):
+    """A leader has no address on the listener that brokers use among themselves: the batch cannot be sent."""
+
+
+class Sender(NamedTuple):
+    """Who sends: the controller, its epoch, and by which rules.
+
+    listener: name of the inter-broker listener, on which the leaders' addresses are looked up.
+    """
+
+    controller_id: int
+    controller_epoch: int
+    versions: ControllerRequestVersions
+    listener: str
+
+
+class ControllerRequest(NamedTuple):
+    """One request to one broker. deletes: the partitions that a StopReplica wants deleted."""
+
+    broker: int
+    message: ControllerMessage
+    version: int
+    deletes: frozenset[TopicPartition] = frozenset()
+
+
+class RequestBatch:
+    """Entries for many brokers; `requests` makes of them what is to be sent."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
+        self._metadata_brokers: set[int] = set()
+        self._metadata: dict[TopicPartition, None] = {}
+        self._stop: dict[int, dict[TopicPartition, StopReplicaPartitionState]] = {}
+
+    def add_leader_and_isr(
+        self,
+        brokers: Iterable[int],
+        partition: TopicPartition,
+        leadership: Leadership,
+        assignment: Assignment,
+        *,
+        is_new: bool,
+    ) -> None:
+        """Tells `brokers` who leads; every broker gets the news for its metadata as well.
+
+        is_new: the replica was just made. Once said to a broker within the batch, it stays said.
+        """
+        plain = _leader_and_isr_state(partition, leadership, assignment, is_new)
+        for broker in brokers:
+            states = self._leader_and_isr.setdefault(broker, {})
+            before = states.get(partition)
+            is_said = before is not None and before.is_new and not is_new
+            states[partition] = (
+                _leader_and_isr_state(partition, leadership, assignment, is_new=True) if is_said else plain
+            )
+        self.add_update_metadata(self._cluster.brokers, (partition,))
+
+    def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
+        """Tells `brokers` all live brokers, and the leaders of all partitions of this batch that ever had one."""
+        self._metadata_brokers.update(brokers)
+        self._metadata.update(dict.fromkeys(partitions))
+
+    def add_stop_replica(self, brokers: Iterable[int], partition: TopicPartition, *, delete: bool) -> None:
+        """Tells `brokers` to stop following a partition, or to delete it."""
+        leadership = self._cluster.leadership(partition)
+        if partition.topic in self._cluster.queued:
+            leader_epoch = EPOCH_DURING_DELETE
+        else:
+            leader_epoch = NO_EPOCH if leadership is None else leadership.leader_epoch
+        state = StopReplicaPartitionState(
+            partition_index=partition.partition, leader_epoch=leader_epoch, delete_partition=delete
+        )
+        for broker in brokers:
+            self._stop.setdefault(broker, {})[partition] = state
+
+    def requests(self, sender: Sender) -> list[ControllerRequest]:
+        """What to send, in order. Brokers that are not registered get nothing. Raises MissingListener."""
+        return [
+            *self._leader_and_isr_requests(sender),
+            *self._update_metadata_requests(sender),
+            *self._stop_replica_requests(sender),
+        ]
+
+    def _registered(self, brokers: Collection[int]) -> list[int]:
+        return sorted(broker for broker in brokers if broker in self._cluster.brokers)
+
+    def _leader_and_isr_requests(self, sender: Sender) -> Iterable[ControllerRequest]:
+        version = sender.versions.leader_and_isr
+        for broker in self._registered(self._leader_and_isr):
+            states = self._leader_and_isr[broker]
+            message = LeaderAndIsrRequest(
+                controller_id=sender.controller_id,
+                controller_epoch=sender.controller_epoch,
+                broker_epoch=self._cluster.brokers[broker].epoch,
+                live_leaders=self._live_leaders({state.leader for state in states.values()}, sender.listener),
+            )
+            if version < 2:
+                message.ungrouped_partition_states = list(states.values())
+            else:
+                message.topic_states = [
+                    LeaderAndIsrTopicState(
+                        topic_name=topic,
+                        topic_id=self._cluster.topic_ids.get(topic, ZERO_UUID),
+                        partition_states=entries,
+                    )
+                    for topic, entries in _by_topic(states).items()
+                ]
+            yield ControllerRequest(broker, message, version)
+
+    def _live_leaders(self, leaders: Collection[int], listener: str) -> list[LeaderAndIsrLiveLeader]:
+        nodes = []
+        for leader in self._registered(leaders):
+            endpoint = self._cluster.brokers[leader].endpoint(listener)
+            if endpoint is None:
+                raise MissingListener(f"broker {leader} does not advertise the listener {listener}")
+            nodes.append(LeaderAndIsrLiveLeader(broker_id=leader, host_name=endpoint.host, port=endpoint.port))
+        return nodes
+
+    def _update_metadata_requests(self, sender: Sender) -> Iterable[ControllerRequest]:
+        version = sender.versions.update_metadata
+        states = {}
+        for partition in self._metadata:
+            leadership = self._cluster.leadership(partition)
+            if leadership is not None:
+                states[partition] = self._metadata_state(partition, leadership)
+        grouped = [
+            UpdateMetadataTopicState(
+                topic_name=topic, topic_id=self._cluster.topic_ids.get(topic, ZERO_UUID), partition_states=entries
+            )
+            for topic, entries in _by_topic(states).items()
+        ]
+        live_brokers = [self._live_broker(broker) for broker in sorted(self._cluster.brokers)]
+        for broker in self._registered(self._metadata_brokers):
+            message = UpdateMetadataRequest(
+                controller_id=sender.controller_id,
+                controller_epoch=sender.controller_epoch,
+                broker_epoch=self._cluster.brokers[broker].epoch,
+                ungrouped_partition_states=list(states.values()) if version < 5 else [],
+                topic_states=grouped if version >= 5 else [],
+                live_brokers=live_brokers,
+            )
+            yield ControllerRequest(broker, message, version)
+
+    def _live_broker(self, broker: int) -> UpdateMetadataBroker:
+        info = self._cluster.brokers[broker]
+        plain = next((endpoint for endpoint in info.endpoints if endpoint.protocol == "PLAINTEXT"), None)
+        return UpdateMetadataBroker(
+            id=broker,
+            v0_host=plain.host if plain else "",
+            v0_port=plain.port if plain else -1,
+            endpoints=[
+                UpdateMetadataEndpoint(
+                    port=endpoint.port,
+                    host=endpoint.host,
+                    listener=endpoint.listener,
+                    security_protocol=SECURITY_PROTOCOLS.index(endpoint.protocol),
+                )
+                for endpoint in info.endpoints
+            ],
+            rack=info.rack,
+        )
+
+    def _metadata_state(self, partition: TopicPartition, leadership: Leadership) -> UpdateMetadataPartitionState:
+        cluster = self._cluster
+        replicas = cluster.assignment(partition).replicas
+        is_deleted = partition.topic in cluster.queued
+        return UpdateMetadataPartitionState(
+            topic_name=partition.topic,
+            partition_index=partition.partition,
+            controller_epoch=leadership.controller_epoch,
+            leader=LEADER_DURING_DELETE if is_deleted else leadership.leader,
+            leader_epoch=0 if is_deleted else leadership.leader_epoch,
+            isr=list(leadership.isr),
+            zk_version=0 if is_deleted else leadership.zk_version,
+            replicas=list(replicas),
+            offline_replicas=[replica for replica in replicas if not cluster.is_online(replica, partition)],
+        )
+
+    def _stop_replica_requests(self, sender: Sender) -> Iterable[ControllerRequest]:
+        version = sender.versions.stop_replica
+        for broker in self._registered(self._stop):
+            states = self._stop[broker]
+            deletes = frozenset(partition for partition, state in states.items() if state.delete_partition)
+            if version >= 3:
+                message = self._stop_replica(sender, broker)
+                message.topic_states = [
+                    StopReplicaTopicState(topic_name=topic, partition_states=entries)
+                    for topic, entries in _by_topic(states).items()
+                ]
+                yield ControllerRequest(broker, message, version, deletes)
+                continue
+            for delete in (True, False):  # before v3 the flag is the request's
+                chosen = [partition for partition in states if (partition in deletes) is delete]
+                if chosen:
+                    message = self._stop_replica(sender, broker)
+                    message.delete_partitions = delete
+                    _fill_old_stop_replica(message, chosen, version)
+                    yield ControllerRequest(broker, message, version, deletes if delete else frozenset())
+
+    def _stop_replica(self, sender: Sender, broker: int) -> StopReplicaRequest:
+        return StopReplicaRequest(
+            controller_id=sender.controller_id,
+            controller_epoch=sender.controller_epoch,
+            broker_epoch=self._cluster.brokers[broker].epoch,
+        )
+
+
+def _leader_and_isr_state(
+    partition: TopicPartition, leadership: Leadership, assignment: Assignment, is_new: bool
+) -> LeaderAndIsrPartitionState:
+    return LeaderAndIsrPartitionState(
+        topic_name=partition.topic,
+        partition_index=partition.partition,
+        controller_epoch=leadership.controller_epoch,
+        leader=leadership.leader,
+        leader_epoch=leadership.leader_epoch,
+        isr=list(leadership.isr),
+        zk_version=leadership.zk_version,
+        replicas=list(assignment.replicas),
+        adding_replicas=list(assignment.adding),
+        removing_replicas=list(assignment.removing),
+        is_new=is_new,
+    )
+
+
+def _by_topic(states: Mapping[TopicPartition, E]) -> dict[str, list[E]]:
+    grouped: dict[str, list[E]] = {}
+    for partition, state in states.items():
+        grouped.setdefault(partition.topic, []).append(state)
+    return grouped
+
+
+def _fill_old_stop_replica(message: StopReplicaRequest, partitions: list[TopicPartition], version: int) -> None:
+    if version == 0:
+        message.ungrouped_partitions = [
+            StopReplicaPartitionV0(topic_name=topic, partition_index=partition) for topic, partition in partitions
+        ]
+        return
+    numbers = {partition: partition.partition for partition in partitions}
+    message.topics = [
+        StopReplicaTopicV1(name=topic, partition_indexes=entries) for topic, entries in _by_topic(numbers).items()
+    ]

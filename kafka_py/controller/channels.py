@@ -1,0 +1,164 @@
+"""How the controller's requests reach the brokers: per broker one connection, one queue, one request in flight (I/O).
+
+A request that gets no answer is sent again over a new connection, for ever, until its broker is removed; so a broker
+may see a request twice, but never out of order. Nothing is negotiated: version and address come from the caller.
+Source: controller reference, section 11.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.controller.batch import ControllerRequest
+from kafka_py.controller.metrics import ChannelMetrics, ChannelsMetrics
+
+RESEND_AFTER_MS = 100
+
+log = logging.getLogger(__name__)
+
+
+class Connection(Protocol):
+    """What a channel needs of a connection to a broker."""
+
+    async def send(self, request: Any, version: int) -> Any:
+        """The broker's response; raises when the connection is lost."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Address(NamedTuple):
+    """Where a broker listens for the controller."""
+
+    host: str
+    port: int
+
+
+Connect = Callable[[Address], Awaitable[Connection]]
+"""Opens a connection under this broker's id as client id; raises when that fails."""
+
+OnReply = Callable[[ControllerRequest, Any], None]
+
+
+class Channel:
+    """The way to one broker."""
+
+    def __init__(
+        self, broker: int, address: Address, connect: Connect, on_reply: OnReply, timeout_ms: float,
+        clock: Clock, metrics: ChannelMetrics,
+    ) -> None:  # fmt: skip
+        self.broker = broker
+        self._address = address
+        self._connect = connect
+        self._on_reply = on_reply
+        self._timeout_s = timeout_ms / 1000
+        self._clock = clock
+        self._metrics = metrics
+        metrics.owner = self
+        self._queue: deque[tuple[ControllerRequest, float]] = deque()
+        self._arrived = asyncio.Event()
+        self._connection: Connection | None = None
+        self._task = asyncio.ensure_future(self._run())
+
+    @property
+    def waiting(self) -> int:
+        """Requests not yet answered, less the one in flight."""
+        return len(self._queue)
+
+    def send(self, request: ControllerRequest) -> None:
+        self._queue.append((request, self._clock.monotonic_ms()))
+        self._arrived.set()
+
+    def close(self) -> None:
+        """Drops what waits and what is in flight; no reply is delivered any more."""
+        self._task.cancel()
+        self._queue.clear()
+        self._disconnect()
+        self._metrics.close()
+
+    async def _run(self) -> None:
+        while True:
+            while not self._queue:
+                self._arrived.clear()
+                await self._arrived.wait()
+            request, enqueued_ms = self._queue.popleft()
+            self._metrics.request_wait.update(self._clock.monotonic_ms() - enqueued_ms)
+            response = await self._until_answered(request)
+            try:
+                self._on_reply(request, response)
+            except Exception:
+                log.exception("The reply of broker %d to %s failed", self.broker, type(request.message).__name__)
+
+    async def _until_answered(self, request: ControllerRequest) -> Any:
+        while True:
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    return await self._exchange(request)
+            except Exception as error:
+                name = type(request.message).__name__
+                reason = f"{type(error).__name__}: {error}"
+                log.warning("Controller cannot send %s to broker %d (%s), will retry", name, self.broker, reason)
+                self._disconnect()
+                await asyncio.sleep(RESEND_AFTER_MS / 1000)
+
+    async def _exchange(self, request: ControllerRequest) -> Any:
+        if self._connection is None:
+            self._connection = await self._connect(self._address)
+        return await self._connection.send(request.message, request.version)
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+class Channels:
+    """The channels to all registered brokers, this one among them: it too is told over the wire."""
+
+    def __init__(
+        self, connect: Connect, on_reply: OnReply, *, request_timeout_ms: float, clock: Clock, registry: MetricRegistry
+    ) -> None:
+        self._connect = connect
+        self._on_reply = on_reply
+        self._timeout_ms = request_timeout_ms
+        self._clock = clock
+        self._registry = registry
+        self._metrics = ChannelsMetrics(registry, self)
+        self._channels: dict[int, Channel] = {}
+
+    @property
+    def waiting(self) -> int:
+        return sum(channel.waiting for channel in self._channels.values())
+
+    def add(self, broker: int, address: Address) -> None:
+        """A channel to a broker that has none yet."""
+        if broker not in self._channels:
+            metrics = ChannelMetrics(self._registry, **{"broker-id": str(broker)})
+            self._channels[broker] = Channel(
+                broker, address, self._connect, self._on_reply, self._timeout_ms, self._clock, metrics
+            )
+
+    def remove(self, broker: int) -> None:
+        """The broker is gone: what was meant for it is dropped."""
+        channel = self._channels.pop(broker, None)
+        if channel is not None:
+            channel.close()
+
+    def send(self, request: ControllerRequest) -> None:
+        """Queues a request; one to a broker without a channel is dropped."""
+        channel = self._channels.get(request.broker)
+        if channel is None:
+            log.warning("Not sending %s to broker %d: not registered", type(request.message).__name__, request.broker)
+        else:
+            channel.send(request)
+
+    def close(self) -> None:
+        for broker in list(self._channels):
+            self.remove(broker)
+        self._metrics.close()

@@ -1,0 +1,65 @@
+"""The settings of the controller and of topic creation. Source: reference configs table."""
+
+from __future__ import annotations
+
+from kafka_py.base.options import Kind, Option, OptionTable, at_least
+from kafka_py.controller.protocol_versions import KNOWN_VERSION, InterBrokerVersion
+from kafka_py.log.configs import LogOptions
+
+
+class ControllerOptions(OptionTable):
+    """What a broker is told about leading the cluster, and about the topics it makes."""
+
+    controller_socket_timeout_ms = Option(
+        "controller.socket.timeout.ms", 30_000, unit="ms",
+        about="How long a broker that shuts down waits for a connection to the controller.",
+    )
+    control_plane_listener_name = Option(
+        "control.plane.listener.name", None, kind=Kind.STRING, importance="high",
+        about="Listener for the controller's requests alone; unset: they come on the inter-broker listener.",
+    )
+    inter_broker_protocol_version = Option(
+        "inter.broker.protocol.version", "2.8-IV1", KNOWN_VERSION,
+        about="Versions of the requests that brokers send each other; raise it once every broker runs the new release.",
+    )
+    auto_leader_rebalance_enable = Option(
+        "auto.leader.rebalance.enable", True, importance="high",
+        about="Gives partitions back to their preferred leader from time to time.",
+    )
+    leader_imbalance_per_broker_percentage = Option(
+        "leader.imbalance.per.broker.percentage", 10, importance="high", unit="percent",
+        about="Of the partitions that prefer a broker, how many may be led by others before elections are held.",
+    )
+    leader_imbalance_check_interval_seconds = Option(
+        "leader.imbalance.check.interval.seconds", 300, kind=Kind.LONG, importance="high", unit="s",
+        about="How often the balance of leaders is looked at.",
+    )
+    unclean_leader_election_enable = LogOptions.unclean_leader_election_enable
+    """The same row: topics may override it, and the controller asks."""
+    controlled_shutdown_enable = Option(
+        "controlled.shutdown.enable", True,
+        about="Have the controller move leaders away before the broker stops.",
+    )
+    controlled_shutdown_max_retries = Option(
+        "controlled.shutdown.max.retries", 3, about="How often that is tried before the broker stops all the same.",
+    )
+    controlled_shutdown_retry_backoff_ms = Option(
+        "controlled.shutdown.retry.backoff.ms", 5000, kind=Kind.LONG, unit="ms", about="Pause between two tries.",
+    )
+    delete_topic_enable = Option(
+        "delete.topic.enable", True, importance="high", about="Whether topics can be deleted at all.",
+    )
+    num_partitions = Option(
+        "num.partitions", 1, at_least(1), about="Partitions of a topic whose creator does not say.",
+    )
+    default_replication_factor = Option(
+        "default.replication.factor", 1, about="Replicas of a topic whose creator does not say.",
+    )
+    create_topic_policy_class_name = Option(
+        "create.topic.policy.class.name", None, kind=Kind.CLASS, importance="low",
+        about="Dotted path of a Python class that may refuse new topics: configure(configs), validate(request).",
+    )
+
+    def inter_broker_version(self) -> InterBrokerVersion:
+        """The version that `inter.broker.protocol.version` names."""
+        return InterBrokerVersion(self.inter_broker_protocol_version)

@@ -1,0 +1,356 @@
+"""The controller of a broker: stands for election, runs the event queue, and answers what other brokers ask (I/O).
+
+Every broker has one; at most one in the cluster is active. What an active one knows and does is its Term; what each
+event does is one row of HANDLERS. Source: controller reference, section 1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.controller import broker_changes, deletion, failover, leader_balance, reassignment, topic_changes
+from kafka_py.controller import events as happening
+from kafka_py.controller.batch import MissingListener
+from kafka_py.controller.channels import Connect
+from kafka_py.controller.cluster import Assignment, Cluster
+from kafka_py.controller.configs import ControllerOptions
+from kafka_py.controller.events import Asked, ControllerState, ElectionType, Event, EventQueue, QueuedEvent
+from kafka_py.controller.leader_balance import ElectionResults
+from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
+from kafka_py.controller.reassignment import Refusals
+from kafka_py.controller.term import Surroundings, Term
+from kafka_py.zk.access import ControllerMoved
+from kafka_py.zk.session import EventType, WatchEvent
+from kafka_py.zk.store import ZkStore
+
+NO_CONTROLLER = -1
+STAND_AGAIN_AFTER_S = 1.0
+"""After a fail-over that went wrong we leave the seat to others for so long; what stopped us may well stop us again."""
+QUIET_S = 300
+"""After so long without an event, the times that former events waited are forgotten."""
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Term, Any], Awaitable[None]]
+
+HANDLERS: dict[type[Event], Handler] = {
+    happening.BrokerChange: broker_changes.broker_change,
+    happening.BrokerModifications: broker_changes.broker_modifications,
+    happening.ControlledShutdown: broker_changes.controlled_shutdown,
+    happening.LeaderAndIsrResponseReceived: broker_changes.leader_and_isr_response,
+    happening.UpdateMetadataResponseReceived: broker_changes.update_metadata_response,
+    happening.LogDirEventNotification: broker_changes.log_dir_event,
+    happening.TopicChange: topic_changes.topic_change,
+    happening.PartitionModifications: topic_changes.partition_modifications,
+    happening.IsrChangeNotification: topic_changes.isr_change,
+    happening.UncleanLeaderElectionEnable: topic_changes.unclean_enabled,
+    happening.TopicUncleanLeaderElectionEnable: topic_changes.topic_unclean_enabled,
+    happening.TopicDeletion: deletion.topic_deletion,
+    happening.TopicDeletionStopReplicaResponseReceived: deletion.stop_replica_response,
+    happening.AutoPreferredReplicaLeaderElection: leader_balance.balance_leaders,
+    happening.ZkReplicaLeaderElection: leader_balance.zk_replica_leader_election,
+    happening.ReplicaLeaderElection: leader_balance.replica_leader_election,
+    happening.ZkPartitionReassignment: reassignment.zk_partition_reassignment,
+    happening.ApiPartitionReassignment: reassignment.api_partition_reassignment,
+    happening.PartitionReassignmentIsrChange: reassignment.partition_reassignment_isr_change,
+    happening.ListPartitionReassignments: reassignment.list_partition_reassignments,
+}
+"""What an active controller does about each event; the events of its own election are methods of Controller."""
+
+
+class Controller:
+    """One broker's part in leading the cluster.
+
+    broker_id: ours. store: over the session that also holds our registration; its expiry hooks are set by `start`.
+    config: the broker's settings. connect: opens a connection to (host, port), under our id as client id and without
+        asking for versions; requests to ourselves use it as well.
+    register_broker: makes our registration again in a new ZooKeeper session; returns when it is there.
+    listener: name of the inter-broker listener. control_listener: where brokers take controller requests, if that is
+        another one. request_timeout_ms: of `request.timeout.ms`.
+
+    `start` stands for election and returns at once; `shutdown` leaves the office, if it is held, and stops the queue
+    (the seat in ZooKeeper goes with the session). All work happens in one task, one event at a time. Methods that ask
+    for something put an event and wait for what comes of it; when this broker is not the active controller they raise
+    KafkaError(NOT_CONTROLLER), `controlled_shutdown` KafkaError(STALE_CONTROLLER_EPOCH).
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        *,
+        store: ZkStore,
+        config: ControllerOptions,
+        connect: Connect,
+        register_broker: Callable[[], Awaitable[object]],
+        clock: Clock,
+        registry: MetricRegistry,
+        listener: str,
+        control_listener: str | None = None,
+        request_timeout_ms: float = 30_000,
+    ) -> None:
+        self.broker_id = broker_id
+        self.active_controller_id = NO_CONTROLLER
+        self._store = store
+        self._clock = clock
+        self._register_broker = register_broker
+        self._queue = EventQueue(clock)
+        self._gauges = ControllerMetrics(registry)
+        self._stats = ControllerStats(registry)
+        self._queue_metrics = EventQueueMetrics(registry, self._queue)
+        self._term: Term | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_closing = False
+        self._stand_again: asyncio.TimerHandle | None = None
+        self._given = Surroundings(
+            broker_id=broker_id, store=store, config=config, listener=listener,
+            control_listener=control_listener or listener, request_timeout_ms=request_timeout_ms, connect=connect,
+            clock=clock, registry=registry, stats=self._stats, put=self.put,
+        )  # fmt: skip
+
+    # What the broker uses
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker is the controller, as far as it knows."""
+        return self.active_controller_id == self.broker_id
+
+    @property
+    def epoch(self) -> int:
+        """Our controller epoch; 0 when we are not the controller."""
+        return 0 if self._term is None else self._term.epoch
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """What the active controller knows, to be read only; None when we are not the controller."""
+        return None if self._term is None else self._term.cluster
+
+    @property
+    def config(self) -> ControllerOptions:
+        return self._given.config
+
+    async def start(self) -> None:
+        """Begins to work; the first event stands for election."""
+        self._store.session.add_expiry_hooks(before=self._before_new_session, after=self._after_new_session)
+        self._task = asyncio.ensure_future(self._run())
+        self.put(happening.Startup())
+
+    async def shutdown(self) -> None:
+        """Drops what waits, finishes the event that is being processed, and resigns."""
+        if self._task is None or self._is_closing:
+            return
+        self._queue.clear_and_put(happening.ShutdownEventThread())
+        self._is_closing = True
+        await self._task
+
+    def put(self, event: Event) -> QueuedEvent | None:
+        """Enqueues an event; None once the controller has been shut down, when it is dropped."""
+        if self._is_closing:
+            event.preempt()
+            return None
+        return self._queue.put(event)
+
+    def reconfigure(self, config: ControllerOptions) -> None:
+        """Takes new settings; elections out of sync that they newly allow are held."""
+        before, self._given.config = self._given.config, config
+        if config.unclean_leader_election_enable and not before.unclean_leader_election_enable:
+            self.put(happening.UncleanLeaderElectionEnable())
+
+    def topic_unclean_election_enabled(self, topic: str) -> None:
+        """The topic's settings now allow elections out of sync."""
+        if self.is_active:
+            self.put(happening.TopicUncleanLeaderElectionEnable(topic))
+
+    def is_queued_for_deletion(self, topic: str) -> bool:
+        """Whether the active controller, if that is us, is deleting the topic."""
+        return self._term is not None and topic in self._term.cluster.queued
+
+    async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> set[TopicPartition]:
+        """Moves leaders away from a broker; returns the replicated partitions that it still leads.
+
+        Raises KafkaError with the codes of ControlledShutdown.
+        """
+        remaining: set[TopicPartition] = await self._ask(happening.ControlledShutdown(broker_id, broker_epoch))
+        return remaining
+
+    async def elect_leaders(self, partitions: Sequence[TopicPartition] | None, type_: ElectionType) -> ElectionResults:
+        """Elects leaders; partitions None means all. Per partition the leader or a KafkaError."""
+        results: ElectionResults = await self._ask(happening.ReplicaLeaderElection(partitions, type_))
+        return results
+
+    async def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Refusals:
+        """Begins reassignments, or cancels them where the target is None. Per partition None or a KafkaError."""
+        refusals: Refusals = await self._ask(happening.ApiPartitionReassignment(targets))
+        return refusals
+
+    async def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> dict[TopicPartition, Assignment]:
+        """The assignments of those partitions (None: all) that are being reassigned."""
+        found: dict[TopicPartition, Assignment] = await self._ask(happening.ListPartitionReassignments(partitions))
+        return found
+
+    async def _ask(self, event: Asked) -> Any:
+        self.put(event)
+        return await event.answer
+
+    # The queue
+
+    async def _run(self) -> None:
+        while True:
+            queued = await self._next()
+            self._queue_metrics.wait.update(self._clock.monotonic_ms() - queued.enqueued_ms)
+            queued.start()
+            event = queued.event
+            begun_ms = self._clock.monotonic_ms()
+            self._gauges.state = event.state.value
+            await self._process(event)
+            timing = self._stats.timing_of(event.state)
+            if timing is not None:
+                timing.update(self._clock.monotonic_ms() - begun_ms)
+            self._gauges.state = ControllerState.IDLE.value
+            self._gauges.show(self.cluster)
+            if isinstance(event, happening.ShutdownEventThread):
+                return
+
+    async def _next(self) -> QueuedEvent:
+        try:
+            async with asyncio.timeout(QUIET_S):
+                return await self._queue.take()
+        except TimeoutError:
+            vars(self._queue_metrics).pop("wait", None)
+            return await self._queue.take()
+
+    async def _process(self, event: Event) -> None:
+        try:
+            await self._dispatch(event)
+        except ControllerMoved as error:
+            log.info("Broker %d is controller no more: %s", self.broker_id, error)
+            event.preempt()
+            await self._guarded(self._maybe_resign)
+        except MissingListener as error:
+            log.error("Cannot tell brokers who leads, another controller shall try: %s", error)
+            event.preempt()
+            await self._guarded(self._force_reelection)
+        except Exception as error:
+            log.exception("Processing %s failed", type(event).__name__)
+            if isinstance(event, Asked):
+                event.refuse(error)
+
+    async def _guarded(self, step: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await step()
+        except Exception:
+            log.exception("Leaving the controller's office failed")
+
+    async def _dispatch(self, event: Event) -> None:
+        own = _OWN_EVENTS.get(type(event))
+        if own is not None:
+            await own(self)
+        elif self._term is None:
+            event.preempt()
+        else:
+            await HANDLERS[type(event)](self._term, event)
+
+    # Elections
+
+    async def _startup(self) -> None:
+        await self._elect()
+
+    async def _maybe_resign(self) -> None:
+        """Looks who is controller now; if that was us and is no more, the office is left."""
+        was_active = self.is_active
+        await self._look_who_is_controller()
+        if was_active and not self.is_active:
+            self._resign()
+
+    async def _reelect(self) -> None:
+        await self._maybe_resign()
+        if self._stand_again is None:
+            await self._elect()
+
+    async def _register_and_reelect(self) -> None:
+        await self._register_broker()
+        await self._reelect()
+
+    async def _expire(self) -> None:
+        self.active_controller_id = NO_CONTROLLER
+        self._resign()
+
+    async def _close(self) -> None:
+        if self._stand_again is not None:
+            self._stand_again.cancel()
+        self._resign()
+        self.active_controller_id = NO_CONTROLLER
+
+    async def _look_who_is_controller(self) -> None:
+        holder = await self._store.controller_id(self._on_controller_znode)
+        self.active_controller_id = NO_CONTROLLER if holder is None else holder
+
+    async def _elect(self) -> None:
+        """Takes the seat if it is free, and then the office."""
+        await self._look_who_is_controller()
+        if self.active_controller_id != NO_CONTROLLER:
+            log.info("Broker %d is the controller", self.active_controller_id)
+            return
+        try:
+            office = await self._store.elect_controller(self.broker_id, self._clock.wall_ms())
+            log.info("Broker %d is the controller now, epoch %d", self.broker_id, office.epoch)
+            self._resign()
+            self._term = Term(office, self._given)
+            self.active_controller_id = self.broker_id
+            await failover.take_office(self._term)
+        except ControllerMoved as error:
+            log.info("Another broker was elected: %s", error)
+            await self._maybe_resign()
+        except Exception:
+            log.exception("Broker %d cannot be the controller", self.broker_id)
+            self._stand_again = asyncio.get_running_loop().call_later(STAND_AGAIN_AFTER_S, self._end_pause)
+            await self._force_reelection()
+
+    def _end_pause(self) -> None:
+        self._stand_again = None
+        self.put(happening.Reelect())
+
+    async def _force_reelection(self) -> None:
+        """Leaves the office and the seat, so that an election is held. Raises ControllerMoved if one was."""
+        await self._look_who_is_controller()
+        if not self.is_active or self._term is None:
+            return
+        fence = self._term.epoch_zk_version
+        self.active_controller_id = NO_CONTROLLER
+        self._resign()
+        await self._store.delete_controller(fence)
+
+    def _resign(self) -> None:
+        term, self._term = self._term, None
+        if term is not None:
+            term.end()
+            log.info("Broker %d has resigned as controller, epoch %d", self.broker_id, term.epoch)
+        self._gauges.show(None)
+
+    # ZooKeeper
+
+    def _on_controller_znode(self, seen: WatchEvent) -> None:
+        self.put(happening.Reelect() if seen.type is EventType.DELETED else happening.ControllerChange())
+
+    async def _before_new_session(self) -> None:
+        """The old session is gone and the office with it: nothing that waits may still be done in its name."""
+        if not self._is_closing:
+            await self._queue.clear_and_put(happening.Expire()).started
+
+    async def _after_new_session(self) -> None:
+        self.put(happening.RegisterBrokerAndReelect())
+
+
+_OWN_EVENTS: dict[type[Event], Callable[[Controller], Awaitable[None]]] = {
+    happening.Startup: Controller._startup,
+    happening.ControllerChange: Controller._maybe_resign,
+    happening.Reelect: Controller._reelect,
+    happening.RegisterBrokerAndReelect: Controller._register_and_reelect,
+    happening.Expire: Controller._expire,
+    happening.ShutdownEventThread: Controller._close,
+}

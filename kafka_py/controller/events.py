@@ -1,0 +1,362 @@
+"""What can happen to a controller, and the one queue in which it waits its turn.
+
+An event holds what it is about and, where somebody waits for the outcome, the future for it. What is done about each
+is in the table of controller.py. Source: controller reference, section 1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, ClassVar
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
+
+
+class ControllerState(IntEnum):
+    """What the controller is busy with; the number is the gauge ControllerState."""
+
+    IDLE = 0
+    CONTROLLER_CHANGE = 1
+    BROKER_CHANGE = 2
+    TOPIC_CHANGE = 3
+    TOPIC_DELETION = 4
+    ALTER_PARTITION_REASSIGNMENT = 5
+    AUTO_LEADER_BALANCE = 6
+    MANUAL_LEADER_BALANCE = 7
+    CONTROLLED_SHUTDOWN = 8
+    ISR_CHANGE = 9
+    LEADER_AND_ISR_RESPONSE_RECEIVED = 10
+    LOG_DIR_CHANGE = 11
+    CONTROLLER_SHUTDOWN = 12
+    UNCLEAN_LEADER_ELECTION_ENABLE = 13
+    TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE = 14
+    LIST_PARTITION_REASSIGNMENT = 15
+    UPDATE_METADATA_RESPONSE_RECEIVED = 16
+    UPDATE_FEATURES = 17
+
+
+class ElectionType(IntEnum):
+    """What an administrator asks for; the number travels in ElectLeaders."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+class Trigger(IntEnum):
+    """Who asked for an election."""
+
+    ADMIN = 0
+    ZNODE = 1
+    BALANCER = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something that happened. Events differ from each other even when they say the same."""
+
+    state: ClassVar[ControllerState]
+
+    def preempt(self) -> None:
+        """The event is dropped unprocessed; whoever waits for its outcome is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked(Event):
+    """An event that somebody waits for: the outcome goes to `answer`, an error of the processing as well."""
+
+    answer: asyncio.Future[Any] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future(), kw_only=True
+    )
+
+    def preempt(self) -> None:
+        self.refuse(KafkaError(ErrorCode.NOT_CONTROLLER, "this broker is not the active controller"))
+
+    def reply(self, outcome: object) -> None:
+        if not self.answer.done():
+            self.answer.set_result(outcome)
+
+    def refuse(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+# Elections of the controller itself
+
+
+@dataclass(frozen=True, eq=False)
+class Startup(Event):
+    """The broker has started."""
+
+    state = ControllerState.CONTROLLER_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class ControllerChange(Event):
+    """`/controller` was created or changed."""
+
+    state = ControllerState.CONTROLLER_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class Reelect(Event):
+    """`/controller` is gone."""
+
+    state = ControllerState.CONTROLLER_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterBrokerAndReelect(Event):
+    """A new ZooKeeper session has taken the place of an expired one."""
+
+    state = ControllerState.CONTROLLER_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class Expire(Event):
+    """The ZooKeeper session has expired and is about to be replaced."""
+
+    state = ControllerState.CONTROLLER_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class ShutdownEventThread(Event):
+    """The broker stops: the last event of all."""
+
+    state = ControllerState.CONTROLLER_SHUTDOWN
+
+
+# Brokers
+
+
+@dataclass(frozen=True, eq=False)
+class BrokerChange(Event):
+    """A registration was made or has vanished."""
+
+    state = ControllerState.BROKER_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class BrokerModifications(Event):
+    """A registration was rewritten, as when advertised listeners change."""
+
+    state = ControllerState.BROKER_CHANGE
+    broker: int
+
+
+@dataclass(frozen=True, eq=False)
+class ControlledShutdown(Asked):
+    """A broker is about to go down and wants its partitions led elsewhere. Answer: set of partitions it still leads.
+
+    broker_epoch: -1 when the request is too old to carry one.
+    """
+
+    state = ControllerState.CONTROLLED_SHUTDOWN
+    broker: int
+    broker_epoch: int = -1
+
+    def preempt(self) -> None:
+        self.refuse(KafkaError(ErrorCode.STALE_CONTROLLER_EPOCH, "this broker is not the active controller any more"))
+
+
+@dataclass(frozen=True, eq=False)
+class LeaderAndIsrResponseReceived(Event):
+    """A broker answered LeaderAndIsr."""
+
+    state = ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED
+    response: LeaderAndIsrResponse
+    broker: int
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateMetadataResponseReceived(Event):
+    """A broker answered UpdateMetadata."""
+
+    state = ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED
+    error_code: int
+    broker: int
+
+
+@dataclass(frozen=True, eq=False)
+class LogDirEventNotification(Event):
+    """A broker reported a failed log directory."""
+
+    state = ControllerState.LOG_DIR_CHANGE
+
+
+# Topics
+
+
+@dataclass(frozen=True, eq=False)
+class TopicChange(Event):
+    """A topic's znode was made or has vanished."""
+
+    state = ControllerState.TOPIC_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionModifications(Event):
+    """A topic's znode was rewritten: perhaps it has more partitions now."""
+
+    state = ControllerState.TOPIC_CHANGE
+    topic: str
+
+
+@dataclass(frozen=True, eq=False)
+class TopicDeletion(Event):
+    """Somebody wants topics deleted."""
+
+    state = ControllerState.TOPIC_DELETION
+
+
+@dataclass(frozen=True, eq=False)
+class TopicDeletionStopReplicaResponseReceived(Event):
+    """A broker answered StopReplica for partitions to delete.
+
+    error_code: of the whole request. partition_errors: code of each partition of a topic in deletion.
+    """
+
+    state = ControllerState.TOPIC_DELETION
+    broker: int
+    error_code: int
+    partition_errors: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, eq=False)
+class IsrChangeNotification(Event):
+    """Partition leaders have changed in-sync sets in ZooKeeper."""
+
+    state = ControllerState.ISR_CHANGE
+
+
+@dataclass(frozen=True, eq=False)
+class UncleanLeaderElectionEnable(Event):
+    """The cluster-wide default of `unclean.leader.election.enable` became true."""
+
+    state = ControllerState.UNCLEAN_LEADER_ELECTION_ENABLE
+
+
+@dataclass(frozen=True, eq=False)
+class TopicUncleanLeaderElectionEnable(Event):
+    """A topic got `unclean.leader.election.enable=true`."""
+
+    state = ControllerState.TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE
+    topic: str
+
+
+# Elections and reassignments on request
+
+
+@dataclass(frozen=True, eq=False)
+class AutoPreferredReplicaLeaderElection(Event):
+    """Time to look whether too many partitions are led by others than their preferred replica."""
+
+    state = ControllerState.AUTO_LEADER_BALANCE
+
+
+@dataclass(frozen=True, eq=False)
+class ZkReplicaLeaderElection(Event):
+    """`/admin/preferred_replica_election` was made, or may be there again."""
+
+    state = ControllerState.MANUAL_LEADER_BALANCE
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicaLeaderElection(Asked):
+    """ElectLeaders. Answer: partition -> the elected leader, or the KafkaError it failed with.
+
+    partitions: None for all of the cluster.
+    """
+
+    state = ControllerState.MANUAL_LEADER_BALANCE
+    partitions: Sequence[TopicPartition] | None
+    type: ElectionType
+
+
+@dataclass(frozen=True, eq=False)
+class ZkPartitionReassignment(Event):
+    """`/admin/reassign_partitions` was made, or may be there again."""
+
+    state = ControllerState.ALTER_PARTITION_REASSIGNMENT
+
+
+@dataclass(frozen=True, eq=False)
+class ApiPartitionReassignment(Asked):
+    """AlterPartitionReassignments. Answer: partition -> None, or the KafkaError it was refused with.
+
+    targets: the wanted replicas of each partition; None cancels.
+    """
+
+    state = ControllerState.ALTER_PARTITION_REASSIGNMENT
+    targets: Mapping[TopicPartition, Sequence[int] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionReassignmentIsrChange(Event):
+    """The state of a partition that is being reassigned has changed: perhaps the new replicas have caught up."""
+
+    state = ControllerState.ALTER_PARTITION_REASSIGNMENT
+    partition: TopicPartition
+
+
+@dataclass(frozen=True, eq=False)
+class ListPartitionReassignments(Asked):
+    """Answer: partition -> Assignment, for those being reassigned. partitions: None for all of the cluster."""
+
+    state = ControllerState.LIST_PARTITION_REASSIGNMENT
+    partitions: Sequence[TopicPartition] | None
+
+
+class QueuedEvent:
+    """An event and when it came; `started` is done once its processing begins, or once it is dropped."""
+
+    __slots__ = ("enqueued_ms", "event", "started")
+
+    def __init__(self, event: Event, enqueued_ms: float) -> None:
+        self.event = event
+        self.enqueued_ms = enqueued_ms
+        self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def start(self) -> None:
+        if not self.started.done():
+            self.started.set_result(None)
+
+
+class EventQueue:
+    """First in, first out; one taker."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._events: deque[QueuedEvent] = deque()
+        self._arrived = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def put(self, event: Event) -> QueuedEvent:
+        """Appends an event."""
+        queued = QueuedEvent(event, self._clock.monotonic_ms())
+        self._events.append(queued)
+        self._arrived.set()
+        return queued
+
+    def clear_and_put(self, event: Event) -> QueuedEvent:
+        """Drops every waiting event, each with its pre-emption, and appends this one."""
+        dropped, self._events = self._events, deque()
+        for queued in dropped:
+            queued.start()
+            queued.event.preempt()
+        return self.put(event)
+
+    async def take(self) -> QueuedEvent:
+        """The event that has waited longest, as soon as there is one."""
+        while not self._events:
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._events.popleft()

@@ -1,0 +1,154 @@
+"""Elections that somebody asks for: an administrator, the old tool's znode, or the timer that balances leaders.
+
+Handlers of events (I/O). Source: controller reference, section 9; KIP-460.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller import elections, partition_states
+from kafka_py.controller.cluster import Cluster, leader_of
+from kafka_py.controller.elections import Strategy
+from kafka_py.controller.events import (
+    AutoPreferredReplicaLeaderElection,
+    ElectionType,
+    ReplicaLeaderElection,
+    ZkReplicaLeaderElection,
+)
+from kafka_py.controller.leaderships import MoveFailed
+
+if TYPE_CHECKING:
+    from kafka_py.controller.term import Term
+
+log = logging.getLogger(__name__)
+
+FIRST_BALANCE_AFTER_S = 5
+
+ElectionResults = dict[TopicPartition, int | KafkaError]
+"""Per partition the leader that was elected, or why there was no election, or none that succeeded."""
+
+_STRATEGIES = {ElectionType.PREFERRED: Strategy.PREFERRED, ElectionType.UNCLEAN: Strategy.UNCLEAN}
+_FAILURES = {
+    ElectionType.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+    ElectionType.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+}
+
+
+async def replica_leader_election(term: Term, event: ReplicaLeaderElection) -> None:
+    """ElectLeaders."""
+    partitions = list(term.cluster.partitions()) if event.partitions is None else event.partitions
+    event.reply(await elect(term, partitions, event.type))
+
+
+async def elect(term: Term, partitions: Collection[TopicPartition], type_: ElectionType) -> ElectionResults:
+    """Holds elections where they are needed and possible."""
+    results: ElectionResults = {}
+    electable = []
+    for partition in partitions:
+        refusal = refusal_of(term.cluster, partition, type_)
+        if refusal is None:
+            electable.append(partition)
+        else:
+            results[partition] = refusal
+    outcomes = await term.transitions.partitions(electable, partition_states.ONLINE, _STRATEGIES[type_])
+    for partition in electable:
+        outcome = outcomes.get(partition) or MoveFailed("its state does not allow an election")
+        if not isinstance(outcome, Exception):
+            results[partition] = outcome.leader
+        elif isinstance(outcome, MoveFailed):
+            results[partition] = KafkaError(_FAILURES[type_], f"no leader was elected for {partition}: {outcome}")
+        else:
+            results[partition] = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(outcome))
+    return results
+
+
+def refusal_of(cluster: Cluster, partition: TopicPartition, type_: ElectionType) -> KafkaError | None:
+    """Why there is no point in an election; None when there is."""
+    replicas = cluster.assignment(partition).replicas
+    if not replicas:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} does not exist")
+    if partition.topic in cluster.queued:
+        return KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {partition.topic} is being deleted")
+    leader = leader_of(cluster.leadership(partition))
+    is_fine = leader == replicas[0] if type_ is ElectionType.PREFERRED else leader in cluster.live_brokers
+    if is_fine:
+        return KafkaError(ErrorCode.ELECTION_NOT_NEEDED, f"{partition} is led by broker {leader}")
+    return None
+
+
+async def zk_replica_leader_election(term: Term, _event: ZkReplicaLeaderElection) -> None:
+    """The old tool asks for preferred leaders; its znode goes after the attempt, whatever came of it."""
+    wanted = await term.store.preferred_elections(term.watches.preferred_elections)
+    if wanted is not None:
+        await elect_from_znode(term, wanted)
+
+
+async def elect_from_znode(term: Term, wanted: Collection[TopicPartition]) -> None:
+    """Preferred elections, then the znode is deleted and watched for again."""
+    try:
+        results = await elect(term, sorted(wanted), ElectionType.PREFERRED)
+        for partition, result in results.items():
+            if isinstance(result, KafkaError) and result.code is not ErrorCode.ELECTION_NOT_NEEDED:
+                log.warning("The preferred replica of %s does not lead: %s", partition, result)
+    finally:
+        await term.store.delete_preferred_elections(term.epoch_zk_version)
+        term.put(ZkReplicaLeaderElection())
+
+
+async def pending_elections(term: Term) -> set[TopicPartition]:
+    """What the znode still asks for, less what is done, unknown or about to be deleted."""
+    wanted = await term.store.preferred_elections(term.watches.preferred_elections) or set()
+    return {partition for partition in wanted if refusal_of(term.cluster, partition, ElectionType.PREFERRED) is None}
+
+
+async def balance_leaders(term: Term, _event: AutoPreferredReplicaLeaderElection) -> None:
+    """Gives partitions back to their preferred broker where too many of its partitions are led by others."""
+    try:
+        limit = term.config.leader_imbalance_per_broker_percentage / 100
+        for partitions in unbalanced(term.cluster, limit):
+            await elect(term, partitions, ElectionType.PREFERRED)
+    finally:
+        schedule_balance(term, term.config.leader_imbalance_check_interval_seconds)
+
+
+def schedule_balance(term: Term, seconds: float = FIRST_BALANCE_AFTER_S) -> None:
+    """Has the balance looked at later, unless that is switched off."""
+    if term.config.auto_leader_rebalance_enable:
+        term.put_after(seconds, AutoPreferredReplicaLeaderElection())
+
+
+def unbalanced(cluster: Cluster, limit: float) -> list[list[TopicPartition]]:
+    """Per broker over the limit, the partitions that its preferred replica could lead but does not.
+
+    limit: of the partitions that prefer a broker, the share that others may lead. Nothing while partitions move.
+    """
+    preferring: dict[int, list[TopicPartition]] = {}
+    for partition in cluster.partitions():
+        replicas = cluster.assignment(partition).replicas
+        if replicas and partition.topic not in cluster.queued:
+            preferring.setdefault(replicas[0], []).append(partition)
+    if cluster.reassigning:
+        return []
+    groups = []
+    for broker, partitions in sorted(preferring.items()):
+        elsewhere = [partition for partition in partitions if _is_led_by_another(cluster, partition, broker)]
+        if len(elsewhere) / len(partitions) > limit:
+            groups.append([partition for partition in elsewhere if _can_lead(cluster, partition)])
+    return [group for group in groups if group]
+
+
+def _is_led_by_another(cluster: Cluster, partition: TopicPartition, broker: int) -> bool:
+    leadership = cluster.leadership(partition)
+    return leadership is not None and leadership.leader != broker
+
+
+def _can_lead(cluster: Cluster, partition: TopicPartition) -> bool:
+    leadership = cluster.leadership(partition)
+    replicas = cluster.assignment(partition).replicas
+    online = cluster.online(partition, replicas)
+    return leadership is not None and elections.preferred(replicas, leadership.isr, online) is not None

@@ -1,0 +1,112 @@
+"""Leaders and in-sync sets in ZooKeeper: read, decide, write if nobody wrote meanwhile, else read again (I/O).
+
+Every write is conditional on the znode version just read and fenced by the controller epoch. What is decided is the
+caller's. The cluster value is kept equal to what was written. Source: zookeeper reference, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller.cluster import Cluster, Leadership
+from kafka_py.controller.elections import Elected
+from kafka_py.zk.store import ZkStore
+
+FIRST_LEADER_EPOCH = 0
+
+
+class MoveFailed(Exception):
+    """A partition or replica could not be moved; says why."""
+
+
+Outcomes = dict[TopicPartition, Leadership | Exception]
+"""Per partition what ZooKeeper holds now, or why it was not changed."""
+
+Decided = Leadership | Exception | None
+"""What to write, why not to, or None: leave it as it is, which is no failure."""
+
+Decide = Callable[[Mapping[TopicPartition, Leadership]], Awaitable[Mapping[TopicPartition, Decided]]]
+
+
+class Leaderships:
+    """The state znodes, as one controller in one term of office reads and writes them."""
+
+    def __init__(self, store: ZkStore, cluster: Cluster, epoch: int, epoch_zk_version: int) -> None:
+        self._store = store
+        self._cluster = cluster
+        self._epoch = epoch
+        self._epoch_zk_version = epoch_zk_version
+
+    def successor(self, before: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
+        """The next leadership of a partition: every change of ours makes the leader epoch one larger."""
+        return Leadership(leader, before.leader_epoch + 1, tuple(isr), self._epoch, before.zk_version)
+
+    async def create(self, elected: Mapping[TopicPartition, Elected]) -> Outcomes:
+        """First leaders of partitions that have no state znode yet. Raises ControllerMoved."""
+        wanted = {
+            partition: Leadership(winner.leader, FIRST_LEADER_EPOCH, winner.isr, self._epoch)
+            for partition, winner in elected.items()
+        }
+        created = await self._store.create_partition_states(wanted, self._epoch_zk_version)
+        outcomes: Outcomes = {partition: created[partition] or wanted[partition] for partition in wanted}
+        self._remember(outcomes)
+        return outcomes
+
+    async def revise(self, partitions: Collection[TopicPartition], decide: Decide) -> Outcomes:
+        """Changes existing leaderships: `decide` gets what ZooKeeper holds, again after every lost race.
+
+        A partition without a readable state, or with that of a newer controller, fails. Raises ControllerMoved.
+        """
+        outcomes: Outcomes = {}
+        remaining = list(partitions)
+        while remaining:
+            found = await self._readable(remaining, outcomes)
+            decided = await decide(found) if found else {}
+            to_write: dict[TopicPartition, Leadership] = {}
+            for partition, decision in decided.items():
+                if decision is None:
+                    outcomes[partition] = found[partition]._replace(controller_epoch=self._epoch)
+                elif isinstance(decision, Exception):
+                    outcomes[partition] = decision
+                else:
+                    to_write[partition] = decision
+            written = await self._store.update_partition_states(to_write, self._epoch_zk_version)
+            outcomes.update(written.updated)
+            outcomes.update(written.failed)
+            remaining = written.conflicts
+        self._remember(outcomes)
+        return outcomes
+
+    async def bump_epochs(self, partitions: Collection[TopicPartition]) -> Outcomes:
+        """Raises the leader epoch and changes nothing else, so that a new LeaderAndIsr is taken for newer."""
+
+        async def decide(found: Mapping[TopicPartition, Leadership]) -> dict[TopicPartition, Decided]:
+            return {partition: self.successor(one, one.leader, one.isr) for partition, one in found.items()}
+
+        return await self.revise(partitions, decide)
+
+    async def refresh(self, partitions: Collection[TopicPartition]) -> None:
+        """Takes over what ZooKeeper holds: leaders change in-sync sets themselves."""
+        found = await self._store.partition_states(partitions)
+        for partition, leadership in found.items():
+            self._cluster.set_leadership(partition, leadership)
+
+    async def _readable(
+        self, partitions: list[TopicPartition], outcomes: Outcomes
+    ) -> dict[TopicPartition, Leadership]:
+        found = await self._store.partition_states(partitions)
+        for partition in partitions:
+            leadership = found.get(partition)
+            if leadership is None:
+                outcomes[partition] = MoveFailed("its state in ZooKeeper is missing or cannot be read")
+            elif leadership.controller_epoch > self._epoch:
+                newer = leadership.controller_epoch
+                outcomes[partition] = MoveFailed(f"a controller of epoch {newer}, later than ours, has written it")
+                del found[partition]
+        return found
+
+    def _remember(self, outcomes: Outcomes) -> None:
+        for partition, outcome in outcomes.items():
+            if not isinstance(outcome, Exception):
+                self._cluster.set_leadership(partition, outcome)

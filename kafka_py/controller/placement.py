@@ -1,0 +1,107 @@
+"""Where the replicas of new partitions go: spread over brokers, and over racks where brokers have one (KIP-36).
+
+Pure: the random start comes in as an argument. Source: controller reference, "Replica placement".
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+
+Placement = dict[int, list[int]]
+"""Partition number -> broker ids, the preferred replica first."""
+
+
+class BrokerRack(NamedTuple):
+    """A broker that may take replicas, and the rack it stands in, if it says so (`broker.rack`)."""
+
+    id: int
+    rack: str | None = None
+
+
+def place(
+    brokers: Sequence[BrokerRack],
+    partitions: int,
+    replication_factor: int,
+    *,
+    fixed_start: int | None = None,
+    first_partition: int = 0,
+    chance: random.Random | None = None,
+) -> Placement:
+    """Replicas for `partitions` new partitions numbered from `first_partition` on.
+
+    brokers: in the order that the rack-unaware algorithm walks them; several calls for one topic need one order.
+    fixed_start: index into the brokers used as start and as shift, in place of two random ones.
+    Raises KafkaError(INVALID_PARTITIONS) for a count below 1, KafkaError(INVALID_REPLICATION_FACTOR) for a factor
+        below 1 or above the number of brokers, KafkaError(UNKNOWN_SERVER_ERROR) when only some brokers have a rack.
+    """
+    if partitions <= 0:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"A topic needs at least 1 partition, not {partitions}.")
+    if replication_factor <= 0:
+        detail = f"The replication factor must be at least 1, not {replication_factor}."
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, detail)
+    if replication_factor > len(brokers):
+        detail = f"Replication factor: {replication_factor} larger than available brokers: {len(brokers)}."
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, detail)
+    racks = require_racks_of_all_or_none(brokers)
+    ids = alternate_racks(racks) if racks else [broker.id for broker in brokers]
+    chance = chance or random.Random()
+    start = fixed_start if fixed_start is not None else chance.randrange(len(ids))
+    shift = fixed_start if fixed_start is not None else chance.randrange(len(ids))
+    result: Placement = {}
+    for partition in range(first_partition, first_partition + partitions):
+        if partition > 0 and partition % len(ids) == 0:
+            shift += 1
+        first = (partition + start) % len(ids)
+        if racks:
+            result[partition] = _across_racks(ids, racks, first, shift, replication_factor)
+        else:
+            followers = (replica_index(first, shift, k, len(ids)) for k in range(replication_factor - 1))
+            result[partition] = [ids[first], *(ids[index] for index in followers)]
+    return result
+
+
+def replica_index(first: int, shift: int, k: int, brokers: int) -> int:
+    """Index of the k-th follower (from 0): never `first` itself, `shift` further round the others (brokers > 1)."""
+    return (first + 1 + (shift + k) % (brokers - 1)) % brokers
+
+
+def require_racks_of_all_or_none(brokers: Sequence[BrokerRack]) -> dict[int, str]:
+    """Broker id -> rack, empty when no broker has one. Raises KafkaError(UNKNOWN_SERVER_ERROR) when some lack it."""
+    racks = {broker.id: broker.rack for broker in brokers if broker.rack is not None}
+    if racks and len(racks) < len(brokers):
+        detail = "Not all brokers have rack information; set broker.rack on all of them, or place without racks."
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, detail)
+    return racks
+
+
+def without_racks(brokers: Sequence[BrokerRack]) -> list[BrokerRack]:
+    """The same brokers as if none had a rack (`--disable-rack-aware`)."""
+    return [BrokerRack(broker.id) for broker in brokers]
+
+
+def alternate_racks(racks: Mapping[int, str]) -> list[int]:
+    """The brokers so ordered that neighbours stand in different racks: one of each rack by turns, racks by name."""
+    by_rack: dict[str, list[int]] = {}
+    for broker in sorted(racks):
+        by_rack.setdefault(racks[broker], []).append(broker)
+    rows = [by_rack[rack] for rack in sorted(by_rack)]
+    longest = max(map(len, rows), default=0)
+    return [row[turn] for turn in range(longest) for row in rows if turn < len(row)]
+
+
+def _across_racks(ids: Sequence[int], racks: Mapping[int, str], first: int, shift: int, factor: int) -> list[int]:
+    """Replicas of one partition: a rack or a broker comes again only when every rack or broker has been used."""
+    rack_count = len(set(racks.values()))
+    chosen = [ids[first]]
+    used_racks = {racks[ids[first]]}
+    k = 0
+    while len(chosen) < factor:
+        broker = ids[replica_index(first, shift * rack_count, k, len(ids))]
+        k += 1
+        rack_is_free = racks[broker] not in used_racks or len(used_racks) == rack_count
+        if rack_is_free and broker not in chosen:
+            chosen.append(broker)
+            used_racks.add(racks[broker])
+    return chosen

@@ -1,0 +1,59 @@
+"""The seam for a site's own rules on new topics: `create.topic.policy.class.name` (KIP-108).
+
+The setting is the dotted path of a Python class, for example `mysite.policies.AtLeastTwoReplicas`. Knows nothing of
+how topics are made. Source: controller reference, section 12; configs table.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+
+
+class PolicyViolation(KafkaError):
+    """What a policy raises to refuse a topic; the text goes to whoever wanted it."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(ErrorCode.POLICY_VIOLATION, detail)
+
+
+class TopicRequest(NamedTuple):
+    """The topic that is about to be made: either both counts or the assignment, never all three."""
+
+    topic: str
+    partitions: int | None
+    replication_factor: int | None
+    assignment: Mapping[int, Sequence[int]] | None
+    configs: Mapping[str, str]
+
+
+class CreateTopicPolicy(Protocol):
+    """What the class must offer; made without arguments, once per broker."""
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        """Gets the broker's properties."""
+        ...
+
+    def validate(self, request: TopicRequest) -> None:
+        """Raises PolicyViolation to refuse the topic."""
+        ...
+
+
+def load_policy(path: str | None, configs: Mapping[str, object]) -> CreateTopicPolicy | None:
+    """The configured policy, None when `path` is None. Raises ConfigError when there is no such class."""
+    if not path:
+        return None
+    module, _, name = path.rpartition(".")
+    try:
+        made = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise ConfigError(f"create.topic.policy.class.name: cannot load the class {path}: {error}") from error
+    missing = [method for method in ("configure", "validate") if not callable(getattr(made, method, None))]
+    if missing:
+        raise ConfigError(f"create.topic.policy.class.name: {path} has no method {' and no '.join(missing)}")
+    policy: CreateTopicPolicy = made
+    policy.configure(configs)
+    return policy

@@ -1,0 +1,278 @@
+"""How topics are made, extended and marked for deletion: CreateTopics, CreatePartitions, DeleteTopics,
+auto-creation, and the tools that go straight to ZooKeeper (I/O).
+
+Checks first, in Kafka's order; a plan comes out; then the znodes are written, and the controller, which watches them,
+does the rest. Any broker may do this. Knows no API and waits for no leader.
+Source: controller reference, section 12; zookeeper reference, section 5.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicId, random_uuid
+from kafka_py.controller import topic_names
+from kafka_py.controller.configs import ControllerOptions
+from kafka_py.controller.placement import BrokerRack, Placement, place, require_racks_of_all_or_none, without_racks
+from kafka_py.controller.topic_policy import CreateTopicPolicy, TopicRequest
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+
+BROKER_DEFAULT = -1
+"""As a count: the broker's setting decides."""
+
+
+class NewTopic(NamedTuple):
+    """A topic as somebody wants it: counts, or an assignment of replicas to every partition."""
+
+    name: str
+    partitions: int = BROKER_DEFAULT
+    replication_factor: int = BROKER_DEFAULT
+    assignment: Mapping[int, Sequence[int]] = {}
+    configs: Mapping[str, str | None] = {}
+
+
+class PlannedTopic(NamedTuple):
+    """A topic that has passed all checks. topic_id: None where the inter-broker protocol has no topic ids."""
+
+    name: str
+    assignment: Placement
+    configs: Mapping[str, str]
+    topic_id: TopicId | None
+
+    @property
+    def partitions(self) -> int:
+        return len(self.assignment)
+
+    @property
+    def replication_factor(self) -> int:
+        return len(next(iter(self.assignment.values())))
+
+
+class PlannedGrowth(NamedTuple):
+    """New partitions of a topic that have passed all checks."""
+
+    name: str
+    before: TopicAssignment
+    added: Placement
+
+
+class RackMode(Enum):
+    """What a tool does about racks."""
+
+    ENFORCED = "all brokers have one, or none"
+    SAFE = "ignored unless all brokers have one"
+    DISABLED = "ignored"
+
+
+class TopicAdmin:
+    """Makes, extends and deletes topics.
+
+    live_brokers: where CreateTopics and auto-creation may place replicas. exists: whether this broker knows the topic.
+    is_queued: whether the topic is being deleted. validate_configs: raises KafkaError(INVALID_CONFIG) for settings
+    that a topic cannot have. All of them are asked anew each time.
+    """
+
+    def __init__(
+        self,
+        store: ZkStore,
+        config: Callable[[], ControllerOptions],
+        *,
+        live_brokers: Callable[[], Sequence[BrokerRack]],
+        validate_configs: Callable[[Mapping[str, str]], object],
+        exists: Callable[[str], bool] = lambda _: False,
+        is_queued: Callable[[str], bool] = lambda _: False,
+        policy: CreateTopicPolicy | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._live_brokers = live_brokers
+        self._validate_configs = validate_configs
+        self._exists = exists
+        self._is_queued = is_queued
+        self._policy = policy
+        self._chance = chance or random.Random()
+
+    # Creation
+
+    async def create(self, new: NewTopic, *, validate_only: bool = False) -> PlannedTopic:
+        """Makes a topic, or only says what would be made.
+
+        Raises KafkaError with the codes of CreateTopics; TOPIC_ALREADY_EXISTS also when somebody else was quicker.
+        """
+        planned = await self.plan(new)
+        if not validate_only:
+            await self.write(planned)
+        return planned
+
+    async def plan(self, new: NewTopic) -> PlannedTopic:
+        """The topic with its replicas placed. Raises KafkaError for the first check that it fails."""
+        if self._exists(new.name):
+            raise _already_exists(new.name)
+        configs = {name: value for name, value in new.configs.items() if value is not None}
+        nulls = sorted(new.configs.keys() - configs.keys())
+        if nulls:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs: {nulls}")
+        counts = self._counts(new)
+        if counts is None:
+            assignment = {partition: list(replicas) for partition, replicas in new.assignment.items()}
+        else:
+            assignment = place(self._live_brokers(), *counts, chance=self._chance)
+        await self._check_name(new.name)
+        check_assignment(assignment)
+        self._validate_configs(configs)
+        if self._policy is not None:
+            partitions, factor = counts or (None, None)
+            explicit = None if counts else assignment
+            self._policy.validate(TopicRequest(new.name, partitions, factor, explicit, configs))
+        topic_id = random_uuid() if self._config().inter_broker_version().has_topic_ids else None
+        return PlannedTopic(new.name, assignment, configs, topic_id)
+
+    async def write(self, planned: PlannedTopic) -> None:
+        """Makes the znodes. Raises KafkaError(TOPIC_ALREADY_EXISTS)."""
+        assignment = TopicAssignment.of(planned.assignment, planned.topic_id)
+        await self._store.create_topic(planned.name, assignment, planned.configs)
+
+    def _counts(self, new: NewTopic) -> tuple[int, int] | None:
+        """Partitions and replication factor, defaults filled in; None when replicas are assigned explicitly."""
+        if new.assignment:
+            if (new.partitions, new.replication_factor) != (BROKER_DEFAULT, BROKER_DEFAULT):
+                detail = "Give either a number of partitions and a replication factor, or an assignment, not both."
+                raise KafkaError(ErrorCode.INVALID_REQUEST, detail)
+            return None
+        config = self._config()
+        partitions = config.num_partitions if new.partitions == BROKER_DEFAULT else new.partitions
+        factor = new.replication_factor
+        return partitions, config.default_replication_factor if factor == BROKER_DEFAULT else factor
+
+    async def _check_name(self, name: str) -> None:
+        topic_names.validate(name)
+        if await self._store.topic_exists(name):
+            raise _already_exists(name)
+        if topic_names.has_collision_chars(name):
+            others = topic_names.colliding(name, await self._store.topics())
+            if others:
+                detail = f"Topic '{name}' collides with existing topics: {', '.join(others)}"
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, detail)
+
+    # More partitions
+
+    async def grow(
+        self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None, *,
+        validate_only: bool = False, rack_mode: RackMode = RackMode.ENFORCED,
+    ) -> PlannedGrowth:  # fmt: skip
+        """Gives a topic `count` partitions in all, or only says which would be added.
+
+        replicas: of each new partition; None places them. Raises KafkaError with the codes of CreatePartitions.
+        """
+        planned = await self.plan_growth(topic, count, replicas, rack_mode)
+        if not validate_only:
+            await self.write_growth(planned)
+        return planned
+
+    async def plan_growth(
+        self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None,
+        rack_mode: RackMode = RackMode.ENFORCED,
+    ) -> PlannedGrowth:  # fmt: skip
+        """The new partitions with their replicas. Raises KafkaError for the first check that fails."""
+        if self._is_queued(topic):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"The topic '{topic}' is queued for deletion.")
+        brokers = await registered_brokers(self._store, rack_mode)
+        before = await self._store.topic_assignment(topic)
+        if before is None or not before.partitions:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
+        if any(row.adding or row.removing for row in before.partitions.values()):
+            detail = f"A partition of topic '{topic}' is being reassigned; add partitions once that is done."
+            raise KafkaError(ErrorCode.REASSIGNMENT_IN_PROGRESS, detail)
+        current = len(before.partitions)
+        if count <= current:
+            detail = f"Topic currently has {current} partitions, which is not less than the requested {count}."
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
+        like = before.partitions.get(0)
+        if like is None:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Topic '{topic}' has no partition 0.")
+        if replicas is None:
+            return PlannedGrowth(topic, before, _continue(brokers, like.replicas, current, count))
+        check_added_replicas(replicas, count - current, len(like.replicas), {broker.id for broker in brokers})
+        added = {current + index: list(row) for index, row in enumerate(replicas)}
+        return PlannedGrowth(topic, before, added)
+
+    async def write_growth(self, planned: PlannedGrowth) -> None:
+        """Rewrites the topic's znode, keeping its id."""
+        added = {number: ReplicaAssignment(tuple(row)) for number, row in planned.added.items()}
+        after = planned.before._replace(partitions={**planned.before.partitions, **added})
+        await self._store.set_topic_assignment(planned.name, after)
+
+    # Deletion
+
+    async def delete(self, topic: str) -> None:
+        """Asks the controller to delete a topic, once or again. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+        if not await self._store.topic_exists(topic):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{topic}' does not exist.")
+        await self._store.mark_for_deletion(topic)
+
+
+async def registered_brokers(store: ZkStore, mode: RackMode = RackMode.ENFORCED) -> list[BrokerRack]:
+    """The live brokers as ZooKeeper has them, by id.
+
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) under ENFORCED when only some have a rack.
+    """
+    brokers = [BrokerRack(broker.id, broker.rack) for _, broker in sorted((await store.brokers()).items())]
+    if mode is RackMode.ENFORCED:
+        require_racks_of_all_or_none(brokers)
+        return brokers
+    if mode is RackMode.SAFE and all(broker.rack is not None for broker in brokers):
+        return brokers
+    return without_racks(brokers)
+
+
+def check_assignment(assignment: Mapping[int, Sequence[int]]) -> None:
+    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless partitions are 0..n-1 with equally many distinct replicas.
+
+    Brokers that are not alive, or not even known, are fine.
+    """
+    if len({len(replicas) for replicas in assignment.values()}) != 1:
+        raise _invalid_assignment("All partitions should have the same number of replicas.")
+    for partition, replicas in assignment.items():
+        if not replicas:
+            raise _invalid_assignment(f"Partition {partition} has no replica.")
+        if len(set(replicas)) < len(replicas):
+            raise _invalid_assignment(f"Duplicate replica assignment found: partition {partition} on {list(replicas)}.")
+    if sorted(assignment) != list(range(len(assignment))):
+        raise _invalid_assignment("Partitions should be a consecutive 0-based integer sequence.")
+
+
+def check_added_replicas(replicas: Sequence[Sequence[int]], wanted: int, factor: int, known: set[int]) -> None:
+    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless there are replicas for each added partition, each on as
+    many distinct known brokers as partition 0 has."""
+    unknown = sorted({broker for row in replicas for broker in row} - known)
+    if unknown:
+        raise _invalid_assignment(f"Unknown broker(s) in replica assignment: {unknown}.")
+    if len(replicas) != wanted:
+        raise _invalid_assignment(f"{wanted} partitions are to be added but {len(replicas)} assignments are given.")
+    for row in replicas:
+        if not row:
+            raise _invalid_assignment("A partition cannot have no replica.")
+        if len(set(row)) < len(row):
+            raise _invalid_assignment(f"Duplicate brokers are not allowed in a replica assignment: {list(row)}.")
+        if len(row) != factor:
+            raise _invalid_assignment(f"Partition 0 has {factor} replicas, so {list(row)} cannot be a new partition's.")
+
+
+def _continue(brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int) -> Placement:
+    """Placement goes on from where partition 0 started: its first replica's place in the list is start and shift."""
+    start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
+    return place(brokers, count - current, len(like), fixed_start=start, first_partition=current)
+
+
+def _already_exists(topic: str) -> KafkaError:
+    return KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")
+
+
+def _invalid_assignment(detail: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, detail)

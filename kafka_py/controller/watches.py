@@ -1,0 +1,82 @@
+"""ZooKeeper's one-shot watches turned into controller events, for as long as one term of office lasts.
+
+A watch is handed to the read that arms it; reading again in the event's processing arms it anew. One callable per
+subject, so that a subject read twice is watched once. Knows nothing of what the events do.
+Source: controller reference, section 1; zookeeper reference, section 1 ("watched by").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller.events import (
+    BrokerChange,
+    BrokerModifications,
+    Event,
+    IsrChangeNotification,
+    LogDirEventNotification,
+    PartitionModifications,
+    PartitionReassignmentIsrChange,
+    TopicChange,
+    TopicDeletion,
+    ZkPartitionReassignment,
+    ZkReplicaLeaderElection,
+)
+from kafka_py.zk.session import EventType, Watch, WatchEvent
+
+
+class Watches:
+    """The watches of an active controller."""
+
+    def __init__(self, put: Callable[[Event], object]) -> None:
+        self._put = put
+        self._is_over = False
+        self._by_subject: dict[tuple[str, Hashable], Watch] = {}
+        self.brokers = self._watch(EventType.CHILDREN, BrokerChange)
+        self.topics = self._watch(EventType.CHILDREN, TopicChange)
+        self.topic_deletions = self._watch(EventType.CHILDREN, TopicDeletion)
+        self.isr_changes = self._watch(EventType.CHILDREN, IsrChangeNotification)
+        self.log_dir_events = self._watch(EventType.CHILDREN, LogDirEventNotification)
+        self.reassignments = self._watch(EventType.CREATED, ZkPartitionReassignment)
+        self.preferred_elections = self._watch(EventType.CREATED, ZkReplicaLeaderElection)
+
+    def broker(self, broker: int) -> Watch:
+        """For one broker's registration."""
+        return self._of("broker", broker, lambda: BrokerModifications(broker))
+
+    def topic(self, topic: str) -> Watch:
+        """For one topic's assignment."""
+        return self._of("topic", topic, lambda: PartitionModifications(topic))
+
+    def reassigned_partition(self, partition: TopicPartition) -> Watch:
+        """For the state of a partition that is being reassigned."""
+        return self._of("partition", partition, lambda: PartitionReassignmentIsrChange(partition))
+
+    def forget_broker(self, broker: int) -> None:
+        self._by_subject.pop(("broker", broker), None)
+
+    def forget_topic(self, topic: str) -> None:
+        self._by_subject.pop(("topic", topic), None)
+
+    def forget_partition(self, partition: TopicPartition) -> None:
+        self._by_subject.pop(("partition", partition), None)
+
+    def end(self) -> None:
+        """Watches that are still armed fire into the void from now on."""
+        self._is_over = True
+        self._by_subject.clear()
+
+    def _of(self, kind: str, subject: Hashable, event: Callable[[], Event]) -> Watch:
+        key = (kind, subject)
+        watch = self._by_subject.get(key)
+        if watch is None:
+            watch = self._by_subject[key] = self._watch(EventType.CHANGED, event)
+        return watch
+
+    def _watch(self, type_: EventType, event: Callable[[], Event]) -> Watch:
+        def fire(seen: WatchEvent) -> None:
+            if seen.type is type_ and not self._is_over:
+                self._put(event())
+
+        return fire

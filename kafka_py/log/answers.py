@@ -1,0 +1,90 @@
+"""What a log answers: the values that its methods return, and the errors that carry more than a code.
+
+Values only. Source: reference replication, sections 1, 5 and 7.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.slices import FileSlice
+
+
+class Origin(Enum):
+    """Who appends: what is checked depends on it."""
+
+    CLIENT = "client"
+    """A produce request: everything is checked, repeated batches are recognised."""
+    COORDINATOR = "coordinator"
+    """The group or transaction coordinator: epochs are checked, sequences are not; control batches are welcome."""
+
+
+class AppendInfo(NamedTuple):
+    """What an append did.
+
+    first_offset, last_offset: of the records, both inclusive; -1 when there was nothing to append.
+    log_append_time: the broker's timestamp of the records; -1 when the producer's hold. Of a repeated batch: its
+        stored timestamp.
+    duplicate: the batch was in the log already; the offsets are its old ones and nothing was written.
+    rolled: a new segment was begun.
+    flush_due: flush.messages is reached and the flush was left to the caller (LogContext.flush_in_append false).
+    """
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    log_append_time: int
+    log_start_offset: int
+    record_count: int
+    size_bytes: int
+    duplicate: bool = False
+    rolled: bool = False
+    flush_due: bool = False
+
+
+class LogRead(NamedTuple):
+    """A range of one segment that begins with the batch that holds the offset asked for; it may end inside a batch.
+
+    slice: None when there is nothing. segment_base, position: where it begins (of the log end when there is nothing).
+    first_batch_incomplete: the limit cut even the first batch (only without min_one_batch).
+    """
+
+    slice: FileSlice | None
+    size: int
+    segment_base: int
+    position: int
+    first_batch_incomplete: bool = False
+
+
+class TimestampOffset(NamedTuple):
+    """A record found by its timestamp, and the leader epoch it was written in (-1 unknown)."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class RecordError(NamedTuple):
+    """One refused record of a batch, by its place in it (0 based)."""
+
+    batch_index: int
+    message: str
+
+
+class RecordErrors(KafkaError):
+    """A batch refused for some of its records (KIP-467): INVALID_RECORD or INVALID_TIMESTAMP."""
+
+    def __init__(self, code: ErrorCode, detail: str, record_errors: list[RecordError]) -> None:
+        super().__init__(code, detail)
+        self.record_errors = record_errors
+
+
+class UnexpectedAppendOffset(Exception):
+    """Fetched records do not continue this log; the fetcher marks the partition failed, or starts the log anew."""
+
+    def __init__(self, detail: str, first_offset: int, last_offset: int) -> None:
+        super().__init__(detail)
+        self.first_offset = first_offset
+        self.last_offset = last_offset

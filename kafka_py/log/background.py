@@ -1,0 +1,84 @@
+"""How the log gets blocking work off the event loop.
+
+A job is captured on the loop, runs where it may block, and reports back on the loop; tests and the stop sequence run
+jobs inline. Knows nothing of logs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Protocol, TypeVar
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Background(Protocol):
+    """Runs blocking work elsewhere."""
+
+    def run(
+        self, work: Callable[[], T], done: Callable[[T], None] | None = None,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Runs `work` in a thread that may block, then `done` with its result, or `failed`, on the loop."""
+        ...
+
+
+class InlineBackground:
+    """Runs everything at once, in the caller's thread: for tests, start-up and shutdown."""
+
+    __slots__ = ()
+
+    def run(
+        self, work: Callable[[], T], done: Callable[[T], None] | None = None,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:  # fmt: skip
+        try:
+            result = work()
+        except Exception as error:
+            report_failure(error, failed)
+            return
+        if done is not None:
+            done(result)
+
+
+class ThreadBackground:
+    """A pool of threads that reports back through the loop's `call_soon_threadsafe`."""
+
+    __slots__ = ("_call_soon_threadsafe", "_executor")
+
+    def __init__(self, executor: Executor, call_soon_threadsafe: Callable[..., object]) -> None:
+        self._executor = executor
+        self._call_soon_threadsafe = call_soon_threadsafe
+
+    def run(
+        self, work: Callable[[], T], done: Callable[[T], None] | None = None,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:  # fmt: skip
+        def in_thread() -> None:
+            try:
+                result = work()
+            except Exception as error:
+                self._report(report_failure, error, failed)
+                return
+            if done is not None:
+                self._report(done, result)
+
+        self._executor.submit(in_thread)
+
+    def _report(self, function: Callable[..., object], *arguments: object) -> None:
+        try:
+            self._call_soon_threadsafe(function, *arguments)
+        except RuntimeError:  # the loop is closed: nobody is left to hear of it
+            _log.debug("background work ended after the loop")
+
+
+def report_failure(error: Exception, failed: Callable[[Exception], None] | None) -> None:
+    """Hands an error to who wants it, else to the log."""
+    if failed is not None:
+        failed(error)
+    else:
+        _log.error("background work failed", exc_info=error)

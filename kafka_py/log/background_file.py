@@ -1,0 +1,78 @@
+"""A small file that is replaced as a whole, over and over, off the event loop; the newest content wins.
+
+Knows nothing of the content. Used for checkpoints and for the leader epochs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from kafka_py.log.background import Background
+from kafka_py.log.files import Files, write_atomically
+
+
+class BackgroundFile:
+    """Saves in the background, one write at a time: what comes while one is under way is written once after it.
+
+    path: asked anew for every write, for the directory may move. failed: told on the loop of a write that failed.
+    """
+
+    __slots__ = ("_background", "_failed", "_files", "_lock", "_path", "_pending", "_saving", "_unsaved")
+
+    def __init__(
+        self, files: Files, path: Callable[[], str], background: Background, failed: Callable[[Exception], None]
+    ) -> None:
+        self._files = files
+        self._path = path
+        self._background = background
+        self._failed = failed
+        self._saving = False
+        self._pending: bytes | None = None
+        self._unsaved: bytes | None = None
+        self._lock: threading.Lock | None = None
+
+    def save(self, data: bytes) -> None:
+        """Replaces the file some time soon; never blocks on the disk."""
+        self._unsaved = data
+        if self._saving:
+            self._pending = data
+            return
+        self._saving = True
+        if self._lock is None:
+            self._lock = threading.Lock()
+        self._background.run(lambda: self._write(data), self._saved, self._not_saved)
+
+    def save_now(self, data: bytes | None = None) -> None:
+        """Replaces the file before it returns: by `data`, or by what `save` has not brought to disk yet.
+
+        Blocks; for the stop sequence, in any thread. Raises OSError.
+        """
+        self._pending = None
+        if data is None:
+            data = self._unsaved
+        if data is not None:
+            self._unsaved = data
+            self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        lock = self._lock
+        if lock is None:
+            write_atomically(self._files, self._path(), data)
+        else:
+            with lock:
+                if self._unsaved is None:  # something newer is on disk already
+                    return
+                write_atomically(self._files, self._path(), data)
+        if self._unsaved is data:
+            self._unsaved = None
+
+    def _saved(self, _: None) -> None:
+        self._saving = False
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            self.save(pending)
+
+    def _not_saved(self, error: Exception) -> None:
+        self._saving = False
+        self._failed(error)

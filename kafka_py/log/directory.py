@@ -1,0 +1,52 @@
+"""Where the files of one log are: its directory, by base offset and suffix.
+
+Shared by all segments of the log, so that moving the directory changes one place. Knows no file's content.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from kafka_py.log import filenames
+from kafka_py.log.files import File, Files
+from kafka_py.log.handles import OpenHandles
+
+
+class PartitionDirectory:
+    """The directory of one log and what its files are opened with."""
+
+    __slots__ = ("files", "handles", "path")
+
+    def __init__(self, path: str, files: Files, handles: OpenHandles) -> None:
+        self.path = path
+        self.files = files
+        self.handles = handles
+
+    def file(self, name: str) -> str:
+        """The path of a file in this directory."""
+        return f"{self.path}/{name}"
+
+    def segment_path(self, base_offset: int, suffix: str) -> str:
+        """The path of a segment's file; `suffix` may carry a state too, as `.log.deleted`."""
+        return f"{self.path}/{base_offset:020d}{suffix}"
+
+    def open(self, base_offset: int, suffix: str, *, create: bool = False) -> File:
+        """A segment's file, for reading and writing."""
+        return self.files.open(self.segment_path(base_offset, suffix), create=create)
+
+    def remove_if_present(self, name: str) -> bool:
+        """Removes a file; whether it was there."""
+        with contextlib.suppress(FileNotFoundError):
+            self.files.remove(self.file(name))
+            return True
+        return False
+
+    def rename_segment(self, base_offset: int, state: str) -> list[str]:
+        """Gives every file of a segment that exists the suffix `state`; returns the new paths."""
+        renamed = []
+        for suffix in (*filenames.SEGMENT_SUFFIXES, filenames.SNAPSHOT):
+            path = self.segment_path(base_offset, suffix)
+            with contextlib.suppress(FileNotFoundError):
+                self.files.rename(path, path + state)
+                renamed.append(path + state)
+        return renamed

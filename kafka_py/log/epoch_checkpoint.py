@@ -1,0 +1,56 @@
+"""The leader epochs of a log together with their file, `leader-epoch-checkpoint`.
+
+Every change goes to disk, synced, in the background: a crash before that loses nothing that recovery does not find in
+the batches themselves. Source: reference replication, sections 5 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kafka_py.log import filenames
+from kafka_py.log.background import Background
+from kafka_py.log.background_file import BackgroundFile
+from kafka_py.log.checkpoints import format_epochs
+from kafka_py.log.directory import PartitionDirectory
+from kafka_py.log.epochs import EpochStart, LeaderEpochs
+
+
+class EpochCheckpoint(LeaderEpochs):
+    """Leader epochs that write themselves down. entries: what the file holds; failed: told of a failed write."""
+
+    __slots__ = ("_file",)
+
+    def __init__(
+        self,
+        place: PartitionDirectory,
+        background: Background,
+        failed: Callable[[Exception], None],
+        entries: Iterable[EpochStart] = (),
+    ) -> None:
+        super().__init__()
+        for epoch, start in entries:
+            LeaderEpochs.assign(self, epoch, start)
+        self._file = BackgroundFile(
+            place.files, lambda: place.file(filenames.LEADER_EPOCH_CHECKPOINT), background, failed
+        )
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        return super().assign(epoch, start_offset) and self._changed()
+
+    def truncate_from_end(self, end_offset: int) -> bool:
+        return super().truncate_from_end(end_offset) and self._changed()
+
+    def truncate_from_start(self, start_offset: int) -> bool:
+        return super().truncate_from_start(start_offset) and self._changed()
+
+    def clear(self) -> bool:
+        return super().clear() and self._changed()
+
+    def save_now(self) -> None:
+        """Brings the file up to date before it returns; blocks. Raises OSError."""
+        self._file.save_now()
+
+    def _changed(self) -> bool:
+        self._file.save(format_epochs(self.entries()))
+        return True

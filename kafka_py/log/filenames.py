@@ -1,0 +1,106 @@
+"""Every file and directory name that a log directory holds: how it is written, how it is parsed.
+
+Pure text; opens nothing. Source: reference formats, section 6.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import NamedTuple
+
+from kafka_py.base.ids import TopicPartition
+
+LOG = ".log"
+OFFSET_INDEX = ".index"
+TIME_INDEX = ".timeindex"
+TXN_INDEX = ".txnindex"
+SNAPSHOT = ".snapshot"
+INDEX_SUFFIXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
+SEGMENT_SUFFIXES = (LOG, *INDEX_SUFFIXES)
+
+DELETED = ".deleted"
+CLEANED = ".cleaned"
+SWAP = ".swap"
+TEMPORARY = ".tmp"
+
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+
+HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
+RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
+LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
+CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
+OFFSET_CHECKPOINTS = (
+    HIGH_WATERMARK_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    CLEANER_CHECKPOINT,
+)
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+
+_DELETE = "-delete"
+_FUTURE = "-future"
+_LONGEST_NAME = 255
+
+
+def segment_file(base_offset: int, suffix: str) -> str:
+    """`00000000000000000133.log`: the base offset in 20 digits, then the suffix."""
+    return f"{base_offset:020d}{suffix}"
+
+
+class SegmentFile(NamedTuple):
+    """A parsed name. `state` is "", or what the file waits for: .deleted, .cleaned or .swap."""
+
+    base_offset: int
+    suffix: str
+    state: str
+
+
+def parse_segment_file(name: str) -> SegmentFile | None:
+    """The parts of a segment's file name; None for any other file."""
+    state = next((mark for mark in (DELETED, CLEANED, SWAP) if name.endswith(mark)), "")
+    digits, dot, kind = name.removesuffix(state).partition(".")
+    suffix = dot + kind
+    if not digits.isascii() or not digits.isdigit() or suffix not in (*SEGMENT_SUFFIXES, SNAPSHOT):
+        return None
+    return SegmentFile(int(digits), suffix, state)
+
+
+class PartitionName(NamedTuple):
+    """A parsed directory name. At most one of `is_delete` and `is_future` holds."""
+
+    topic_partition: TopicPartition
+    is_delete: bool = False
+    is_future: bool = False
+
+
+def partition_directory(tp: TopicPartition) -> str:
+    """The directory of a partition's log."""
+    return f"{tp.topic}-{tp.partition}"
+
+
+def delete_directory(tp: TopicPartition, unique: uuid.UUID) -> str:
+    """What a directory is renamed to before it is removed; the topic is cut so that the name stays legal."""
+    tail = f"-{tp.partition}.{unique.hex}{_DELETE}"
+    return tp.topic[: _LONGEST_NAME - len(tail)] + tail
+
+
+def future_directory(tp: TopicPartition, unique: uuid.UUID) -> str:
+    """The directory of a replica that moves here from another log directory."""
+    return f"{tp.topic}-{tp.partition}.{unique.hex}{_FUTURE}"
+
+
+def parse_partition_directory(name: str) -> PartitionName:
+    """The topic-partition that a directory holds. Raises ValueError for a name that no broker gives."""
+    is_delete, is_future = name.endswith(_DELETE), name.endswith(_FUTURE)
+    plain = name
+    if is_delete or is_future:
+        plain, dot, unique = name[: -len(_DELETE)].rpartition(".")
+        if not dot or len(unique) != 32 or not all(digit in "0123456789abcdef" for digit in unique):
+            raise ValueError(f"directory {name!r} is not of the form topic-partition.uniqueId-delete (or -future)")
+    topic, dash, digits = plain.rpartition("-")
+    if not dash or not topic or not digits.isascii() or not digits.isdigit():
+        raise ValueError(f"directory {name!r} is not of the form topic-partition; is this a log directory?")
+    return PartitionName(TopicPartition(topic, int(digits)), is_delete, is_future)

@@ -1,0 +1,49 @@
+"""The releases that message.format.version may name, and the record format each of them writes.
+
+Pure. Source: reference replication, section 6 (release names), formats, sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+_RELEASES = (
+    ("0.8.0", 1), ("0.8.1", 1), ("0.8.2", 1), ("0.9.0", 1),
+    ("0.10.0", 2), ("0.10.1", 3), ("0.10.2", 1), ("0.11.0", 3),
+    ("1.0", 1), ("1.1", 1), ("2.0", 2), ("2.1", 3), ("2.2", 2), ("2.3", 2), ("2.4", 2), ("2.5", 1), ("2.6", 1),
+    ("2.7", 3), ("2.8", 2),
+)  # fmt: skip
+"""Release and how many internal versions (-IV0, -IV1 ...) it went through."""
+
+_WITHOUT_INTERNAL = ("0.8.0", "0.8.1", "0.8.2", "0.9.0")
+
+LATEST = "2.8-IV1"
+
+
+def _names() -> dict[str, int]:
+    """Every long and short name, with the number of its release in order."""
+    names: dict[str, int] = {}
+    for number, (release, internal) in enumerate(_RELEASES):
+        names[release] = number
+        if release not in _WITHOUT_INTERNAL:
+            names.update({f"{release}-IV{version}": number for version in range(internal)})
+    return names
+
+
+_NUMBERS = _names()
+
+
+def _key(version: str) -> str:
+    """What of a version counts: three parts of 0.x releases, two of later ones (2.8.2 is 2.8)."""
+    return ".".join(version.split(".")[: 3 if version.startswith("0.") else 2])
+
+
+def valid_version(version: str) -> bool:
+    """Whether a setting may name this version."""
+    return _key(version) in _NUMBERS
+
+
+def magic_of_version(version: str) -> int:
+    """The record format, 0 to 2, that a valid version writes."""
+    number = _NUMBERS[_key(version)]
+    if number < _NUMBERS["0.10.0"]:
+        return 0
+    return 1 if number < _NUMBERS["0.11.0"] else 2

@@ -1,0 +1,75 @@
+"""Which files of a broker stay open: a bounded set, so that a log at rest costs one descriptor.
+
+Active .log files are held by their segments and are not counted here; index files and older segments are opened when
+needed and kept for a while. Source: one descriptor per log at rest is this project's own bound; the classic keeps
+and maps every file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from typing import Protocol
+
+
+class Holder(Protocol):
+    """Something that keeps one file open and can let go of it."""
+
+    used: bool
+    """Set by the holder whenever it uses its file; cleared by the sweep."""
+
+    def release(self) -> None:
+        """Drops the file; it is opened again on the next use. A slice in flight keeps its descriptor."""
+        ...
+
+
+class OpenHandles:
+    """The holders that have a file open: second chance replacement, and a sweep that lets the idle ones go.
+
+    Any thread: logs are loaded and closed in parallel. A holder itself belongs to one thread at a time; losing its
+    file while it reads does no harm, for the reader has its own reference.
+    """
+
+    __slots__ = ("_capacity", "_lock", "_queue")
+
+    def __init__(self, capacity: int = 256) -> None:
+        self._capacity = capacity
+        self._queue: deque[Holder] = deque()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def opened(self, holder: Holder) -> None:
+        """Notes that `holder` has just opened its file; one of the others may have to close for it."""
+        with self._lock:
+            queue = self._queue
+            while len(queue) >= self._capacity:
+                oldest = queue.popleft()
+                if oldest.used:
+                    oldest.used = False
+                    queue.append(oldest)
+                else:
+                    oldest.release()
+            holder.used = True
+            queue.append(holder)
+
+    def closed(self, holder: Holder) -> None:
+        """Notes that `holder` has closed its file by itself."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._queue.remove(holder)
+
+    def close_idle(self) -> int:
+        """Releases every holder that was not used since the last call; returns how many."""
+        with self._lock:
+            kept: deque[Holder] = deque()
+            for holder in self._queue:
+                if holder.used:
+                    holder.used = False
+                    kept.append(holder)
+                else:
+                    holder.release()
+            released = len(self._queue) - len(kept)
+            self._queue = kept
+            return released

@@ -1,0 +1,96 @@
+"""Opening all logs of one log directory, in parallel threads.
+
+Blocks. What is done to one log is in recovery.py; here is which directories there are, what the checkpoints say, and
+how far it is. Source: reference replication, section 13.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log import filenames
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.log_dir import LogDir, LogDirError
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.recovery import Checkpointed, open_log
+
+_log = logging.getLogger(__name__)
+
+_REPORT_EVERY = 100
+
+
+class LoadedDirectory(NamedTuple):
+    """What a directory holds. error: it has failed and nothing of it is used."""
+
+    logs: list[PartitionLog]
+    futures: list[PartitionLog]
+    to_delete: list[str]
+    error: OSError | None = None
+
+
+class _Checkpoints(NamedTuple):
+    start: dict[TopicPartition, int]
+    recovery: dict[TopicPartition, int]
+    high_watermark: dict[TopicPartition, int]
+
+    def of(self, tp: TopicPartition) -> Checkpointed:
+        return Checkpointed(self.start.get(tp, 0), self.recovery.get(tp, 0), self.high_watermark.get(tp, 0))
+
+
+def load_directory(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) -> LoadedDirectory:
+    """Opens every log of a directory. An OSError of one of them is the directory's, and is returned.
+
+    Raises LogDirError for a subdirectory that is no partition's.
+    """
+    try:
+        return _load(log_dir, config_of, threads)
+    except OSError as error:
+        return LoadedDirectory([], [], [], error)
+
+
+def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) -> LoadedDirectory:
+    is_clean = log_dir.take_clean_mark()
+    checkpoints = _Checkpoints(
+        log_dir.read_checkpoint(filenames.LOG_START_CHECKPOINT),
+        log_dir.read_checkpoint(filenames.RECOVERY_POINT_CHECKPOINT),
+        log_dir.read_checkpoint(filenames.HIGH_WATERMARK_CHECKPOINT),
+    )
+    loaded = LoadedDirectory([], [], [])
+    names: list[tuple[str, filenames.PartitionName]] = []
+    for entry in log_dir.partition_directories():
+        parsed = _parse(log_dir, entry.name)
+        if parsed.is_delete:
+            loaded.to_delete.append(log_dir.file(entry.name))
+        else:
+            names.append((entry.name, parsed))
+    _log.info("%s: loading %d logs after %s stop", log_dir.path, len(names), "a clean" if is_clean else "an unclean")
+    count = itertools.count(1)
+
+    def load_one(directory: str, name: filenames.PartitionName) -> PartitionLog:
+        tp = name.topic_partition
+        log = open_log(
+            tp, log_dir.file(directory), config_of(tp.topic), log_dir.context,
+            checkpointed=checkpoints.of(tp), is_clean=is_clean,
+        )  # fmt: skip
+        number = next(count)
+        if not is_clean or number % _REPORT_EVERY == 0:
+            _log.info("%s: %s ends at offset %d (%d of %d)", log_dir.path, tp, log.log_end_offset, number, len(names))
+        return log
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="log-recovery") as pool:
+        futures = [pool.submit(load_one, directory, name) for directory, name in names]
+        for future, (_, name) in zip(futures, names, strict=True):
+            (loaded.futures if name.is_future else loaded.logs).append(future.result())
+    return loaded
+
+
+def _parse(log_dir: LogDir, name: str) -> filenames.PartitionName:
+    try:
+        return filenames.parse_partition_directory(name)
+    except ValueError as error:
+        raise LogDirError(f"log directory {log_dir.path}: {error}") from error

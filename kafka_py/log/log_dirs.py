@@ -1,0 +1,459 @@
+"""All logs of a broker: opened at the start, placed, looked after while it runs, closed at the stop.
+
+`open`, `load` and `shutdown` block and belong to the start and the stop; everything else runs on the loop and leaves
+what blocks to the background. Knows nothing of roles, requests or ZooKeeper. Source: reference replication, sections
+12 to 15 and 17.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.log import filenames
+from kafka_py.log.background import Background, InlineBackground
+from kafka_py.log.configs import LogConfig, LogOptions
+from kafka_py.log.context import LATER, PRODUCER_EXPIRATION_MS, LogContext
+from kafka_py.log.files import Files
+from kafka_py.log.handles import OpenHandles
+from kafka_py.log.loading import LoadedDirectory, load_directory
+from kafka_py.log.log_dir import LogDir, LogDirError
+from kafka_py.log.meta_properties import MetaProperties, agreed
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.recovery import open_log
+
+_log = logging.getLogger(__name__)
+
+INITIAL_TASK_DELAY_MS = 30_000
+_PRODUCER_EXPIRY_CHECK_MS = 600_000
+_IDLE_HANDLES_CHECK_MS = 10_000
+_LONGEST_DELAY_MS = 1 << 40
+"""An interval beyond this (about 35 years) means never."""
+
+
+class LogDescription(NamedTuple):
+    """One log as DescribeLogDirs lists it. offset_lag: records that are not below the high watermark yet."""
+
+    topic_partition: TopicPartition
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+class LogDirDescription(NamedTuple):
+    """One directory as DescribeLogDirs lists it. error: NONE, or KAFKA_STORAGE_ERROR for one that is offline."""
+
+    path: str
+    error: ErrorCode
+    logs: list[LogDescription]
+
+
+class LogDirs:
+    """The log directories of a broker and the logs in them.
+
+    later: calls back on the loop after some milliseconds (Timers.schedule).
+    on_failure: told on the loop, after the call that met the error, of a directory that went offline and of the
+        partitions it held; `live_directories` is empty when it was the last one.
+    """
+
+    def __init__(
+        self,
+        options: LogOptions,
+        files: Files,
+        clock: Clock,
+        *,
+        background: Background | None = None,
+        later: LATER | None = None,
+        on_failure: Callable[[str, Exception, list[TopicPartition]], None] | None = None,
+        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        flush_in_append: bool = True,
+        max_open_handles: int = 256,
+    ) -> None:
+        self.options = options
+        self.on_failure = on_failure
+        self._clock = clock
+        self._later = later
+        self._background: Background = InlineBackground() if background is None else background
+        self._handles = OpenHandles(max_open_handles)
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._futures: dict[TopicPartition, PartitionLog] = {}
+        self._preferred: dict[TopicPartition, str] = {}
+        self._stopped = False
+        self._default_config = LogConfig.for_topic(options)
+        self._dirs: dict[str, LogDir] = {}
+        for path in map(os.path.abspath, options.log_directories):
+            if path in self._dirs:
+                raise LogDirError(f"log directory {path} is configured twice")
+            context = LogContext(
+                path,
+                files,
+                clock,
+                handles=self._handles,
+                background=self._background,
+                later=later,
+                io_failed=self._io_failed,
+                flush_in_append=flush_in_append,
+                producer_expiration_ms=producer_expiration_ms,
+            )
+            self._dirs[path] = LogDir(path, context, self._failed_callback(path))
+
+    # -- start
+
+    def open(self) -> None:
+        """Makes, checks and locks the directories; one that cannot be used is offline from the start. Blocks.
+
+        Raises LogDirError when none can be used, or when another broker runs on one of them.
+        """
+        for log_dir in self._dirs.values():
+            try:
+                log_dir.open()
+            except OSError as error:
+                log_dir.go_offline(error)
+        if not self._live():
+            reasons = "; ".join(f"{log_dir.path}: {log_dir.error}" for log_dir in self._dirs.values())
+            raise LogDirError(f"none of the log directories can be used: {reasons}")
+
+    def read_meta(self) -> MetaProperties:
+        """What meta.properties of the directories agree on; empty fields when there is none yet. Blocks.
+
+        Raises InconsistentBrokerId, InconsistentMetadata. A directory whose file cannot be read goes offline.
+        """
+        found: dict[str, MetaProperties | None] = {}
+        for log_dir in self._live():
+            try:
+                found[log_dir.path] = log_dir.read_meta()
+            except OSError as error:
+                log_dir.go_offline(error)
+        return agreed(found)
+
+    def write_meta(self, meta: MetaProperties) -> None:
+        """Writes meta.properties where it is missing or says less. Blocks."""
+        for log_dir in self._live():
+            try:
+                if log_dir.read_meta() != meta:
+                    log_dir.write_meta(meta)
+            except OSError as error:
+                self._io_failed(log_dir.path, error)
+
+    def load(self, config_of: Callable[[str], LogConfig] | None = None) -> None:
+        """Opens every log, in parallel threads; recovers where the last stop was not clean. Blocks.
+
+        config_of: the settings of a topic; without it all have the broker's.
+        Raises LogDirError for a directory that holds something else, or a partition that lies in two of them.
+        """
+        config_of = config_of or (lambda _topic: self._default_config)
+        live = self._live()
+        threads = self.options.num_recovery_threads_per_data_dir
+        with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-loading") as pool:
+            loaded = list(pool.map(lambda log_dir: load_directory(log_dir, config_of, threads), live))
+        for log_dir, found in zip(live, loaded, strict=True):
+            if found.error is not None:
+                log_dir.go_offline(found.error)
+            else:
+                self._take(log_dir, found)
+
+    def _take(self, log_dir: LogDir, found: LoadedDirectory) -> None:
+        for logs, known in ((found.logs, self._logs), (found.futures, self._futures)):
+            for log in logs:
+                other = known.setdefault(log.topic_partition, log)
+                if other is not log:
+                    raise LogDirError(f"{log.topic_partition} lies in both {other.directory} and {log.directory}")
+        for path in found.to_delete:
+            self._remove_later(log_dir, path, self.options.log_segment_delete_delay_ms)
+
+    # -- logs
+
+    @property
+    def live_directories(self) -> list[str]:
+        """The directories that work."""
+        return [log_dir.path for log_dir in self._live()]
+
+    @property
+    def offline_directories(self) -> list[str]:
+        """The directories that have failed."""
+        return [log_dir.path for log_dir in self._dirs.values() if not log_dir.is_online]
+
+    def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The log of a partition that lives here."""
+        return self._logs.get(topic_partition)
+
+    def get_future(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The log of a partition that is being moved here from another directory."""
+        return self._futures.get(topic_partition)
+
+    def all_logs(self) -> Iterable[PartitionLog]:
+        """Every log, those being moved included."""
+        return [*self._logs.values(), *self._futures.values()]
+
+    def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
+        """Where the partition's log is to be made when it is made. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
+        if directory not in self._dirs or not self._dirs[directory].is_online:
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory that works")
+        self._preferred[topic_partition] = directory
+
+    def get_or_create(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig | None = None,
+        is_new: bool = True,
+        topic_id: TopicId | None = None,
+    ) -> PartitionLog:
+        """The log of a partition; made in the directory with the fewest logs when there is none.
+
+        is_new: the partition never had a log; if not, it may lie in a directory that is offline.
+        Raises KafkaError(KAFKA_STORAGE_ERROR), also for a partition that is not new while a directory is offline;
+            INCONSISTENT_TOPIC_ID when its directory belongs to another topic.
+        """
+        log = self._logs.get(topic_partition)
+        if log is None:
+            if not is_new and self.offline_directories:
+                raise KafkaError(
+                    ErrorCode.KAFKA_STORAGE_ERROR,
+                    f"{topic_partition} may be in one of the offline directories {', '.join(self.offline_directories)}",
+                )
+            log = self._create(self._place(topic_partition), topic_partition, config or self._default_config)
+        if topic_id is not None:
+            log.assign_topic_id(topic_id)
+        return log
+
+    def _create(self, log_dir: LogDir, topic_partition: TopicPartition, config: LogConfig) -> PartitionLog:
+        directory = log_dir.file(filenames.partition_directory(topic_partition))
+        try:
+            log_dir.context.files.make_directory(directory)
+            log = open_log(topic_partition, directory, config, log_dir.context, is_clean=True)
+        except OSError as error:
+            self._io_failed(log_dir.path, error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {directory}: {error}") from error
+        self._logs[topic_partition] = log
+        self._preferred.pop(topic_partition, None)
+        _log.info("created the log of %s in %s", topic_partition, log_dir.path)
+        return log
+
+    def _place(self, topic_partition: TopicPartition) -> LogDir:
+        """The preferred directory, or else the live one with the fewest logs."""
+        preferred = self._dirs.get(self._preferred.get(topic_partition, ""))
+        if preferred is not None and preferred.is_online:
+            return preferred
+        live = self._live()
+        if not live:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "all log directories are offline")
+        if len(live) == 1:
+            return live[0]
+        counts = Counter(log.log_dir for log in self.all_logs())
+        return min(live, key=lambda log_dir: counts[log_dir.path])
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Renames the partition's directory at once, and removes it after file.delete.delay.ms.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
+        log = self._logs.pop(topic_partition, None)
+        if log is None:
+            return
+        log_dir = self._dirs[log.log_dir]
+        path = log_dir.file(filenames.delete_directory(topic_partition, uuid.uuid4()))
+        try:
+            log.move_to(path)
+        except OSError as error:
+            self._io_failed(log_dir.path, error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
+        log.let_go("deleted")
+        _log.info("the log of %s is renamed to %s and will be removed", topic_partition, path)
+        self._remove_later(log_dir, path, log.config.file_delete_delay_ms)
+        self.checkpoint_recovery_points()
+        self.checkpoint_log_start_offsets()
+
+    def _remove_later(self, log_dir: LogDir, path: str, delay_ms: int) -> None:
+        files = log_dir.context.files
+        failed = self._failed_callback(log_dir.path)
+        log_dir.context.later(
+            min(delay_ms, _LONGEST_DELAY_MS),
+            lambda: self._background.run(lambda: files.remove_tree(path), None, failed),
+        )
+
+    def logs_of(self, topic: str) -> list[PartitionLog]:
+        """The logs of a topic, those being moved included; a new LogConfig is put in place by assigning `config`."""
+        return [log for log in self.all_logs() if log.topic_partition.topic == topic]
+
+    # -- upkeep
+
+    def start_tasks(self) -> None:
+        """Begins the periodic upkeep: retention, flushes, checkpoints, producer expiry, idle files."""
+        options = self.options
+        for interval_ms, task in (
+            (options.log_retention_check_interval_ms, self.delete_old_segments),
+            (options.log_flush_scheduler_interval_ms, self.flush_dirty_logs),
+            (options.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points),
+            (options.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_log_start_offsets),
+            (_PRODUCER_EXPIRY_CHECK_MS, self.remove_expired_producers),
+            (_IDLE_HANDLES_CHECK_MS, self._handles.close_idle),
+        ):
+            if interval_ms < _LONGEST_DELAY_MS:
+                self._every(max(interval_ms, 1), task)
+
+    def _every(self, interval_ms: int, task: Callable[[], object]) -> None:
+        if self._later is None:
+            raise ValueError("periodic upkeep needs a timer")
+        later = self._later
+
+        def run() -> None:
+            if self._stopped:
+                return
+            try:
+                task()
+            finally:
+                later(interval_ms, run)
+
+        later(INITIAL_TASK_DELAY_MS, run)
+
+    def delete_old_segments(self) -> int:
+        """Applies the retention rules to every log; how many segments went."""
+        now_ms = self._clock.wall_ms()
+        deleted = 0
+        for log in self.all_logs():
+            try:
+                deleted += log.delete_old_segments(now_ms)
+            except KafkaError as error:
+                _log.error("retention of %s: %s", log.topic_partition, error)
+        return deleted
+
+    def flush_dirty_logs(self) -> None:
+        """Flushes the logs whose flush.ms is over, in the background."""
+        now_ms = self._clock.wall_ms()
+        for log in self.all_logs():
+            if now_ms - log.last_flush_ms >= log.config.flush_ms:
+                log.flush_in_background()
+
+    def remove_expired_producers(self) -> None:
+        """Forgets producers that have been silent for transactional.id.expiration.ms."""
+        now_ms = self._clock.wall_ms()
+        for log in self.all_logs():
+            log.remove_expired_producers(now_ms)
+
+    def checkpoint_high_watermarks(self, *, now: bool = False) -> None:
+        """Writes the high watermarks of every directory, in the background or (at the stop) before it returns."""
+        self._checkpoint(filenames.HIGH_WATERMARK_CHECKPOINT, lambda log: log.high_watermark, now)
+
+    def checkpoint_recovery_points(self, *, now: bool = False) -> None:
+        """Writes up to where each log is synced."""
+        self._checkpoint(filenames.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery_point, now)
+
+    def checkpoint_log_start_offsets(self, *, now: bool = False) -> None:
+        """Writes the log start offsets that lie above the first segment's base."""
+        self._checkpoint(filenames.LOG_START_CHECKPOINT, _start_above_first_segment, now)
+
+    def _checkpoint(self, name: str, value: Callable[[PartitionLog], int | None], now: bool) -> None:
+        offsets: dict[str, dict[TopicPartition, int]] = {log_dir.path: {} for log_dir in self._live()}
+        for log in self.all_logs():
+            offset = value(log)
+            if offset is not None and log.log_dir in offsets:
+                offsets[log.log_dir][log.topic_partition] = offset
+        for path, entries in offsets.items():
+            try:
+                self._dirs[path].checkpoint(name, entries, now=now)
+            except OSError as error:
+                self._io_failed(path, error)
+
+    def describe(self, wanted: Callable[[TopicPartition], bool] = lambda _: True) -> list[LogDirDescription]:
+        """Every directory with the logs in it, as DescribeLogDirs answers."""
+        logs: dict[str, list[LogDescription]] = {path: [] for path in self._dirs}
+        for log in self.all_logs():
+            if wanted(log.topic_partition):
+                logs[log.log_dir].append(self._describe(log))
+        return [
+            LogDirDescription(path, ErrorCode.NONE if log_dir.is_online else ErrorCode.KAFKA_STORAGE_ERROR, logs[path])
+            for path, log_dir in self._dirs.items()
+        ]
+
+    def _describe(self, log: PartitionLog) -> LogDescription:
+        tp = log.topic_partition
+        if not log.is_future:
+            return LogDescription(tp, log.size_bytes, max(log.high_watermark - log.log_end_offset, 0), False)
+        current = self._logs.get(tp)
+        lag = current.log_end_offset - log.log_end_offset if current is not None else -1
+        return LogDescription(tp, log.size_bytes, lag, True)
+
+    # -- failure and stop
+
+    def _live(self) -> list[LogDir]:
+        return [log_dir for log_dir in self._dirs.values() if log_dir.is_online]
+
+    def _failed_callback(self, path: str) -> Callable[[Exception], None]:
+        return lambda error: self._io_failed(path, error)
+
+    def _io_failed(self, path: str, error: Exception) -> None:
+        """Takes a directory offline with its logs; whom it concerns hears of it on the loop's next round."""
+        log_dir = self._dirs[path]
+        if not log_dir.is_online:
+            return
+        log_dir.go_offline(error)
+        lost: list[TopicPartition] = []
+        for logs in (self._logs, self._futures):
+            for log in [log for log in logs.values() if log.log_dir == path]:
+                log.let_go(f"in the offline directory {path}")
+                lost.append(log.topic_partition)
+                if not self._stopped:
+                    del logs[log.topic_partition]
+        on_failure = self.on_failure
+        if on_failure is not None and not self._stopped:
+            log_dir.context.later(0, lambda: on_failure(path, error, lost))
+
+    def shutdown(self) -> None:
+        """Flushes and closes every log, writes all checkpoints, and marks the directories that closed clean. Blocks.
+
+        Runs in any thread, once the loop uses the logs no more and the background has nothing left to do.
+        """
+        self._stopped = True
+        self.checkpoint_high_watermarks(now=True)
+        live = self._live()
+        with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-closing") as pool:
+            list(pool.map(self._close, live))
+
+    def _close(self, log_dir: LogDir) -> None:
+        logs = [log for log in self.all_logs() if log.log_dir == log_dir.path]
+        with ThreadPoolExecutor(self.options.num_recovery_threads_per_data_dir) as pool:
+            list(pool.map(_close_quietly, logs))
+        if not log_dir.is_online:
+            return
+        try:
+            points = {log.topic_partition: log.recovery_point for log in logs}
+            starts = {log.topic_partition: _start_above_first_segment(log) for log in logs}
+            log_dir.checkpoint(filenames.RECOVERY_POINT_CHECKPOINT, points, now=True)
+            log_dir.checkpoint(filenames.LOG_START_CHECKPOINT, _present(starts), now=True)
+            if all(log.is_closed for log in logs):
+                log_dir.leave_clean_mark()
+        except OSError as error:
+            log_dir.go_offline(error)
+        finally:
+            log_dir.close()
+
+    def abandon(self) -> None:
+        """Lets go of every file and lock without writing anything: a stop that is not clean."""
+        self._stopped = True
+        for log in self.all_logs():
+            log.let_go("abandoned")
+        for log_dir in self._dirs.values():
+            log_dir.close()
+
+
+def _close_quietly(log: PartitionLog) -> None:
+    try:
+        log.close()
+    except KafkaError as error:
+        _log.error("closing %s: %s", log.topic_partition, error)
+
+
+def _start_above_first_segment(log: PartitionLog) -> int | None:
+    return log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None
+
+
+def _present(offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
+    return {tp: offset for tp, offset in offsets.items() if offset is not None}

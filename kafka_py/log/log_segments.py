@@ -1,0 +1,183 @@
+"""The segments of one log as one sequence of offsets: find, read, search by time, search aborted transactions.
+
+Read only but for the list itself; knows file positions, nothing of leaders or watermarks beyond the bounds handed in.
+Source: reference formats, section 7; replication, section 7.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from kafka_py.base.slices import FileSlice
+from kafka_py.log.answers import LogRead
+from kafka_py.log.scanning import iter_file_headers
+from kafka_py.log.segment import Segment
+from kafka_py.log.time_index import TimeOffset
+from kafka_py.records.batch import LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, BatchHeader, decode_records
+
+_MARKS_KEPT = 8
+
+
+class LogSegments:
+    """Oldest first; the last one is active. `bases` holds their base offsets, for the search."""
+
+    __slots__ = ("_marks", "active", "bases", "segments")
+
+    def __init__(self, segments: Iterable[Segment]) -> None:
+        self.segments = list(segments)
+        self.bases = [segment.base_offset for segment in self.segments]
+        self.active = self.segments[-1]
+        self._marks: dict[int, tuple[Segment, int]] = {}  # offset -> where the batch that holds it begins
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def slot(self, offset: int) -> int:
+        """The number of the segment that would hold `offset`: the last one that begins at or below it, at least 0."""
+        return max(bisect_right(self.bases, offset) - 1, 0)
+
+    def between(self, start: int, end: int) -> list[Segment]:
+        """The segments that may hold offsets from `start` to `end`, both inclusive."""
+        return self.segments[self.slot(start) : self.slot(end) + 1]
+
+    def add(self, segment: Segment) -> None:
+        """A new active segment."""
+        self.segments.append(segment)
+        self.bases.append(segment.base_offset)
+        self.active = segment
+
+    def take_oldest(self, count: int) -> list[Segment]:
+        """Takes the `count` oldest ones out; one must remain or be added at once."""
+        return self._take(0, count)
+
+    def take_newer_than(self, offset: int) -> list[Segment]:
+        """Takes those out that begin above `offset`; what was before them is active now."""
+        return self._take(bisect_right(self.bases, offset), len(self.segments))
+
+    def _take(self, first: int, past: int) -> list[Segment]:
+        taken = self.segments[first:past]
+        del self.segments[first:past]
+        del self.bases[first:past]
+        if self.segments:
+            self.active = self.segments[-1]
+        self.forget_positions()
+        return taken
+
+    def forget_positions(self) -> None:
+        """After a truncation."""
+        self._marks.clear()
+
+    def read(
+        self, offset: int, max_bytes: int, up_to_offset: int, log_end_offset: int, min_one_batch: bool
+    ) -> LogRead:
+        """See PartitionLog.read; offset < min(up_to_offset, log_end_offset)."""
+        slot = bisect_right(self.bases, offset) - 1
+        segment = self.segments[slot]
+        start = self.position(segment, offset, log_end_offset)
+        active = self.active
+        while start == segment.size:  # compaction may have left a gap at the segment's end
+            if segment is active:
+                return LogRead(None, 0, segment.base_offset, segment.size)
+            slot += 1
+            segment, start = self.segments[slot], 0
+        if up_to_offset >= log_end_offset or (segment is not active and self.bases[slot + 1] <= up_to_offset):
+            limit = segment.size
+        else:
+            limit = self.position(segment, up_to_offset, log_end_offset)
+        size = limit - start
+        incomplete = False
+        if size > max_bytes:
+            size = max(max_bytes, 0)
+            head = segment.file().read(LOG_OVERHEAD, start)
+            first_batch = int.from_bytes(head[8:12], "big") + LOG_OVERHEAD
+            if first_batch > size:
+                size, incomplete = (first_batch, False) if min_one_batch else (size, True)
+        elif segment is active:
+            self._mark(min(up_to_offset, log_end_offset), segment, limit)
+        if size <= 0:
+            return LogRead(None, 0, segment.base_offset, start, incomplete)
+        return LogRead(FileSlice(segment.file(), start, size), size, segment.base_offset, start, incomplete)
+
+    def position(self, segment: Segment, offset: int, log_end_offset: int) -> int:
+        """Where in `segment` the first batch begins whose last offset is >= `offset`; its size when there is none.
+
+        Readers come back to where they stopped, so the last few answers are kept.
+        """
+        mark = self._marks.get(offset)
+        if mark is not None and mark[0] is segment:
+            return mark[1]
+        if offset >= log_end_offset:
+            return segment.size
+        place = segment.find(offset)
+        position = segment.size if place is None else place.position
+        self._mark(offset, segment, position)
+        return position
+
+    def _mark(self, offset: int, segment: Segment, position: int) -> None:
+        marks = self._marks
+        marks[offset] = segment, position
+        if len(marks) > _MARKS_KEPT:
+            del marks[next(iter(marks))]
+
+    def bytes_between(self, offset: int, up_to_offset: int, log_end_offset: int) -> int:
+        """Bytes from the batch that holds `offset` up to the one that holds `up_to_offset`."""
+        first, last = self.slot(offset), self.slot(up_to_offset)
+        start = self.position(self.segments[first], offset, log_end_offset)
+        end = self.position(self.segments[last], up_to_offset, log_end_offset)
+        return sum(segment.size for segment in self.segments[first:last]) + end - start
+
+    def first_at_time(self, timestamp: int, log_start_offset: int) -> TimeOffset | None:
+        """The first record at or after the log start whose timestamp is >= `timestamp`."""
+        for segment in self.segments:
+            if segment.largest.timestamp >= timestamp:
+                found = _first_in_segment(segment, timestamp, log_start_offset)
+                if found is not None:
+                    return found
+        return None
+
+    def aborted_transactions(self, fetch_offset: int, data: LogRead, log_end_offset: int) -> list[tuple[int, int]]:
+        """(producer id, first offset) of the aborted transactions with records in what was read, or just past it."""
+        upper_offset = self._upper_offset(data, log_end_offset)
+        found: list[tuple[int, int]] = []
+        for segment in self.segments[self.slot(fetch_offset) :]:
+            search = segment.txn_index.search(fetch_offset, upper_offset)
+            found += [(aborted.producer_id, aborted.first_offset) for aborted in search.transactions]
+            if search.complete:
+                break
+        return found
+
+    def _upper_offset(self, data: LogRead, log_end_offset: int) -> int:
+        """An exclusive upper bound for the offsets that a read has met, from the offset index."""
+        slot = self.slot(data.segment_base)
+        entry = self.segments[slot].offset_index.first_at_or_after(data.position + data.size)
+        if entry is not None:
+            return entry.offset
+        return self.bases[slot + 1] if slot + 1 < len(self.bases) else log_end_offset
+
+
+def _first_in_segment(segment: Segment, timestamp: int, log_start_offset: int) -> TimeOffset | None:
+    start_offset = max(segment.time_index.lookup(timestamp).offset, log_start_offset)
+    start = segment.offset_index.lookup(start_offset).position
+    file = segment.file()
+    for position, header in iter_file_headers(file, start, segment.size):
+        if header.max_timestamp < timestamp or header.last_offset < log_start_offset:
+            continue
+        found = _first_in_batch(file.read(header.size_bytes, position), header, timestamp, log_start_offset)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_in_batch(batch: bytes, header: BatchHeader, timestamp: int, log_start_offset: int) -> TimeOffset | None:
+    is_whole = header.record_count == header.last_offset_delta + 1
+    if is_whole and header.attributes & LOG_APPEND_TIME_FLAG:  # every record has that time
+        return TimeOffset(header.max_timestamp, max(header.base_offset, log_start_offset))
+    for record in decode_records(batch, header=header):
+        if record.timestamp >= timestamp and record.offset >= log_start_offset:
+            return TimeOffset(record.timestamp, record.offset)
+    return None

@@ -1,0 +1,290 @@
+"""One partition's records: append as leader or follower, read, search by time.
+
+Belongs to the event loop. What may be appended is decided in validation.py and producer_state.py; the files and offsets
+are kept by stored_log.py, and a log is opened from disk by recovery.py. Knows nothing of replicas or requests.
+Source: reference replication, sections 1, 5 and 7.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log import producer_replay
+from kafka_py.log.answers import AppendInfo as AppendInfo
+from kafka_py.log.answers import LogRead as LogRead
+from kafka_py.log.answers import Origin as Origin
+from kafka_py.log.answers import TimestampOffset as TimestampOffset
+from kafka_py.log.answers import UnexpectedAppendOffset as UnexpectedAppendOffset
+from kafka_py.log.epochs import EpochEnd, EpochStart
+from kafka_py.log.producer_state import AppendedBatch
+from kafka_py.log.stored_log import StoredLog
+from kafka_py.log.time_index import TimeOffset
+from kafka_py.log.validation import check_follower_batches, prepare_leader_append
+from kafka_py.records.batch import (
+    CONTROL_FLAG,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptBatch,
+    read_header,
+    stamp_offset,
+)
+
+_log = logging.getLogger(__name__)
+
+
+class PartitionLog(StoredLog):
+    """The log of one partition. Made by recovery.open_log."""
+
+    __slots__ = ()
+
+    # -- append
+
+    def append_as_leader(
+        self, records: memoryview, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
+    ) -> AppendInfo:
+        """Appends one batch: offset, leader epoch and, if the topic wants it, time are stamped in place.
+
+        records: one v2 batch with base offset 0, writable; without a whole batch nothing is appended.
+        now_ms: the wall clock.
+        Raises KafkaError with the codes of validation.prepare_leader_append and ProducerStates.check,
+            RECORD_LIST_TOO_LARGE for a batch that no segment can hold, KAFKA_STORAGE_ERROR when the disk fails.
+        """
+        if self._failed:
+            self._refuse()
+        prepared = prepare_leader_append(records, self.config, now_ms, origin)
+        if prepared is None:
+            return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
+        records, header = prepared
+        first_offset = self.log_end_offset
+        last_offset = first_offset + header.last_offset_delta
+        size = header.batch_length + LOG_OVERHEAD
+        if size > self.config.segment_bytes:
+            raise KafkaError(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"a batch of {size} bytes exceeds segment.bytes {self.config.segment_bytes}",
+            )
+        if header.producer_id >= 0:
+            known = self._check_producer(records, header, origin)
+            if known is not None:
+                return self._repeated(known, header)
+        stamp_offset(records, 0, first_offset, leader_epoch)
+        if leader_epoch != self._epochs.latest and leader_epoch >= 0:
+            self.assign_epoch(leader_epoch, first_offset)
+        max_timestamp = header.max_timestamp
+        rolled = self._segments.active.should_roll(size, last_offset, max_timestamp, self.config, now_ms)
+        if rolled:
+            rolled = self._roll(first_offset, now_ms)
+        self._write(records, last_offset, max_timestamp)
+        if header.producer_id >= 0:
+            self._take_over(read_header(records), records)
+        self._producers.end_offset = last_offset + 1
+        return AppendInfo(
+            first_offset,
+            last_offset,
+            max_timestamp,
+            max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
+            self.log_start_offset,
+            header.record_count,
+            size,
+            False,
+            rolled,
+            last_offset + 1 - self.recovery_point >= self.config.flush_messages and self._flush_after_append(),
+        )
+
+    def append_as_follower(self, records: memoryview, now_ms: int) -> AppendInfo:
+        """Appends what was fetched from the leader, as it is; a partial batch at the end is dropped.
+
+        Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR); UnexpectedAppendOffset when the records do not
+            continue the log. An empty log that the records reach beyond is begun anew at their first offset.
+        """
+        if self._failed:
+            self._refuse()
+        try:
+            batches = check_follower_batches(records, self.log_start_offset, self.log_end_offset)
+        except UnexpectedAppendOffset as unexpected:
+            is_empty = self.log_end_offset == self.log_start_offset
+            if not is_empty or not unexpected.first_offset < self.log_end_offset <= unexpected.last_offset:
+                raise
+            self.truncate_fully_and_start_at(unexpected.first_offset)
+            batches = check_follower_batches(records, self.log_start_offset, self.log_end_offset)
+        if not batches:
+            return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
+        position, last = batches[-1]
+        size = position + last.size_bytes
+        if size <= self.config.segment_bytes:
+            rolled = self._append_fetched(records[:size], batches, now_ms)
+        else:
+            rolled = False
+            for position, header in batches:
+                one = records[position : position + header.size_bytes]
+                rolled |= self._append_fetched(one, [(0, header)], now_ms)
+        return AppendInfo(
+            batches[0][1].base_offset,
+            last.last_offset,
+            max(header.max_timestamp for _, header in batches),
+            NO_TIMESTAMP,
+            self.log_start_offset,
+            sum(header.record_count for _, header in batches),
+            size,
+            False,
+            rolled,
+            self.log_end_offset - self.recovery_point >= self.config.flush_messages and self._flush_after_append(),
+        )
+
+    def _append_fetched(self, records: memoryview, batches: list[tuple[int, BatchHeader]], now_ms: int) -> bool:
+        """Writes batches that fit one segment in one go; whether that began a new segment."""
+        first_offset, last_offset = batches[0][1].base_offset, batches[-1][1].last_offset
+        largest = max((header.max_timestamp, -header.last_offset) for _, header in batches)
+        for _, header in batches:
+            epoch = header.partition_leader_epoch
+            if epoch != self._epochs.latest and epoch >= 0:
+                self.assign_epoch(epoch, header.base_offset)
+        rolled = self._segments.active.should_roll(len(records), last_offset, largest[0], self.config, now_ms)
+        if rolled:
+            rolled = self._roll(max(first_offset, self.log_end_offset), now_ms)
+        self._write(records, last_offset, largest[0], -largest[1])
+        for position, header in batches:
+            if header.producer_id >= 0:
+                self._take_over(header, records[position : position + header.size_bytes])
+        self._producers.end_offset = last_offset + 1
+        return rolled
+
+    def _check_producer(self, records: memoryview, header: BatchHeader, origin: Origin) -> AppendedBatch | None:
+        if not header.attributes & CONTROL_FLAG:
+            return self._producers.check(header, from_client=origin is Origin.CLIENT)
+        try:
+            marker = producer_replay.read_marker(records, header)
+        except CorruptBatch as corrupt:
+            raise KafkaError(ErrorCode.INVALID_RECORD, str(corrupt)) from corrupt
+        if marker is not None:
+            self._producers.check_marker(header, marker)
+        return None
+
+    def _repeated(self, known: AppendedBatch, header: BatchHeader) -> AppendInfo:
+        return AppendInfo(
+            known.first_offset, known.last_offset, known.timestamp, known.timestamp, self.log_start_offset,
+            header.record_count, 0, True,
+        )  # fmt: skip
+
+    def _take_over(self, header: BatchHeader, batch: memoryview) -> None:
+        """Lets the producer state, the transaction index and the last stable offset follow an append."""
+        try:
+            aborted = producer_replay.apply_batch(self._producers, header, batch)
+        except CorruptBatch as corrupt:
+            _log.warning("%s: control batch at offset %d: %s", self.topic_partition, header.base_offset, corrupt)
+            return
+        if aborted is not None:
+            try:
+                self._segments.active.txn_index.append(aborted)
+            except OSError as error:
+                self._io_failed(error)
+        if header.is_transactional:
+            self._update_first_unstable()
+
+    def _write(
+        self, records: memoryview, last_offset: int, max_timestamp: int, largest_offset: int | None = None
+    ) -> None:
+        """One write at the end of the active segment; a failed one leaves no trace, or takes the directory offline."""
+        segment = self._segments.active
+        largest = TimeOffset(max_timestamp, last_offset if largest_offset is None else largest_offset)
+        try:
+            segment.append(records, last_offset, largest, self.config.index_interval_bytes)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                segment.file().truncate(segment.size)
+            self._io_failed(error)
+        self.log_end_offset = last_offset + 1
+
+    def _flush_after_append(self) -> bool:
+        """flush.messages is reached: syncs now, or says that the caller has to."""
+        if not self._context.flush_in_append:
+            return True
+        self.flush()
+        return False
+
+    # -- read
+
+    def read(self, offset: int, max_bytes: int, *, up_to_offset: int, min_one_batch: bool = False) -> LogRead:
+        """A range of one segment that begins with the batch that holds `offset`; nothing is copied.
+
+        max_bytes: bound on the size. up_to_offset: batches from here on are left out (high watermark, last stable
+            offset or log end). min_one_batch: a first batch beyond max_bytes comes whole all the same.
+        Raises KafkaError(OFFSET_OUT_OF_RANGE, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
+        """
+        if self._failed:
+            self._refuse()
+        end_offset = self.log_end_offset
+        if offset > end_offset or offset < self.log_start_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} is outside of {self.log_start_offset} to {end_offset} of {self.topic_partition}",
+            )
+        segments = self._segments
+        if offset >= up_to_offset or offset == end_offset:
+            return LogRead(None, 0, segments.active.base_offset, segments.active.size)
+        try:
+            return segments.read(offset, max_bytes, up_to_offset, end_offset, min_one_batch)
+        except OSError as error:
+            self._io_failed(error)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(corrupt) from corrupt
+
+    def bytes_available(self, offset: int, up_to_offset: int) -> int:
+        """Bytes from the batch that holds `offset` up to `up_to_offset`; 0 outside of the log."""
+        up_to_offset = min(up_to_offset, self.log_end_offset)
+        if not self.log_start_offset <= offset < up_to_offset:
+            return 0
+        try:
+            return self._segments.bytes_between(offset, up_to_offset, self.log_end_offset)
+        except OSError as error:
+            self._io_failed(error)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(corrupt) from corrupt
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is >= `timestamp`; None when there is none. May decode batches."""
+        try:
+            found = self._segments.first_at_time(timestamp, self.log_start_offset)
+        except OSError as error:
+            self._io_failed(error)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(corrupt) from corrupt
+        return None if found is None else TimestampOffset(*found, self._epochs.epoch_of(found.offset))
+
+    def aborted_transactions(self, fetch_offset: int, data: LogRead) -> list[tuple[int, int]]:
+        """(producer id, first offset) of the aborted transactions that a read has met or may have."""
+        try:
+            return self._segments.aborted_transactions(fetch_offset, data, self.log_end_offset)
+        except OSError as error:
+            self._io_failed(error)
+
+    def _corrupt(self, corrupt: CorruptBatch) -> KafkaError:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition}: {corrupt}")
+
+    # -- epochs
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest leader epoch; -1 when none is known."""
+        return self._epochs.latest
+
+    @property
+    def epoch_entries(self) -> list[EpochStart]:
+        """Where each leader epoch began."""
+        return self._epochs.entries()
+
+    def end_offset_for_epoch(self, epoch: int) -> EpochEnd:
+        """Where `epoch` ends here (KIP-101); see LeaderEpochs.end_offset_for."""
+        return self._epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch that the record at `offset` was written in; -1 unknown."""
+        return self._epochs.epoch_of(offset)
+
+    def assign_epoch(self, epoch: int, start_offset: int) -> None:
+        """Notes that `epoch` begins at `start_offset`; written to disk in the background."""
+        self._epochs.assign(epoch, start_offset)

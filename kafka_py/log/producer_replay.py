@@ -1,0 +1,134 @@
+"""Rebuilding the producer state of a log: from its newest usable snapshot, then batch by batch.
+
+Reads files; what a batch does to the state is in producer_state.py. Source: reference replication, section 13.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from kafka_py.log import filenames
+from kafka_py.log.directory import PartitionDirectory
+from kafka_py.log.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
+from kafka_py.log.producer_state import ProducerStates
+from kafka_py.log.scanning import iter_file_headers
+from kafka_py.log.segment import Segment
+from kafka_py.log.txn_index import AbortedTransaction
+from kafka_py.records.batch import BatchHeader, CorruptBatch, decode_records
+from kafka_py.records.control import ControlType, EndTxnMarker, read_control_type, read_end_txn_marker
+
+_log = logging.getLogger(__name__)
+
+
+def read_marker(batch: bytes | memoryview, header: BatchHeader) -> EndTxnMarker | None:
+    """The transaction marker in a control batch; None for an emptied one and for types that mean nothing here."""
+    if header.record_count <= 0:
+        return None
+    record = decode_records(batch, header=header)[0]
+    if read_control_type(record) is ControlType.UNKNOWN:
+        return None
+    return read_end_txn_marker(record)
+
+
+def apply_batch(
+    producers: ProducerStates, header: BatchHeader, batch: bytes | memoryview | None
+) -> AbortedTransaction | None:
+    """Lets the state take over one batch of a producer; the entry for the transaction index, if it aborted one.
+
+    batch: its bytes; only looked at for control batches. Raises CorruptBatch for a control batch that is none.
+    """
+    if not header.is_control:
+        producers.apply(header)
+        return None
+    marker = read_marker(batch, header) if batch is not None else None
+    if marker is None:
+        return None
+    completed = producers.apply_marker(header, marker)
+    if completed is None or not completed.is_aborted:
+        return None
+    return producers.index_entry(completed)
+
+
+def load_snapshot(
+    directory: PartitionDirectory,
+    producers: ProducerStates,
+    snapshots: list[int],
+    log_start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    expiration_ms: int,
+) -> None:
+    """Resets `producers` to the newest usable snapshot of (log_start_offset, end_offset]; empty when there is none.
+
+    snapshots: the offsets of those on disk, ascending. Corrupt ones, and those outside of that range, are removed
+        from disk and list. Producers that have expired are left out.
+    """
+    producers.reset(log_start_offset)
+    for offset in [kept for kept in snapshots if not log_start_offset < kept <= end_offset]:
+        _drop(directory, snapshots, offset)
+    while snapshots:
+        offset = snapshots[-1]
+        try:
+            loaded = decode_snapshot(directory.files.read_bytes(directory.segment_path(offset, filenames.SNAPSHOT)))
+        except (CorruptSnapshot, FileNotFoundError) as error:
+            _log.warning("%s: dropping producer snapshot %d: %s", directory.path, offset, error)
+            _drop(directory, snapshots, offset)
+            continue
+        for producer_id, producer in loaded:
+            if producer.txn_first_offset is not None or now_ms - producer.last_timestamp < expiration_ms:
+                producers.restore(producer_id, producer)
+        producers.end_offset = offset
+        return
+
+
+def _drop(directory: PartitionDirectory, snapshots: list[int], offset: int) -> None:
+    directory.remove_if_present(filenames.segment_file(offset, filenames.SNAPSHOT))
+    snapshots.remove(offset)
+
+
+def write_snapshot(directory: PartitionDirectory, producers: ProducerStates, snapshots: list[int]) -> bool:
+    """Writes the state under its end offset unless the newest snapshot is as new; whether it did. Not synced."""
+    offset = producers.end_offset
+    if snapshots and snapshots[-1] >= offset:
+        return False
+    data = encode_snapshot(producers.active())
+    file = directory.open(offset, filenames.SNAPSHOT, create=True)
+    try:
+        file.truncate(0)
+        file.write(data, 0)
+    finally:
+        file.close()
+    snapshots.append(offset)
+    return True
+
+
+def replay(segments: Sequence[Segment], producers: ProducerStates, end_offset: int) -> None:
+    """Brings the state from its end offset up to `end_offset`, reading headers only (and transaction markers)."""
+    start = producers.end_offset
+    if start < end_offset:
+        for segment, following in _with_following(segments):
+            if following is None or following.base_offset > start:
+                _replay_segment(segment, producers, start, end_offset)
+    producers.end_offset = end_offset
+
+
+def _replay_segment(segment: Segment, producers: ProducerStates, start: int, end_offset: int) -> None:
+    place = segment.find(start)
+    if place is None:
+        return
+    file = segment.file()
+    for position, header in iter_file_headers(file, place.position, segment.size):
+        if header.base_offset >= end_offset:
+            return
+        if header.producer_id < 0 or header.last_offset < start:
+            continue
+        batch = file.read(header.size_bytes, position) if header.is_control else None
+        try:
+            apply_batch(producers, header, batch)
+        except CorruptBatch as corrupt:
+            _log.warning("%s: control batch at offset %d: %s", segment.path, header.base_offset, corrupt)
+
+
+def _with_following(segments: Sequence[Segment]) -> Iterable[tuple[Segment, Segment | None]]:
+    return zip(segments, [*segments[1:], None], strict=True)

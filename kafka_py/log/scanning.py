@@ -1,0 +1,109 @@
+"""Walks over the batches of a .log file: by their first bytes to find an offset, or whole to check and replay them.
+
+Knows a file and a range of it, nothing of segments. Formats 0 and 1 are walked over like format 2: the offset, the
+size and the magic byte sit at the same places. Source: reference formats, sections 2, 3 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from kafka_py.log.files import File
+from kafka_py.records.batch import LOG_OVERHEAD, SIZE_UP_TO_MAGIC, BatchHeader, CorruptBatch, read_header
+
+_HEAD = Struct(">qiib")
+_LAST_OFFSET_DELTA = Struct(">i")
+_LAST_OFFSET_DELTA_AT = 23
+_LOOKED_AT = 61
+"""Bytes from the start of a batch that a scan looks at."""
+_SMALLEST_SIZE_FIELD = 14
+_HEADERS_AT_ONCE = 8192
+_BATCHES_AT_ONCE = 1 << 20
+
+
+class BatchPlace(NamedTuple):
+    """Where a batch lies in its file, and the offsets it covers (both inclusive)."""
+
+    position: int
+    size_bytes: int
+    base_offset: int
+    last_offset: int
+
+
+def find_batch(file: File, position: int, end: int, offset: int) -> BatchPlace | None:
+    """The first whole batch of [position, end) whose last offset is >= `offset`; None when there is none.
+
+    Raises CorruptBatch where a size is impossible.
+    """
+    chunk, chunk_at = b"", position
+    while end - position >= SIZE_UP_TO_MAGIC:
+        at = position - chunk_at
+        if at + _LOOKED_AT > len(chunk):
+            chunk, chunk_at, at = file.read(min(_HEADERS_AT_ONCE, end - position), position), position, 0
+            if len(chunk) < SIZE_UP_TO_MAGIC:
+                return None
+        base_offset, size, _, magic = _HEAD.unpack_from(chunk, at)
+        if size < _SMALLEST_SIZE_FIELD:
+            raise CorruptBatch(f"size {size} is below {_SMALLEST_SIZE_FIELD}", position)
+        size += LOG_OVERHEAD
+        if end - position < size:
+            return None
+        last_offset = base_offset
+        if magic >= 2:
+            last_offset += _LAST_OFFSET_DELTA.unpack_from(chunk, at + _LAST_OFFSET_DELTA_AT)[0]
+        if last_offset >= offset:
+            return BatchPlace(position, size, base_offset, last_offset)
+        position += size
+    return None
+
+
+def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of every whole batch of [position, end). Raises CorruptBatch at an impossible header."""
+    chunk, chunk_at = b"", position
+    while end - position >= SIZE_UP_TO_MAGIC:
+        at = position - chunk_at
+        if at + _LOOKED_AT > len(chunk):
+            chunk, chunk_at, at = file.read(min(_HEADERS_AT_ONCE, end - position), position), position, 0
+        header = read_header(chunk, at)
+        if end - position < header.size_bytes:
+            return
+        yield position, header
+        position += header.size_bytes
+
+
+def iter_file_batches(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """(position, header, bytes) of every whole batch of [position, end); the checksum is not looked at.
+
+    The bytes are only good until the next one is asked for. An incomplete batch at the end is left out; raises
+    CorruptBatch at an impossible header (such as the zeroes of a preallocated file).
+    """
+    chunk, chunk_at = memoryview(b""), position
+    while end - position >= LOG_OVERHEAD:
+        at = position - chunk_at
+        if at + _LOOKED_AT > len(chunk):
+            chunk, chunk_at, at = _read(file, position, min(_BATCHES_AT_ONCE, end - position)), position, 0
+        size = _size_at(chunk, at, position) + LOG_OVERHEAD
+        if end - position < max(size, SIZE_UP_TO_MAGIC):
+            return
+        if at + size > len(chunk):
+            chunk, chunk_at, at = _read(file, position, min(max(_BATCHES_AT_ONCE, size), end - position)), position, 0
+            if len(chunk) < size:
+                return
+        batch = chunk[at : at + size]
+        yield position, read_header(batch), batch
+        position += size
+
+
+def _read(file: File, position: int, size: int) -> memoryview:
+    return memoryview(file.read(size, position))
+
+
+def _size_at(chunk: memoryview, at: int, position: int) -> int:
+    if len(chunk) - at < LOG_OVERHEAD:
+        raise CorruptBatch("the file is shorter than it was", position)
+    size = int.from_bytes(chunk[at + 8 : at + 12], "big", signed=True)
+    if size < _SMALLEST_SIZE_FIELD:
+        raise CorruptBatch(f"size {size} is below {_SMALLEST_SIZE_FIELD}", position)
+    return size

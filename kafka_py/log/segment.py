@@ -1,0 +1,227 @@
+"""One .log file with its offset, time and transaction index: append, find, truncate.
+
+Knows positions and offsets; what may be appended, and when to roll, the log decides (partition_log.py).
+Source: reference formats, section 7; replication, section 1 (roll rules).
+"""
+
+from __future__ import annotations
+
+from kafka_py.log import filenames
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.directory import PartitionDirectory
+from kafka_py.log.files import Buffer, File
+from kafka_py.log.offset_index import OffsetIndex
+from kafka_py.log.scanning import BatchPlace, find_batch, iter_file_headers
+from kafka_py.log.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
+from kafka_py.log.txn_index import TxnIndex
+
+MAX_RELATIVE_OFFSET = (1 << 31) - 1
+
+
+class Segment:
+    """One segment; `size` is the length of its data. The active one holds its file open, others open it when read."""
+
+    __slots__ = (
+        "_active", "_bytes_since_entry", "_file", "_first_timestamp", "_largest", "base_offset", "created_ms",
+        "directory", "offset_index", "roll_jitter_ms", "size", "time_index", "txn_index", "used",
+    )  # fmt: skip
+
+    def __init__(self, directory: PartitionDirectory, base_offset: int, *, size: int = 0, created_ms: int = 0) -> None:
+        self.directory = directory
+        self.base_offset = base_offset
+        self.size = size
+        self.created_ms = created_ms
+        self.roll_jitter_ms = 0
+        self.used = False
+        self.offset_index = OffsetIndex(directory, base_offset)
+        self.time_index = TimeIndex(directory, base_offset)
+        self.txn_index = TxnIndex(directory, base_offset)
+        self._active = False
+        self._file: File | None = None
+        self._largest: TimeOffset | None = None
+        self._first_timestamp: int | None = None
+        self._bytes_since_entry = 0
+
+    @classmethod
+    def create(cls, directory: PartitionDirectory, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
+        """A new, empty and active segment with its files."""
+        segment = cls(directory, base_offset, created_ms=now_ms)
+        segment._file = directory.open(base_offset, filenames.LOG, create=True)
+        segment._file.truncate(0)
+        if config.preallocate:
+            segment._file.truncate(config.segment_bytes)
+        segment._active = True
+        segment._largest = TimeOffset(NO_TIMESTAMP, base_offset)
+        segment.offset_index.create(config.segment_index_bytes)
+        segment.time_index.create(config.segment_index_bytes)
+        return segment
+
+    @property
+    def path(self) -> str:
+        return self.directory.segment_path(self.base_offset, filenames.LOG)
+
+    @property
+    def largest(self) -> TimeOffset:
+        """The largest timestamp and its offset; timestamp -1 when no record has one."""
+        largest = self._largest
+        if largest is None:
+            largest = self._largest = self.time_index.last if self.time_index.entries else self._scan_largest()
+        return largest
+
+    def largest_timestamp_or_modified(self) -> int:
+        """What retention goes by: the largest timestamp, or when the file was last written if there is none."""
+        timestamp = self.largest.timestamp
+        return timestamp if timestamp >= 0 else self.directory.files.info(self.path).modified_ms
+
+    def append(self, data: Buffer, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
+        """Writes one append at the end of the file, with an index entry when one is due.
+
+        largest: the largest timestamp of the append and its offset. Raises OSError; `size` then is what it was.
+        """
+        position = self.size
+        size = len(data)
+        self.file().write(data, position)
+        if position == 0:
+            self._first_timestamp = largest[0]
+        self.index(position, size, last_offset, largest, index_interval_bytes)
+        self.size = position + size
+
+    def index(
+        self, position: int, size: int, last_offset: int, largest: TimeOffset, index_interval_bytes: int
+    ) -> None:
+        """Accounts for an append of `size` bytes at `position`: its timestamp, and an entry when one is due."""
+        if largest[0] > self.largest[0]:
+            self._largest = largest
+        if self._bytes_since_entry > index_interval_bytes and not self.offset_index.is_full:
+            self.offset_index.append(last_offset, position)
+            self.time_index.maybe_append(*self.largest)
+            self._bytes_since_entry = 0
+        self._bytes_since_entry += size
+
+    def should_roll(self, size: int, last_offset: int, largest_timestamp: int, config: LogConfig, now_ms: int) -> bool:
+        """Whether an append of `size` bytes up to `last_offset` belongs into the next segment."""
+        return (
+            self.size + size > config.segment_bytes
+            or self.time_index.is_full
+            or self.offset_index.is_full
+            or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
+            or (self.size > 0 and self.waited_ms(largest_timestamp, now_ms) > config.roll_ms - self.roll_jitter_ms)
+        )
+
+    def waited_ms(self, timestamp: int, now_ms: int) -> int:
+        """Time from the first batch to `timestamp`; by the clock when the first batch has no timestamp."""
+        first = self._first_timestamp
+        if first is None:
+            first = self._first_timestamp = self._read_first_timestamp()
+        return timestamp - first if first >= 0 else now_ms - self.created_ms
+
+    def find(self, offset: int) -> BatchPlace | None:
+        """The batch that holds `offset`, or the next one after it in this segment; None when all are below it."""
+        start = self.offset_index.lookup(offset).position
+        return find_batch(self.file(), start, self.size, offset)
+
+    def next_offset(self) -> int:
+        """The offset after the last batch; the base offset when there is none."""
+        next_offset = self.base_offset
+        for _, header in iter_file_headers(self.file(), self.offset_index.last.position, self.size):
+            next_offset = header.next_offset
+        return next_offset
+
+    def truncate_to(self, offset: int, config: LogConfig, now_ms: int) -> int:
+        """Cuts the batch that holds `offset` and all after it; the number of bytes cut."""
+        place = self.find(offset)
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.txn_index.truncate_to(offset)
+        self._bytes_since_entry = 0
+        cut = 0
+        if place is not None:
+            cut = self.size - place.position
+            self.cut_file(place.position)
+            if self.size == 0:
+                self.created_ms = now_ms
+                self._first_timestamp = None
+        self._largest = self._scan_largest()
+        return cut
+
+    def cut_file(self, size: int) -> None:
+        """Makes the .log file `size` bytes long; the indexes are the caller's business."""
+        self.file().truncate(size)
+        self.size = size
+
+    def make_active(self, config: LogConfig) -> None:
+        """Gets the segment ready for appends: its file stays open, its indexes get their full size."""
+        file = self.file()
+        if not self._active:
+            self.directory.handles.closed(self)
+            self._active = True
+            self._file = file
+        self.offset_index.resize(config.segment_index_bytes)
+        self.time_index.resize(config.segment_index_bytes)
+        if self._largest is None:
+            self._largest = self._scan_largest()
+        if config.preallocate and self.size < config.segment_bytes:
+            file.truncate(config.segment_bytes)
+
+    def become_inactive(self, *, preallocated: bool) -> None:
+        """Closes the segment for appends: the last time entry is written, files get their real sizes."""
+        self.add_last_time_entry()
+        self.offset_index.trim()
+        self.time_index.trim()
+        if preallocated:
+            self.file().truncate(self.size)
+        if self._active:
+            self._active = False
+            if self._file is not None:
+                self.directory.handles.opened(self)
+
+    def add_last_time_entry(self) -> None:
+        """The entry that a roll, a close and a recovery add; nothing when it says nothing new."""
+        largest = self.largest
+        if largest.timestamp >= 0:
+            self.time_index.maybe_append(*largest, closing=True)
+
+    def reset_indexes(self, config: LogConfig) -> None:
+        """Empties all indexes and forgets what was known of timestamps; the segment is about to be read again."""
+        self.offset_index.create(config.segment_index_bytes)
+        self.time_index.create(config.segment_index_bytes)
+        self.txn_index.reset()
+        self._largest = TimeOffset(NO_TIMESTAMP, self.base_offset)
+        self._first_timestamp = None
+        self._bytes_since_entry = 0
+
+    def file(self) -> File:
+        """The open .log file."""
+        self.used = True
+        file = self._file
+        if file is None:
+            file = self._file = self.directory.open(self.base_offset, filenames.LOG)
+            self.directory.handles.opened(self)
+        return file
+
+    def release(self) -> None:
+        self._file = None
+
+    def let_go(self) -> None:
+        """Drops every open file; slices in flight keep theirs."""
+        if self._file is not None and not self._active:
+            self.directory.handles.closed(self)
+        self._file = None
+        self._active = False
+        self.offset_index.close()
+        self.time_index.close()
+        self.txn_index.close()
+
+    def _scan_largest(self) -> TimeOffset:
+        """The last time entry, or a larger timestamp of the batches behind it."""
+        largest = self.time_index.last
+        start = self.offset_index.lookup(largest.offset).position if self.time_index.entries else 0
+        for _, header in iter_file_headers(self.file(), start, self.size):
+            if header.max_timestamp > largest.timestamp:
+                largest = TimeOffset(header.max_timestamp, header.last_offset)
+        return largest
+
+    def _read_first_timestamp(self) -> int:
+        for _, header in iter_file_headers(self.file(), 0, self.size):
+            return header.max_timestamp
+        return NO_TIMESTAMP

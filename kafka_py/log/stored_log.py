@@ -1,0 +1,382 @@
+"""The stored side of a partition's log: its segments and offsets; roll, flush, truncate, delete, move, close.
+
+Belongs to the event loop; whatever blocks is a job for the background (flushing.py). Appending and reading are on top
+of this (partition_log.py), opening from disk is recovery.py. Knows nothing of leaders, replicas or requests.
+Source: reference replication, sections 1, 2, 5, 12 and 15.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from typing import NoReturn
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+from kafka_py.log import filenames, producer_replay, retention
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.context import LogContext
+from kafka_py.log.directory import PartitionDirectory
+from kafka_py.log.epoch_checkpoint import EpochCheckpoint
+from kafka_py.log.epochs import EpochStart
+from kafka_py.log.files import remove_files
+from kafka_py.log.flushing import FlushJob
+from kafka_py.log.log_segments import LogSegments
+from kafka_py.log.partition_metadata import write_topic_id
+from kafka_py.log.producer_state import ProducerStates
+from kafka_py.log.segment import MAX_RELATIVE_OFFSET, Segment
+
+_log = logging.getLogger(__name__)
+
+_CLOSED = "closed"
+
+
+class StoredLog:
+    """The stored side of PartitionLog, which is what everyone uses.
+
+    log_start_offset <= high_watermark <= log_end_offset. recovery_point: everything below it is synced.
+    """
+
+    __slots__ = (
+        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_names_changed", "_place", "_producers",
+        "_segments", "_snapshots", "config", "high_watermark", "last_flush_ms", "log_end_offset", "log_start_offset",
+        "recovery_point", "topic_id", "topic_partition",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        place: PartitionDirectory,
+        config: LogConfig,
+        context: LogContext,
+        segments: LogSegments,
+        *,
+        producers: ProducerStates,
+        snapshots: list[int],
+        epochs: Sequence[EpochStart],
+        log_start_offset: int,
+        log_end_offset: int,
+        recovery_point: int,
+        topic_id: TopicId | None = None,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.config = config
+        self.topic_id = topic_id
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.high_watermark = log_start_offset
+        self.recovery_point = recovery_point
+        self.last_flush_ms = context.clock.wall_ms()
+        self._place = place
+        self._context = context
+        self._segments = segments
+        self._epochs = EpochCheckpoint(place, context.background, self._background_failed, epochs)
+        self._producers = producers
+        self._snapshots = snapshots
+        self._first_unstable: int | None = None
+        self._generation = 0
+        self._names_changed = True
+        self._failed = ""
+        self._update_first_unstable()
+
+
+    @property
+    def directory(self) -> str:
+        """The path of the partition's directory."""
+        return self._place.path
+
+    @property
+    def log_dir(self) -> str:
+        """The log directory that holds it."""
+        return self._context.log_dir
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Oldest first; the last one is active. Read only."""
+        return self._segments.segments
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all segments' data."""
+        return self._segments.size_bytes
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it no transaction is undecided (exclusive); never above the high watermark."""
+        first_unstable = self._first_unstable
+        high_watermark = self.high_watermark
+        return high_watermark if first_unstable is None or first_unstable > high_watermark else first_unstable
+
+    @property
+    def producers(self) -> ProducerStates:
+        """What is known of the partition's producers. Read only."""
+        return self._producers
+
+    @property
+    def is_future(self) -> bool:
+        """Whether this is a replica being moved here from another directory."""
+        return self._place.path.endswith("-future")
+
+    # -- offsets
+
+    def update_high_watermark(self, high_watermark: int) -> int:
+        """Sets the high watermark, kept between log start and log end; returns what it is now."""
+        high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)
+        self.high_watermark = high_watermark
+        if self._first_unstable is not None:
+            self._producers.forget_replicated(high_watermark)
+            self._update_first_unstable()
+        return high_watermark
+
+    def advance_log_start_offset(self, offset: int) -> bool:
+        """Moves the log start up (DeleteRecords, or the leader's); whether it moved.
+
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) beyond the high watermark.
+        """
+        if offset > self.high_watermark:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"log start {offset} of {self.topic_partition} is beyond the high watermark {self.high_watermark}",
+            )
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self._epochs.truncate_from_start(offset)
+        self._update_first_unstable()
+        return True
+
+    def _update_first_unstable(self) -> None:
+        first = self._producers.first_unstable_offset() if self._producers.has_unstable else None
+        self._first_unstable = None if first is None else max(first, self.log_start_offset)
+
+    def remove_expired_producers(self, now_ms: int) -> int:
+        """Forgets silent producers; how many."""
+        return self._producers.remove_expired(now_ms, self._context.producer_expiration_ms)
+
+    # -- roll
+
+    def roll(self, now_ms: int) -> bool:
+        """Begins a new segment at the log end; False when the active one is empty."""
+        return self._roll(self.log_end_offset, now_ms)
+
+    def _roll(self, base_offset: int, now_ms: int) -> bool:
+        active = self._segments.active
+        if active.size == 0 and base_offset - active.base_offset <= MAX_RELATIVE_OFFSET:
+            return False
+        try:
+            active.become_inactive(preallocated=self.config.preallocate)
+            self._producers.end_offset = base_offset
+            producer_replay.write_snapshot(self._place, self._producers, self._snapshots)
+            self._add_segment(base_offset, now_ms)
+        except OSError as error:
+            self._io_failed(error)
+        self.flush_in_background(base_offset)
+        return True
+
+    def _add_segment(self, base_offset: int, now_ms: int) -> None:
+        """A new active segment; a leftover file of its name is overwritten."""
+        segment = Segment.create(self._place, base_offset, self.config, now_ms)
+        segment.roll_jitter_ms = self._context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
+        self._segments.add(segment)
+        self._names_changed = True
+
+    # -- flush
+
+    def flush_job(self, up_to: int | None = None) -> FlushJob | None:
+        """What to sync so that everything below `up_to` (the log end) is safe; None when it is already.
+
+        Run the job in any thread, then hand it to `flushed` on the loop.
+        """
+        up_to = self.log_end_offset if up_to is None else up_to
+        if up_to <= self.recovery_point:
+            return None
+        segments = self._segments.between(self.recovery_point, up_to)
+        names_changed, self._names_changed = self._names_changed, False
+        return FlushJob(self._place, segments, up_to, self._generation, names_changed=names_changed)
+
+    def flushed(self, job: FlushJob) -> None:
+        """Takes the result of a job that has run: only a finished flush raises the recovery point."""
+        if job.generation == self._generation and job.up_to > self.recovery_point:
+            self.recovery_point = job.up_to
+            self.last_flush_ms = self._context.clock.wall_ms()
+
+    def flush(self, up_to: int | None = None) -> None:
+        """Syncs at once, in the caller's thread; blocks. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        job = self.flush_job(up_to)
+        if job is None:
+            return
+        try:
+            job.run()
+        except OSError as error:
+            self._io_failed(error)
+        self.flushed(job)
+
+    def flush_in_background(self, up_to: int | None = None) -> None:
+        """Syncs in a pool thread; the recovery point follows when that is done."""
+        job = self.flush_job(up_to)
+        if job is not None:
+            self._context.background.run(job.run, lambda _: self.flushed(job), self._background_failed)
+
+    # -- delete
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Applies the retention rules; how many segments went. Their files are removed after file.delete.delay.ms."""
+        if self._failed:
+            return 0
+        deleted = 0
+        try:
+            for rule in retention.rules(self.config, lambda: self.size_bytes, self.log_start_offset, now_ms):
+                segments = self._segments.segments
+                count = retention.count_deletable(segments, rule, self.high_watermark, self.log_end_offset)
+                if count:
+                    self._delete_oldest(count, now_ms)
+                    deleted += count
+        except OSError as error:
+            self._io_failed(error)
+        return deleted
+
+    def _delete_oldest(self, count: int, now_ms: int) -> None:
+        if count == len(self._segments):
+            self._roll(self.log_end_offset, now_ms)
+        taken = self._segments.take_oldest(count)
+        _log.info("%s: deleting %d old segments below offset %d", self.topic_partition, count, self._segments.bases[0])
+        self._delete_files(taken)
+        self.advance_log_start_offset(self._segments.bases[0])
+
+    def _delete_files(self, segments: Sequence[Segment]) -> None:
+        """Renames the files at once, and removes them after a delay in the background."""
+        paths: list[str] = []
+        for segment in segments:
+            segment.let_go()
+            paths += self._place.rename_segment(segment.base_offset, filenames.DELETED)
+            if segment.base_offset in self._snapshots:
+                self._snapshots.remove(segment.base_offset)
+        files, background = self._context.files, self._context.background
+        self._context.later(
+            self.config.file_delete_delay_ms, lambda: background.run(lambda: remove_files(files, paths))
+        )
+
+    # -- truncate
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cuts the log so that it ends at `offset`; whether data was cut.
+
+        At or beyond the log end only epochs that began without data are forgotten (KIP-101).
+        Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
+        if offset < 0:
+            raise ValueError(f"cannot truncate {self.topic_partition} to offset {offset}")
+        if offset >= self.log_end_offset:
+            self._epochs.truncate_from_end(self.log_end_offset)
+            return False
+        _log.info("%s: truncating from offset %d to %d", self.topic_partition, self.log_end_offset, offset)
+        if offset < self._segments.bases[0]:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        try:
+            self._delete_files(self._segments.take_newer_than(offset))
+            self._segments.active.truncate_to(offset, self.config, self._context.clock.wall_ms())
+            self._segments.active.make_active(self.config)
+            self._segments.forget_positions()
+            self._epochs.truncate_from_end(offset)
+            self._ends_at(offset, min(self.log_start_offset, offset))
+        except OSError as error:
+            self._io_failed(error)
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Deletes everything; the log is empty and begins at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        _log.info("%s: deleting all records, starting at offset %d", self.topic_partition, offset)
+        try:
+            self._delete_files(self._segments.take_oldest(len(self._segments)))
+            self._add_segment(offset, self._context.clock.wall_ms())
+            self._epochs.clear()
+            self._ends_at(offset, offset)
+        except OSError as error:
+            self._io_failed(error)
+
+    def _ends_at(self, end_offset: int, start_offset: int) -> None:
+        """What follows from a new end: the other offsets, and the producer state as it was there."""
+        self._generation += 1
+        self.log_start_offset = start_offset
+        self.log_end_offset = end_offset
+        self.recovery_point = min(self.recovery_point, end_offset)
+        producer_replay.load_snapshot(
+            self._place, self._producers, self._snapshots, start_offset, end_offset,
+            self._context.clock.wall_ms(), self._context.producer_expiration_ms,
+        )  # fmt: skip
+        producer_replay.replay(self._segments.segments, self._producers, end_offset)
+        self.update_high_watermark(min(self.high_watermark, end_offset))
+        self._update_first_unstable()
+
+    # -- identity and end of life
+
+    def assign_topic_id(self, topic_id: TopicId) -> None:
+        """Ties the directory to a topic id; written to disk in the background.
+
+        Raises KafkaError(INCONSISTENT_TOPIC_ID) when it belongs to another one.
+        """
+        if topic_id == ZERO_UUID or topic_id == self.topic_id:
+            return
+        if self.topic_id is not None:
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_TOPIC_ID,
+                f"{self.directory} belongs to topic id {self.topic_id}, not {topic_id}",
+            )
+        self.topic_id = topic_id
+        files, path = self._context.files, self._place.file(filenames.PARTITION_METADATA)
+        self._context.background.run(lambda: write_topic_id(files, path, topic_id), None, self._background_failed)
+
+    def move_to(self, directory: str) -> None:
+        """Renames the log's directory. Raises OSError."""
+        self._context.files.rename(self._place.path, directory)
+        self._place.path = directory
+
+    def close(self) -> None:
+        """Flushes, takes a producer snapshot, trims the files and lets them go: a clean end.
+
+        Blocks; may run in any thread once the loop uses the log no more. Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
+        if self._failed:
+            return
+        try:
+            self._producers.end_offset = self.log_end_offset
+            if producer_replay.write_snapshot(self._place, self._producers, self._snapshots):
+                self._names_changed = True
+            self._segments.active.become_inactive(preallocated=self.config.preallocate)
+            self._epochs.save_now()
+        except OSError as error:
+            self._io_failed(error)
+        self.flush()
+        self.let_go(_CLOSED)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` has come to its end."""
+        return self._failed == _CLOSED
+
+    def let_go(self, reason: str) -> None:
+        """Drops all open files without writing anything; every later call is refused, naming `reason`."""
+        self._failed = reason
+        for segment in self._segments.segments:
+            segment.let_go()
+
+    def _refuse(self) -> NoReturn:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} is {self._failed}")
+
+    def _io_failed(self, error: OSError) -> NoReturn:
+        """The directory goes offline, and so does this log."""
+        if not self._failed:
+            self.let_go(f"offline: {error}")
+            self._context.io_failed(self._context.log_dir, error)
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition}: {error}") from error
+
+    def _background_failed(self, error: Exception) -> None:
+        if self._failed:  # deleted or closed meanwhile: its files may be gone
+            return
+        if isinstance(error, OSError):
+            with contextlib.suppress(KafkaError):
+                self._io_failed(error)
+        else:
+            _log.error("%s: background work failed", self.topic_partition, exc_info=error)

@@ -1,0 +1,132 @@
+"""The transaction index: the aborted transactions whose marker lies in one segment.
+
+Layout: entries of 34 bytes, version i16 (0), producer_id i64, first_offset i64, last_offset i64,
+last_stable_offset i64, big-endian; absolute offsets, ordered by last_offset. The file is made with its first entry.
+Source: reference formats, section 7.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from struct import Struct
+from typing import NamedTuple
+
+from kafka_py.log import filenames
+from kafka_py.log.directory import PartitionDirectory
+from kafka_py.log.files import File
+
+_ENTRY = Struct(">hqqqq")
+
+
+class AbortedTransaction(NamedTuple):
+    """One aborted transaction: its first offset, the offset of its marker, and the LSO when the marker was written."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class CorruptTxnIndex(ValueError):
+    """The file cannot be trusted and is rebuilt from the segment."""
+
+
+class AbortedSearch(NamedTuple):
+    """What one segment adds to a search; `complete`: later segments have nothing to add."""
+
+    transactions: list[AbortedTransaction]
+    complete: bool
+
+
+class TxnIndex:
+    """The .txnindex file of one segment."""
+
+    __slots__ = ("_file", "_last_offset", "base_offset", "directory", "entries", "used")
+
+    SUFFIX = filenames.TXN_INDEX
+
+    def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
+        self.directory = directory
+        self.base_offset = base_offset
+        self.entries = 0
+        self.used = False
+        self._last_offset: int | None = None
+        self._file: File | None = None
+
+    @property
+    def path(self) -> str:
+        return self.directory.segment_path(self.base_offset, self.SUFFIX)
+
+    def opened(self, file_bytes: int) -> None:
+        """Takes the file as it lies on disk; a short entry at its end is ignored (and overwritten)."""
+        self.entries = file_bytes // _ENTRY.size
+
+    def check(self) -> None:
+        """Raises CorruptTxnIndex for entries that cannot belong to this segment."""
+        for aborted in self.all_entries():
+            if aborted.last_offset < self.base_offset:
+                raise CorruptTxnIndex(f"{self.path}: last offset {aborted.last_offset} lies before the segment")
+
+    def append(self, aborted: AbortedTransaction) -> None:
+        """Adds an entry; its last offset must exceed that of the one before."""
+        if self._last_offset is None and self.entries:
+            self._last_offset = self.all_entries()[-1].last_offset
+        if self._last_offset is not None and aborted.last_offset <= self._last_offset:
+            raise ValueError(f"{self.path}: last offset {aborted.last_offset} is not above {self._last_offset}")
+        self._open(create=True).write(_ENTRY.pack(0, *aborted), self.entries * _ENTRY.size)
+        self.entries += 1
+        self._last_offset = aborted.last_offset
+
+    def all_entries(self) -> list[AbortedTransaction]:
+        """Every entry in order. Raises CorruptTxnIndex for a version newer than 0."""
+        if not self.entries:
+            return []
+        found = []
+        for version, *fields in _ENTRY.iter_unpack(self._open().read(self.entries * _ENTRY.size, 0)):
+            if version > 0:
+                raise CorruptTxnIndex(f"{self.path}: version {version} is not known")
+            found.append(AbortedTransaction(*fields))
+        return found
+
+    def search(self, fetch_offset: int, upper_offset: int) -> AbortedSearch:
+        """Transactions with a record in [fetch_offset, upper_offset) that were aborted in this segment."""
+        found = []
+        for aborted in self.all_entries():
+            if aborted.last_offset >= fetch_offset and aborted.first_offset < upper_offset:
+                found.append(aborted)
+            if aborted.last_stable_offset >= upper_offset:
+                return AbortedSearch(found, complete=True)
+        return AbortedSearch(found, complete=False)
+
+    def truncate_to(self, offset: int) -> None:
+        """Drops the entries whose last offset is >= `offset`."""
+        kept = sum(1 for aborted in self.all_entries() if aborted.last_offset < offset)
+        if kept < self.entries:
+            self.entries = kept
+            self._last_offset = None
+            self._open().truncate(kept * _ENTRY.size)
+
+    def reset(self) -> None:
+        """Removes the file; the segment is about to be read again."""
+        self.close()
+        self.entries = 0
+        self._last_offset = None
+        with contextlib.suppress(FileNotFoundError):
+            self.directory.files.remove(self.path)
+
+    def release(self) -> None:
+        self._file = None
+
+    def close(self) -> None:
+        """Lets the file go, if it is open."""
+        if self._file is not None:
+            self._file = None
+            self.directory.handles.closed(self)
+
+    def _open(self, create: bool = False) -> File:
+        self.used = True
+        file = self._file
+        if file is None:
+            file = self._file = self.directory.open(self.base_offset, self.SUFFIX, create=create)
+            self.directory.handles.opened(self)
+        return file

@@ -1,0 +1,268 @@
+"""A connection to a broker, seen from the client: requests out, responses back in the same order.
+
+Requests may be sent without waiting for earlier answers. Used by clients, by the controller's channels and by replica
+fetchers. Knows how messages are framed and encoded; nothing of brokers, retries or time-outs of a single request.
+Source: reference formats, section 1; ApiVersions KIP-35 and KIP-511.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections import deque
+from typing import Any, NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.endpoints import bracketed
+from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, MemoryPool
+from kafka_py.net.frames_out import Flushed, FrameSender, Part
+from kafka_py.net.transport import PlaintextTransport, Transport, tune
+from kafka_py.wire.apis import APIS, ApiKey, api_of
+from kafka_py.wire.frames import decode_response, encode_request, read_correlation_id
+from kafka_py.wire.primitives import MalformedMessage
+from kafka_py.wire.schema import schema_of
+
+SOFTWARE_NAME = "kafka-py"
+RECEIVE_BUFFER_BYTES = 2 * DIRECT_BYTES
+MOST_RESPONSE_BYTES = (1 << 31) - 1
+
+log = logging.getLogger(__name__)
+
+
+class ConnectionLost(ConnectionError):
+    """The connection ended before the answer came; whether the broker acted on the request is not known."""
+
+
+class _Awaited(NamedTuple):
+    """A request that is on its way."""
+
+    correlation_id: int
+    version: int
+    response: type[Any]
+    future: asyncio.Future[Any]
+
+
+class BrokerConnection:
+    """One open connection; made by `connect`, unusable after the first failure.
+
+    versions: what `negotiate` found: API key -> (lowest, highest version) of the broker.
+    """
+
+    __slots__ = (
+        "_awaited", "_correlation_id", "_fileno", "_flushing_soon", "_loop", "_receiver", "_sender", "_transport",
+        "_writes", "client_id", "closed", "host", "port", "versions",
+    )  # fmt: skip
+
+    def __init__(
+        self, transport: Transport, loop: asyncio.AbstractEventLoop, *, host: str, port: int, client_id: str | None
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.client_id = client_id
+        self.closed = False
+        self.versions: dict[ApiKey, tuple[int, int]] = {}
+        self._loop = loop
+        self._transport = transport
+        self._fileno = transport.fileno
+        self._receiver = FrameReceiver(
+            transport.recv_into, memoryview(bytearray(RECEIVE_BUFFER_BYTES)), MOST_RESPONSE_BYTES, MemoryPool()
+        )
+        self._sender = FrameSender(transport, ColdReads(loop), self._flush)
+        self._awaited: deque[_Awaited] = deque()
+        self._correlation_id = 0
+        self._flushing_soon = False
+        self._writes = False
+        loop.add_reader(self._fileno, self._on_readable)
+
+    @classmethod
+    async def connect(
+        cls, host: str, port: int, *, client_id: str | None = "", timeout_ms: float = 30_000.0,
+        send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1,
+    ) -> BrokerConnection:  # fmt: skip
+        """Open a connection on the running loop; the addresses of a name are tried one after the other.
+
+        Raises ConnectionLost when none answers, or not within `timeout_ms`.
+        """
+        loop = asyncio.get_running_loop()
+        where = f"{bracketed(host)}:{port}"
+        try:
+            async with asyncio.timeout(timeout_ms / 1000.0):
+                connected = await _connect_first(loop, host, port, send_buffer_bytes, receive_buffer_bytes)
+        except TimeoutError:
+            raise ConnectionLost(f"connecting to {where} took longer than {timeout_ms:.0f} ms") from None
+        except (OSError, UnicodeError) as error:
+            code = getattr(error, "errno", None) or 0
+            reason = os.strerror(code) if code > 0 else str(error)  # name look-ups fail with negative codes
+            raise ConnectionLost(f"cannot connect to {where}: {reason}") from error
+        return cls(PlaintextTransport(connected), loop, host=host, port=port, client_id=client_id)
+
+    def __repr__(self) -> str:
+        return f"<BrokerConnection {bracketed(self.host)}:{self.port}>"
+
+    @property
+    def in_flight(self) -> int:
+        """Requests without an answer so far."""
+        return len(self._awaited)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What the socket has not taken yet; who sends without waiting for answers stops while it grows."""
+        return self._sender.held_bytes
+
+    # -- out
+
+    async def send(self, request: Any, version: int) -> Any:
+        """The broker's response. Raises ConnectionLost."""
+        return await self.send_nowait(request, version)
+
+    def send_nowait(self, request: Any, version: int) -> asyncio.Future[Any]:
+        """Send without waiting; the future gets the response, or ConnectionLost.
+
+        What is sent in one turn of the loop leaves together.
+        """
+        future: asyncio.Future[Any] = self._loop.create_future()
+        if self.closed:
+            future.set_exception(ConnectionLost(f"{self!r} is closed"))
+            return future
+        correlation_id = self._put(request, version)
+        key = schema_of(type(request)).api
+        assert key is not None
+        self._awaited.append(_Awaited(correlation_id, version, api_of(key).response, future))
+        return future
+
+    def send_and_forget(self, request: Any, version: int) -> None:
+        """Send a request that has no response: a produce with acks=0. On a closed connection it is lost silently."""
+        if not self.closed:
+            self._put(request, version)
+
+    def _put(self, request: Any, version: int) -> int:
+        correlation_id = self._correlation_id
+        self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        self.put_frame(encode_request(request, version, correlation_id, self.client_id))
+        return correlation_id
+
+    def put_frame(self, frame: Part) -> None:
+        """Queue bytes that are framed already."""
+        self._sender.parts.append(frame)
+        if not self._flushing_soon and not self._writes:
+            self._flushing_soon = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing_soon = False
+        if self.closed:
+            return
+        try:
+            blocked = self._sender.flush() is Flushed.BLOCKED
+        except OSError as error:
+            self._end(str(error))
+            return
+        if blocked is not self._writes:
+            self._writes = blocked
+            if blocked:
+                self._loop.add_writer(self._fileno, self._flush)
+            else:
+                self._loop.remove_writer(self._fileno)
+
+    # -- in
+
+    def _on_readable(self) -> None:
+        try:
+            for frame in self._receiver.receive():
+                self._answer(frame)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._end(str(error))
+        except MalformedMessage as error:
+            self._end(f"the broker sent what cannot be read: {error}")
+        else:
+            if self._receiver.failure is not None:
+                self._end(f"the broker sent what cannot be read: {self._receiver.failure}")
+
+    def _answer(self, frame: bytearray) -> None:
+        correlation_id = read_correlation_id(frame)
+        if not self._awaited or self._awaited[0].correlation_id != correlation_id:
+            raise MalformedMessage(f"a response to request {correlation_id}, which is not the oldest in flight")
+        awaited = self._awaited[0]
+        _, message = decode_response(awaited.response, awaited.version, frame)
+        self._awaited.popleft()  # only now: one that cannot be read must fail its future too
+        if not awaited.future.done():
+            awaited.future.set_result(message)
+
+    # -- versions
+
+    async def negotiate(self, software_version: str = "1") -> dict[ApiKey, tuple[int, int]]:
+        """Ask the broker what it speaks; the answer is also kept in `versions`.
+
+        A broker that does not know our newest ApiVersions is asked again in the oldest. Raises KafkaError for an
+        error answer, ConnectionLost.
+        """
+        api = APIS[ApiKey.API_VERSIONS]
+        request = api.request(client_software_name=SOFTWARE_NAME, client_software_version=software_version)
+        response = await self.send(request, api.max_version)
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            response = await self.send(api.request(), api.min_version)
+        if response.error_code:
+            code = next((each for each in ErrorCode if each == response.error_code), ErrorCode.UNKNOWN_SERVER_ERROR)
+            raise KafkaError(code, f"{self!r} does not say which versions it speaks (error {response.error_code})")
+        known = {int(key) for key in ApiKey}
+        self.versions = {
+            ApiKey(each.api_key): (each.min_version, each.max_version)
+            for each in response.api_keys
+            if each.api_key in known
+        }
+        return self.versions
+
+    # -- end
+
+    def close(self, reason: str = "closed by this side") -> None:
+        """End it; requests in flight fail with ConnectionLost."""
+        self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        log.debug("%r ended: %s", self, reason)
+        self._loop.remove_reader(self._fileno)
+        if self._writes:
+            self._loop.remove_writer(self._fileno)
+        self._receiver.close()
+        self._sender.close()
+        self._transport.close()
+        while self._awaited:
+            future = self._awaited.popleft().future
+            if not future.done():
+                future.set_exception(ConnectionLost(f"{bracketed(self.host)}:{self.port}: {reason}"))
+
+
+async def _connect_first(
+    loop: asyncio.AbstractEventLoop, host: str, port: int, send_buffer_bytes: int, receive_buffer_bytes: int
+) -> socket.socket:
+    """A socket connected to the first address of `host` that answers. Raises the last OSError."""
+    failure = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in await _addresses(loop, host, port):
+        connecting = socket.socket(family, kind, protocol)
+        try:
+            connecting.setblocking(False)
+            tune(connecting, send_buffer_bytes, receive_buffer_bytes)
+            await loop.sock_connect(connecting, address)
+            return connecting
+        except OSError as error:
+            connecting.close()
+            failure = error
+        except BaseException:
+            connecting.close()
+            raise
+    raise failure
+
+
+async def _addresses(loop: asyncio.AbstractEventLoop, host: str, port: int) -> list[Any]:
+    try:  # a numeric address needs no look-up, and so no thread
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        return list(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))

@@ -1,0 +1,340 @@
+"""One client of the broker: its requests in, its responses out in request order.
+
+A request is handed on the moment it is whole, also while earlier ones are not answered yet; each has a slot, and
+responses wait until those of all earlier slots have left. What a connection may have outstanding is bounded, in
+requests and in bytes: beyond it nothing more is read until answers have left. Knows nothing of what requests mean.
+Source: reference formats, section 1 (order); design: requests may overlap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.endpoints import SecurityProtocol
+from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, FrameReceiver, MemoryPool, PeerClosed
+from kafka_py.net.frames_out import Flushed, FrameSender, Part
+from kafka_py.net.metrics import SocketMetrics
+from kafka_py.net.principal import ANONYMOUS, Principal
+from kafka_py.net.transport import Transport
+
+MOST_REQUESTS = 256
+"""Unanswered requests of one connection."""
+MOST_REQUEST_BYTES = 16 * 1024 * 1024
+"""Their size; one request larger than that is still taken."""
+MOST_RESPONSE_BYTES = 4 * 1024 * 1024
+"""Memory held by responses that the peer does not fetch."""
+
+log = logging.getLogger(__name__)
+
+OnRequest = Callable[["Connection", int, bytearray], None]
+"""(connection, slot, frame): called for each request as it comes; answers through `connection.respond(slot, ...)`."""
+
+
+class ConnectionServices:
+    """What the connections of one loop share.
+
+    max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
+        beyond which each may have only one. on_close: called once for each connection that ends.
+    """
+
+    __slots__ = (
+        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "on_close", "pool", "receive_buffer",
+        "unanswered",
+    )  # fmt: skip
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
+        max_request_bytes: int, max_queued: int, pool: MemoryPool,
+    ) -> None:  # fmt: skip
+        self.loop = loop
+        self.cold_reads = cold_reads
+        self.on_close = on_close
+        self.max_request_bytes = max_request_bytes
+        self.max_queued = max_queued
+        self.pool = pool
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.unanswered = 0
+        self._dirty: list[Connection] = []
+
+    def flush_soon(self, connection: Connection) -> None:
+        """Flush `connection` when the present callbacks are through: what they answer leaves together."""
+        if not self._dirty:
+            self.loop.call_soon(self._flush_dirty)
+        self._dirty.append(connection)
+
+    def _flush_dirty(self) -> None:
+        dirty, self._dirty = self._dirty, []
+        for connection in dirty:
+            connection._end_turn()
+
+
+class Connection:
+    """One accepted socket. All times are the loop's; everything happens on it."""
+
+    __slots__ = (
+        "_backlog", "_counted", "_early", "_fileno", "_flushing_soon", "_head", "_in_turn", "_mutes", "_next_slot",
+        "_reads", "_receiver", "_sender", "_services", "_transport", "_waiting", "_waiting_bytes", "_writes",
+        "closed", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
+        "peer_port", "principal", "security_protocol",
+    )  # fmt: skip
+
+    def __init__(
+        self, services: ConnectionServices, transport: Transport, on_request: OnRequest, metrics: SocketMetrics, *,
+        id: str, listener_name: str, security_protocol: SecurityProtocol, peer_host: str, peer_port: int, now_ms: float,
+    ) -> None:  # fmt: skip
+        self.id = id
+        self.listener_name = listener_name
+        self.security_protocol = security_protocol
+        self.peer_host = peer_host
+        self.peer_port = peer_port
+        self.principal: Principal = ANONYMOUS
+        self.on_request = on_request
+        """Who takes the frames; authentication puts itself here until it is done."""
+        self.metrics = metrics
+        self.closed = False
+        self.is_active = True  # traffic since the idle sweep looked last
+        self.last_active_ms = now_ms
+        self._services = services
+        self._transport = transport
+        self._fileno = transport.fileno
+        self._receiver = FrameReceiver(
+            transport.recv_into, services.receive_buffer, services.max_request_bytes, services.pool
+        )
+        self._sender = FrameSender(transport, services.cold_reads, self._end_turn)
+        self._next_slot = 0  # of the next request to be handed on
+        self._head = 0  # of the oldest request without an answer
+        self._early: dict[int, Sequence[Part]] = {}  # answers that wait for older ones, by slot
+        self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
+        self._waiting_bytes = 0
+        self._counted = 0  # how many of them the services count
+        self._backlog: list[bytearray] = []  # read, but over the bounds
+        self._in_turn = False
+        self._flushing_soon = False
+        self._mutes = 0
+        self._reads = False
+        self._writes = False
+
+    def __repr__(self) -> str:
+        return f"<Connection {self.id}>"
+
+    # -- in
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._read(True)
+
+    def _read(self, wanted: bool) -> None:
+        if wanted is self._reads:
+            return
+        self._reads = wanted
+        if wanted:
+            self._services.loop.add_reader(self._fileno, self._on_readable)
+        else:
+            self._services.loop.remove_reader(self._fileno)
+
+    def _on_readable(self) -> None:
+        receiver = self._receiver
+        try:
+            frames = receiver.receive()
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._end(error)
+            return
+        self.is_active = True
+        self.metrics.bytes_received += receiver.received_bytes
+        self._take(frames)
+
+    def _take(self, frames: list[bytearray]) -> None:
+        """Hand on requests, then send what they answered. One that fails ends the connection, never the loop."""
+        self._in_turn = True
+        try:
+            for frame in frames:
+                slot = self._next_slot
+                if slot - self._head >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES or self._mutes:
+                    self._backlog.append(frame)
+                    continue
+                self._next_slot = slot + 1
+                self.on_request(self, slot, frame)
+                if self.closed:
+                    return
+                if self._head <= slot:
+                    self._waiting[slot] = size = len(frame)
+                    self._waiting_bytes += size
+        except Exception:
+            log.exception("Closing connection %s: its request failed", self.id)
+            self.close("a request failed")
+            return
+        finally:
+            self._in_turn = False
+        if self._receiver.failure is not None:
+            self._refuse_frame()
+            return
+        self._end_turn()
+
+    def _refuse_frame(self) -> None:
+        """The stream is rubbish from here on. Answers to the requests before that are ready still leave."""
+        log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
+        self.close(str(self._receiver.failure))
+
+    # -- out
+
+    def respond(self, slot: int, parts: Sequence[Part] | None) -> None:
+        """Answer the request of `slot`: at once, or when all earlier ones are answered.
+
+        parts: what leaves, size prefix included; None for a request that has no response (acks=0).
+        Raises ValueError when the slot was answered before. On a closed connection nothing happens.
+        """
+        if slot != self._head or self.closed:
+            self._respond_early(slot, parts)
+            return
+        if parts:
+            self._sender.parts += parts
+        self._head = slot + 1
+        if self._waiting:
+            self._waiting_bytes -= self._waiting.pop(slot, 0)
+        if self._early:
+            self._release_early()
+        if not self._in_turn and not self._flushing_soon:
+            self._flushing_soon = True
+            self._services.flush_soon(self)
+
+    def _respond_early(self, slot: int, parts: Sequence[Part] | None) -> None:
+        if self.closed:
+            return
+        if slot < self._head or slot >= self._next_slot or slot in self._early:
+            raise ValueError(f"{self!r} has no unanswered request in slot {slot}")
+        self._early[slot] = parts or ()
+
+    def _release_early(self) -> None:
+        """Answers whose turn has come."""
+        early = self._early
+        while self._head in early:
+            slot = self._head
+            self._sender.parts += early.pop(slot)
+            self._waiting_bytes -= self._waiting.pop(slot, 0)
+            self._head = slot + 1
+
+    def _end_turn(self) -> None:
+        """Send what is ready, then read on or stop reading as the bounds say."""
+        self._flushing_soon = False
+        if self.closed:
+            return
+        before = self._sender.sent_bytes
+        flushed = Flushed.DONE
+        if self._sender.parts:
+            try:
+                flushed = self._sender.flush()
+            except OSError as error:
+                self._end(error)
+                return
+            sent = self._sender.sent_bytes - before
+            if sent:
+                self.is_active = True
+                self.metrics.bytes_sent += sent
+        writes = flushed is Flushed.BLOCKED
+        if writes is not self._writes:
+            self._watch_writable(writes)
+        settled = not (self._waiting or self._counted or self._receiver.is_starved)
+        if not settled or not self._reads or flushed is not Flushed.DONE:
+            self._settle()
+
+    def _watch_writable(self, wanted: bool) -> None:
+        self._writes = wanted
+        if wanted:
+            self._services.loop.add_writer(self._fileno, self._end_turn)
+        else:
+            self._services.loop.remove_writer(self._fileno)
+
+    # -- bounds
+
+    def _settle(self) -> None:
+        """Account for what is unanswered; stop reading when over the bounds, take up what waits when under."""
+        services = self._services
+        unanswered = self._next_slot - self._head
+        services.unanswered += unanswered - self._counted
+        self._counted = unanswered
+        if self._receiver.is_starved:
+            self._read(False)
+            services.pool.wait(self._on_pool_room)
+            return
+        if not self._may_take_more(unanswered):
+            self._read(False)
+            return
+        if self._backlog:
+            frames, self._backlog = self._backlog, []
+            self._take(frames)  # ends in another turn, which comes back here
+            return
+        self._read(True)
+
+    def _may_take_more(self, unanswered: int) -> bool:
+        if self._mutes or unanswered >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES:
+            return False
+        if unanswered and self._services.unanswered >= self._services.max_queued:
+            return False
+        return not self._sender.parts or self._sender.held_bytes < MOST_RESPONSE_BYTES
+
+    def _on_pool_room(self) -> None:
+        if self.closed:
+            return
+        self._receiver.resume()
+        self._settle()
+
+    def mute(self) -> None:
+        """Hand on no more requests until `unmute`; calls nest. For quotas and authentication."""
+        self._mutes += 1
+        self._read(False)
+
+    def unmute(self) -> None:
+        self._mutes -= 1
+        if not self._in_turn and not self._flushing_soon and not self.closed:
+            self._flushing_soon = True
+            self._services.flush_soon(self)
+
+    # -- end
+
+    @property
+    def unanswered(self) -> int:
+        """Requests handed on whose answers have not left."""
+        return self._next_slot - self._head
+
+    def _end(self, error: OSError) -> None:
+        """The stream is over; a peer that goes away is no news."""
+        quiet = isinstance(error, (PeerClosed, ConnectionError, TimeoutError))
+        log.log(logging.DEBUG if quiet else logging.WARNING, "Connection %s ended: %s", self.id, error)
+        self._shut()
+
+    def close(self, reason: str) -> None:
+        """End it from this side; what is ready to leave gets one chance."""
+        if self.closed:
+            return
+        log.debug("Closing connection %s: %s", self.id, reason)
+        if self._sender.parts:
+            try:
+                self._sender.flush()
+            except OSError:
+                pass  # it was to be closed anyway
+        self._shut()
+
+    def _shut(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        services = self._services
+        self._read(False)
+        if self._writes:
+            self._watch_writable(False)
+        services.pool.stop_waiting(self._on_pool_room)
+        services.unanswered -= self._counted
+        self._counted = 0
+        self._receiver.close()
+        self._sender.close()
+        self._early.clear()
+        self._waiting.clear()
+        self._backlog.clear()
+        self._transport.close()
+        self.metrics.closed += 1
+        services.on_close(self)

@@ -1,0 +1,185 @@
+"""Bytes of a stream into whole frames, each in a bytearray of its own and of its exact size.
+
+A frame is four bytes of size (big-endian, signed) and that many bytes. Small frames are cut out of one receive
+buffer that all connections of a loop share; a large one is received straight into its own bytearray. What a peer
+claims is not believed: memory grows with what has arrived. Knows nothing of what the frames hold.
+Source: reference formats, section 1.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+RECEIVE_BUFFER_BYTES = 256 * 1024
+DIRECT_BYTES = 64 * 1024
+"""Frames above this size that have not arrived whole are received into their own bytearray."""
+FIRST_STEP_BYTES = 128 * 1024
+"""What a large frame may allocate before any of it has arrived; connections that delivered more before get more."""
+GROWTH = 4
+"""An unfinished frame takes at most this many times the bytes that have arrived."""
+
+_SIZE = struct.Struct(">i").unpack_from
+
+
+class InvalidFrame(Exception):
+    """The peer announced a frame size that is negative or over the limit: nothing after it can be understood."""
+
+
+class PeerClosed(ConnectionError):
+    """The peer closed its side of the stream."""
+
+
+class MemoryPool:
+    """Room for large frames that are being received, of all connections together (queued.max.request.bytes).
+
+    As in Kafka a frame is admitted while any room is left, so that the bound is passed by one frame at most.
+    limit_bytes: <= 0 for none.
+    """
+
+    def __init__(self, limit_bytes: int = 0) -> None:
+        self.limit_bytes = limit_bytes
+        self.used_bytes = 0
+        self._waiting: dict[Callable[[], None], None] = {}
+
+    def take(self, size: int) -> bool:
+        if self.limit_bytes > 0 and self.used_bytes >= self.limit_bytes:
+            return False
+        self.used_bytes += size
+        return True
+
+    def give_back(self, size: int) -> None:
+        self.used_bytes -= size
+        while self._waiting and (self.limit_bytes <= 0 or self.used_bytes < self.limit_bytes):
+            waiter = next(iter(self._waiting))
+            del self._waiting[waiter]
+            waiter()
+
+    def wait(self, waiter: Callable[[], None]) -> None:
+        """Have `waiter` called once, when there is room again; first come, first served."""
+        self._waiting[waiter] = None
+
+    def stop_waiting(self, waiter: Callable[[], None]) -> None:
+        self._waiting.pop(waiter, None)
+
+    @property
+    def is_exhausted(self) -> bool:
+        return 0 < self.limit_bytes <= self.used_bytes
+
+
+class FrameReceiver:
+    """The frames of one connection.
+
+    recv_into: of the transport. buffer: shared by the connections of one loop, at least DIRECT_BYTES + 4 long; its
+        content means nothing between two calls. max_bytes: a larger frame is refused.
+    """
+
+    __slots__ = (
+        "_buffer", "_credit", "_filled", "_frame", "_max_bytes", "_pool", "_recv_into", "_size", "_tail", "failure",
+        "is_starved", "received_bytes",
+    )  # fmt: skip
+
+    def __init__(
+        self, recv_into: Callable[[memoryview], int], buffer: memoryview, max_bytes: int, pool: MemoryPool
+    ) -> None:
+        self._recv_into = recv_into
+        self._buffer = buffer
+        self._max_bytes = max_bytes
+        self._pool = pool
+        self._tail = b""  # the beginning of a frame, its four bytes of size included
+        self._frame: bytearray | None = None  # a large frame, `_filled` of `_size` bytes of which are here
+        self._filled = 0
+        self._size = 0
+        self._credit = FIRST_STEP_BYTES
+        self.failure: InvalidFrame | None = None
+        """Set when the frames returned last are followed by rubbish."""
+        self.is_starved = False
+        """Set when a large frame must wait for room in the pool: read on after `resume`."""
+        self.received_bytes = 0
+        """What the last call of `receive` read from the stream."""
+
+    def receive(self) -> list[bytearray]:
+        """Read once and return the frames that are complete now, perhaps none.
+
+        Raises BlockingIOError when nothing is there, PeerClosed at the end of the stream, OSError when it broke.
+        """
+        if self._frame is not None:
+            return self._receive_large(self._frame)
+        buffer = self._buffer
+        tail = self._tail
+        if tail:
+            end = len(tail)
+            got = self._recv_into(buffer[end:])
+            buffer[:end] = tail
+            end += got
+        else:
+            end = got = self._recv_into(buffer)
+        if not got:
+            raise PeerClosed("the peer closed the connection")
+        self.received_bytes = got
+        return self._cut(end)
+
+    def _cut(self, end: int) -> list[bytearray]:
+        """The whole frames in buffer[:end]; the rest becomes the tail or the start of a large frame."""
+        buffer = self._buffer
+        frames: list[bytearray] = []
+        start = 0
+        while end - start >= 4:
+            (size,) = _SIZE(buffer, start)
+            body = start + 4
+            start_of_next = body + size
+            if size < 0 or size > self._max_bytes:
+                self.failure = InvalidFrame(f"it announced {size} bytes, at most {self._max_bytes} are allowed")
+                return frames
+            if start_of_next > end:
+                if size > DIRECT_BYTES:
+                    if self._pool.take(size):
+                        self._begin_large(size, buffer[body:end])
+                        start = end
+                    else:
+                        self.is_starved = True
+                break
+            frames.append(bytearray(buffer[body:start_of_next]))
+            start = start_of_next
+        self._tail = bytes(buffer[start:end]) if start < end else b""
+        return frames
+
+    def _begin_large(self, size: int, arrived: memoryview) -> None:
+        filled = len(arrived)
+        self._frame = frame = bytearray(min(size, max(self._credit, GROWTH * filled)))
+        frame[:filled] = arrived
+        self._filled = filled
+        self._size = size
+
+    def _receive_large(self, frame: bytearray) -> list[bytearray]:
+        got = self._recv_into(memoryview(frame)[self._filled :])
+        if not got:
+            raise PeerClosed("the peer closed the connection within a request")
+        self.received_bytes = got
+        self._filled = filled = self._filled + got
+        size = self._size
+        if filled == size:
+            self._frame = None
+            self._size = 0
+            self._credit = max(self._credit, size)
+            self._pool.give_back(size)
+            return [frame]
+        if filled == len(frame):
+            frame.extend(bytes(min(size, GROWTH * filled) - filled))
+        return []
+
+    def resume(self) -> None:
+        """There is room in the pool: take up the large frame that had to wait, or wait on (`is_starved`)."""
+        tail = self._tail
+        (size,) = _SIZE(tail)
+        self.is_starved = not self._pool.take(size)
+        if not self.is_starved:
+            self._tail = b""
+            self._begin_large(size, memoryview(tail)[4:])
+
+    def close(self) -> None:
+        """Give back what an unfinished frame holds."""
+        if self._frame is not None:
+            self._frame = None
+            self._pool.give_back(self._size)
+        self._tail = b""

@@ -1,0 +1,148 @@
+"""Bytes and file slices out of a connection: as few system calls as the parts allow, and no more at once than is fair.
+
+Knows parts, not responses; the order was settled before (connection.py).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from itertools import islice
+
+from kafka_py.base.slices import FileSlice
+from kafka_py.net.cold_reads import WINDOW_BYTES, ColdReads
+from kafka_py.net.transport import MSG_MORE, Buffer, Transport
+
+JOIN_BYTES = 64 * 1024
+"""Up to here copying parts together is cheaper than handing the kernel a list of them."""
+MOST_BUFFERS = 512
+TURN_BYTES = 2 * 1024 * 1024
+"""One connection sends no more than this before others get their turn."""
+
+Part = bytes | bytearray | memoryview | FileSlice
+
+
+class Flushed(enum.Enum):
+    """Where `FrameSender.flush` stopped."""
+
+    DONE = "all has left"
+    BLOCKED = "go on when the socket takes more"
+    READING = "file data is being read in; `on_read` follows"
+
+
+class FrameSender:
+    """What one connection has to send.
+
+    on_read: called on the loop when file data that `flush` waited for is there; call `flush` again.
+    """
+
+    __slots__ = (
+        "_cold_reads", "_offset", "_on_read", "_reading", "_transport", "_warm_until", "parts", "sent_bytes",
+    )  # fmt: skip
+
+    def __init__(self, transport: Transport, cold_reads: ColdReads, on_read: Callable[[], None]) -> None:
+        self._transport = transport
+        self._cold_reads = cold_reads
+        self._on_read = on_read
+        self._reading = False
+        self._offset = 0  # of the first part, how much has left
+        self._warm_until = 0  # of the first part, up to where it was probed
+        self.parts: list[Part] = []
+        """What is still to leave; callers append."""
+        self.sent_bytes = 0
+        """All that ever left."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory held by what is still to leave; file slices hold none."""
+        return sum(len(part) for part in self.parts if not isinstance(part, FileSlice))
+
+    def flush(self) -> Flushed:
+        """Send as much as goes. Raises OSError when the connection is gone or a file is shorter than its slice."""
+        parts = self.parts
+        if self._reading:
+            return Flushed.READING
+        turn_ends = self.sent_bytes + TURN_BYTES
+        try:
+            while parts:
+                if self.sent_bytes >= turn_ends:
+                    return Flushed.BLOCKED
+                first = parts[0]
+                if isinstance(first, FileSlice):
+                    if not self._send_slice(first):
+                        return Flushed.READING
+                elif len(parts) == 1 and not self._offset:
+                    self._sent(self._transport.send(first, 0))
+                else:
+                    self._send_run()
+        except BlockingIOError:
+            return Flushed.BLOCKED
+        return Flushed.DONE
+
+    def _send_run(self) -> None:
+        """Send the bytes up to the next file slice, or as many buffers as one call takes."""
+        parts = self.parts
+        run: list[Buffer] = []
+        flags = 0
+        size = -self._offset
+        for part in islice(parts, MOST_BUFFERS):
+            if isinstance(part, FileSlice):
+                flags = MSG_MORE
+                break
+            run.append(part)
+            size += len(part)
+        if self._offset:
+            run[0] = memoryview(run[0])[self._offset :]
+        if len(run) == 1:
+            self._sent(self._transport.send(run[0], flags))
+        elif size <= JOIN_BYTES:
+            self._sent(self._transport.send(b"".join(run), flags))
+        else:
+            self._sent(self._transport.sendmsg(run, (), flags))
+
+    def _send_slice(self, part: FileSlice) -> bool:
+        """False when the data must be read from disk first, which then is under way."""
+        offset = self._offset
+        if part.size == 0:
+            self._sent(0)
+            return True
+        if offset >= self._warm_until:
+            if not self._cold_reads.is_warm(part, offset):
+                self._reading = True
+                self._warm_until = offset + WINDOW_BYTES
+                self._cold_reads.bring_in(part, offset, self._brought_in)
+                return False
+            self._warm_until = offset + WINDOW_BYTES
+        sent = self._transport.send_file(part, offset)
+        if sent <= 0:
+            raise ConnectionError(f"{part!r} ends {part.size - offset} bytes early")
+        self._sent(sent)
+        return True
+
+    def _brought_in(self) -> None:
+        self._reading = False
+        self._on_read()
+
+    def _sent(self, count: int) -> None:
+        """Strike `count` bytes off the front."""
+        self.sent_bytes += count
+        parts = self.parts
+        left = self._offset + count
+        gone = 0
+        for part in parts:
+            if left < len(part):
+                break
+            left -= len(part)
+            gone += 1
+        if gone == len(parts):
+            parts.clear()
+        else:
+            del parts[:gone]
+        if gone:
+            self._warm_until = 0
+        self._offset = left
+
+    def close(self) -> None:
+        """Drop what is left, and with it the files."""
+        self.parts.clear()
+        self._offset = 0

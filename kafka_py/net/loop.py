@@ -1,0 +1,115 @@
+"""The event loop of a broker, and how long it ever kept others waiting.
+
+With asyncio's own loop the selector is ours: the time between two waits is one turn of the loop, measured exactly and
+at the cost of two clock readings a turn. uvloop does not show its turns; there a heartbeat's lateness stands in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import time
+from collections.abc import Mapping
+from typing import Any
+
+WINDOW_S = 60.0
+"""The longest stall is that of the present and the previous window."""
+HEARTBEAT_S = 0.05
+
+
+class LoopWatch:
+    """The figures of one loop."""
+
+    __slots__ = ("_busy_s", "_idle_s", "_longest_s", "_previous_s", "_share_busy_s", "_share_idle_s", "_window_ends")
+
+    def __init__(self) -> None:
+        self._longest_s = 0.0
+        self._previous_s = 0.0
+        self._window_ends = time.monotonic() + WINDOW_S
+        self._busy_s = 0.0
+        self._idle_s = 0.0
+        self._share_busy_s = 0.0
+        self._share_idle_s = 0.0
+
+    @property
+    def longest_stall_ms(self) -> float:
+        """The longest turn of the last one to two minutes."""
+        return max(self._longest_s, self._previous_s) * 1000.0
+
+    @property
+    def idle_share(self) -> float:
+        """The share of time spent waiting since this was last read; 1 when nothing was measured."""
+        busy, idle = self._busy_s - self._share_busy_s, self._idle_s - self._share_idle_s
+        self._share_busy_s, self._share_idle_s = self._busy_s, self._idle_s
+        return idle / (busy + idle) if busy + idle > 0 else 1.0
+
+    def turn(self, busy_s: float, idle_s: float, now_s: float) -> None:
+        """One turn of the loop is over: it worked `busy_s` and then waited `idle_s`."""
+        self._busy_s += busy_s
+        self._idle_s += idle_s
+        if busy_s > self._longest_s:
+            self._longest_s = busy_s
+        if now_s >= self._window_ends:
+            self._window_ends = now_s + WINDOW_S
+            self._previous_s, self._longest_s = self._longest_s, 0.0
+
+
+class WatchedSelector(selectors.BaseSelector):
+    """The system's selector, with the time between waits reported."""
+
+    def __init__(self, watch: LoopWatch) -> None:
+        self._inner = selectors.DefaultSelector()
+        self._watch = watch
+        self._woke_s = time.monotonic()
+        self.register = self._inner.register  # type: ignore[method-assign]
+        self.unregister = self._inner.unregister  # type: ignore[method-assign]
+        self.modify = self._inner.modify  # type: ignore[method-assign]
+        self.get_key = self._inner.get_key  # type: ignore[method-assign]
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._inner.register(fileobj, events, data)
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        return self._inner.unregister(fileobj)
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        began = time.monotonic()
+        ready = self._inner.select(timeout)
+        woke = time.monotonic()
+        self._watch.turn(began - self._woke_s, woke - began, woke)
+        self._woke_s = woke
+        return ready
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        return self._inner.get_map()
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def new_event_loop(*, use_uvloop: bool = False) -> tuple[asyncio.AbstractEventLoop, LoopWatch]:
+    """A loop for a broker, with its figures. use_uvloop: only where uvloop is installed, else ImportError."""
+    watch = LoopWatch()
+    if not use_uvloop:
+        return asyncio.SelectorEventLoop(WatchedSelector(watch)), watch
+    import uvloop
+
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    _Heartbeat(loop, watch)
+    return loop, watch
+
+
+class _Heartbeat:
+    """Measures how late a timer comes; sees a stall only when it covers a beat."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, watch: LoopWatch) -> None:
+        self._loop = loop
+        self._watch = watch
+        self._due = loop.time() + HEARTBEAT_S
+        loop.call_at(self._due, self._beat)
+
+    def _beat(self) -> None:
+        late = max(self._loop.time() - self._due, 0.0)
+        self._watch.turn(late, HEARTBEAT_S, time.monotonic())
+        self._due = self._loop.time() + HEARTBEAT_S
+        self._loop.call_at(self._due, self._beat)

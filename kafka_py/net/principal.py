@@ -1,0 +1,17 @@
+"""Who a connection speaks for."""
+
+from typing import NamedTuple
+
+
+class Principal(NamedTuple):
+    """A kind and a name, as ACLs and logs write it: `User:alice`."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+ANONYMOUS = Principal("User", "ANONYMOUS")
+"""Everyone on a listener without authentication."""

@@ -1,0 +1,227 @@
+"""All listeners of a broker and the connections they accepted.
+
+Binds first and serves later, so that a broker knows its ports before it registers and answers only afterwards. One
+sweep closes idle connections. Knows sockets, limits and settings; requests go to one callback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.configs import NetOptions
+from kafka_py.net.connection import Connection, ConnectionServices, OnRequest
+from kafka_py.net.endpoints import Endpoint, bracketed
+from kafka_py.net.frames_in import MemoryPool
+from kafka_py.net.limits import Admission, ConnectionLimits
+from kafka_py.net.listener import Listener
+from kafka_py.net.loop import LoopWatch
+from kafka_py.net.metrics import AcceptMetrics, AcceptorMetrics, SocketMetrics, SocketServerMetrics
+from kafka_py.net.transport import PlaintextTransport, tune
+
+SWEEPS_PER_IDLE_TIME = 16
+SHORTEST_SWEEP_MS = 20.0
+LONGEST_SWEEP_MS = 10_000.0
+
+log = logging.getLogger(__name__)
+
+
+class _Served:
+    """What belongs to one listener."""
+
+    __slots__ = ("accept", "acceptor", "held_since_ms", "listener", "traffic")
+
+    def __init__(self, registry: MetricRegistry, name: str) -> None:
+        self.listener: Listener
+        self.traffic = SocketMetrics(registry, listener=name, networkProcessor="0")
+        self.accept = AcceptMetrics(registry, listener=name)
+        self.acceptor = AcceptorMetrics(registry, listener=name)
+        self.held_since_ms: float | None = None
+
+    def close(self) -> None:
+        self.listener.close()
+        for table in (self.traffic, self.accept, self.acceptor):
+            table.close()
+
+
+class SocketServer:
+    """The network side of a broker.
+
+    listeners: where to listen, checked (endpoints.py). inter_broker_listener: protected from max.connections.
+    on_request: takes every request, see connection.py. executor: reads cold file data in; None for the loop's own.
+    watch: measures the loop; its figures appear among the metrics.
+    """
+
+    def __init__(
+        self, options: NetOptions, listeners: list[Endpoint], inter_broker_listener: str, on_request: OnRequest, *,
+        loop: asyncio.AbstractEventLoop, clock: Clock, registry: MetricRegistry, executor: Executor | None = None,
+        watch: LoopWatch | None = None,
+    ) -> None:  # fmt: skip
+        self._options = options
+        self._loop = loop
+        self._clock = clock
+        self._on_request = on_request
+        names = [endpoint.listener_name for endpoint in listeners]
+        self._limits = ConnectionLimits(options, names, inter_broker_listener)
+        self._inter_broker_listener = inter_broker_listener
+        self._pool = MemoryPool(options.queued_max_request_bytes)
+        self._cold_reads = ColdReads(loop, executor)
+        self._services = ConnectionServices(
+            loop, self._cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
+            max_queued=options.queued_max_requests, pool=self._pool,
+        )  # fmt: skip
+        self.metrics = SocketServerMetrics(registry)
+        self._describe(watch)
+        self._served: dict[str, _Served] = {}
+        for endpoint in listeners:
+            self._add_listener(endpoint, registry)
+        self.connections: dict[str, Connection] = {}
+        self._accepted = 0
+        self._sweep: asyncio.TimerHandle | None = None
+        self._watchers: list[Callable[[Connection], None]] = []
+
+    def _describe(self, watch: LoopWatch | None) -> None:
+        self.metrics.pool_used = lambda: self._pool.used_bytes
+        self.metrics.pool_available = lambda: max(self._pool.limit_bytes - self._pool.used_bytes, 0)
+        self.metrics.cold_reads = lambda: self._cold_reads.cold_count
+        if watch is not None:
+            self.metrics.idle_share = lambda: watch.idle_share
+            self.metrics.longest_stall_ms = lambda: watch.longest_stall_ms
+
+    def _add_listener(self, endpoint: Endpoint, registry: MetricRegistry) -> None:
+        name = endpoint.listener_name
+        served = self._served[name] = _Served(registry, name)
+        served.traffic.connections = lambda: self._limits.open_connections(name)
+        served.listener = Listener(
+            endpoint, self._loop, lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted)
+        )
+
+    # -- life
+
+    def bind(self) -> dict[str, int]:
+        """Take all ports; returns them by listener name. Raises BindFailed and gives back those taken before it."""
+        try:
+            return {name: served.listener.bind() for name, served in self._served.items()}
+        except Exception:
+            self.stop_accepting()
+            raise
+
+    def start(self) -> None:
+        """Serve: accept connections and read requests."""
+        for served in self._served.values():
+            served.listener.start()
+        self._sweep_later()
+
+    def on_disconnect(self, callback: Callable[[Connection], None]) -> None:
+        """Have `callback` called for each connection that ends."""
+        self._watchers.append(callback)
+
+    def reconfigure(self, options: NetOptions) -> None:
+        """Take over limits that changed while running. Raises ConfigError and changes nothing."""
+        self._limits.configure(options)
+        self._options = options
+        self._let_in()
+
+    def stop_accepting(self) -> None:
+        for served in self._served.values():
+            served.listener.close()
+
+    def close(self) -> None:
+        """Stop accepting and end every connection; answers that are ready get one chance to leave."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+        for served in self._served.values():
+            served.close()
+        for connection in list(self.connections.values()):
+            connection.close("the broker is shutting down")
+        self.metrics.close()
+
+    # -- connections
+
+    def _admit(self, served: _Served) -> float | None:
+        name = served.listener.endpoint.listener_name
+        admission = self._limits.admission(name)
+        if admission is Admission.WAIT:
+            served.held_since_ms = served.held_since_ms or self._clock.monotonic_ms()
+            return None
+        return self._limits.delay_ms(name, self._clock.monotonic_ms())
+
+    def _accept(self, served: _Served, connected: socket.socket, host: str, port: int) -> None:
+        endpoint = served.listener.endpoint
+        if not self._limits.allows_host(host):
+            log.info("Rejected connection from %s: too many connections from this address", host)
+            self.metrics.refused += 1
+            connected.close()
+            return
+        if self._limits.admission(endpoint.listener_name) is Admission.MAKE_ROOM:
+            self._make_room(endpoint.listener_name)
+        try:
+            tune(connected, self._options.socket_send_buffer_bytes, self._options.socket_receive_buffer_bytes)
+            local_host, local_port = connected.getsockname()[:2]
+        except OSError:  # gone again already
+            connected.close()
+            return
+        self._limits.opened(endpoint.listener_name, host)
+        self._accepted += 1
+        connection = Connection(
+            self._services, PlaintextTransport(connected), self._on_request, served.traffic,
+            id=f"{bracketed(local_host)}:{local_port}-{bracketed(host)}:{port}-{self._accepted}",
+            listener_name=endpoint.listener_name, security_protocol=endpoint.security_protocol,
+            peer_host=host, peer_port=port, now_ms=self._clock.monotonic_ms(),
+        )  # fmt: skip
+        served.traffic.created += 1
+        served.accept.accepted += 1
+        self.connections[connection.id] = connection
+        connection.start()
+
+    def _on_close(self, connection: Connection) -> None:
+        del self.connections[connection.id]
+        self._limits.closed(connection.listener_name, connection.peer_host)
+        self._let_in()
+        for callback in self._watchers:
+            callback(connection)
+
+    def _let_in(self) -> None:
+        """Listeners that were held back by the limits go on."""
+        for served in self._served.values():
+            if served.held_since_ms is not None:
+                name = served.listener.endpoint.listener_name
+                if self._limits.admission(name) is not Admission.WAIT:
+                    held_ms = self._clock.monotonic_ms() - served.held_since_ms
+                    served.acceptor.blocked += round(held_ms * 1e6)
+                    served.held_since_ms = None
+                    served.listener.resume()
+
+    def _make_room(self, for_listener: str) -> None:
+        """Close the longest idle connection of another listener."""
+        others = [each for each in self.connections.values() if each.listener_name != for_listener]
+        if others:
+            oldest = min(others, key=lambda each: (each.is_active, each.last_active_ms))
+            oldest.close(f"max.connections is reached and listener {for_listener} goes first")
+
+    # -- idle
+
+    def _sweep_later(self) -> None:
+        idle_ms = self._options.connections_max_idle_ms
+        if idle_ms >= 0:
+            delay_ms = min(max(idle_ms / SWEEPS_PER_IDLE_TIME, SHORTEST_SWEEP_MS), LONGEST_SWEEP_MS)
+            self._sweep = self._loop.call_later(delay_ms / 1000.0, self._sweep_idle)
+
+    def _sweep_idle(self) -> None:
+        """Close what had no traffic for connections.max.idle.ms; who waits for our answer is not idle."""
+        now_ms = self._clock.monotonic_ms()
+        oldest_ms = now_ms - self._options.connections_max_idle_ms
+        for connection in list(self.connections.values()):
+            if connection.is_active or connection.unanswered:
+                connection.is_active = False
+                connection.last_active_ms = now_ms
+            elif connection.last_active_ms < oldest_ms:
+                connection.close("idle for connections.max.idle.ms")
+        self._sweep_later()

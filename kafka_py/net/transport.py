@@ -1,0 +1,67 @@
+"""A non-blocking byte stream over a socket: the seam where TLS takes the place of plain bytes.
+
+All methods raise BlockingIOError when the peer must act first, and OSError when the connection is gone. Knows nothing
+of frames. `recv_into`, `send` and `sendmsg` of the plain transport are the socket's own methods: no call in between.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from kafka_py.base.slices import FileSlice
+
+Buffer = bytes | bytearray | memoryview
+
+MSG_MORE = getattr(socket, "MSG_MORE", 0)
+"""More data follows at once, do not send a small packet: between a response's header and its file slices."""
+
+
+class Transport(Protocol):
+    """What a connection needs of its byte stream."""
+
+    fileno: int
+    recv_into: Callable[[memoryview], int]
+    """Fills the buffer as far as data is there; 0 means that the peer has closed."""
+    send: Callable[[Buffer, int], int]
+    """(data, flags) -> bytes taken."""
+    sendmsg: Callable[[Iterable[Buffer], Iterable[object], int], int]
+    """(buffers, no ancillary data, flags) -> bytes taken."""
+
+    def send_file(self, part: FileSlice, offset: int) -> int:
+        """Send from `offset` bytes into the slice on; returns how many bytes left, 0 when the file ends early."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class PlaintextTransport:
+    """Bytes as they are; file slices go from the page cache to the socket inside the kernel."""
+
+    __slots__ = ("_socket", "fileno", "recv_into", "send", "sendmsg")
+
+    def __init__(self, connected: socket.socket) -> None:
+        connected.setblocking(False)
+        self._socket = connected
+        self.fileno = connected.fileno()
+        self.recv_into: Callable[[memoryview], int] = connected.recv_into
+        self.send: Callable[[Buffer, int], int] = connected.send
+        self.sendmsg: Callable[[Iterable[Buffer], Iterable[object], int], int] = connected.sendmsg  # type: ignore[assignment]
+
+    def send_file(self, part: FileSlice, offset: int) -> int:
+        return os.sendfile(self.fileno, part.file.fileno(), part.position + offset, part.size - offset)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def tune(connected: socket.socket, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:
+    """Small answers leave at once, dead peers are found, buffers are as configured (-1: the system's)."""
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if send_buffer_bytes >= 0:
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
+    if receive_buffer_bytes >= 0:
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)

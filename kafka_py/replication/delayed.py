@@ -1,0 +1,151 @@
+"""When a parked produce or fetch may be answered.
+
+Synchronous: the operations look at partitions through the functions they are given; the purgatory (base) does the
+watching and the timing. Source: reference replication, sections 7 and 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.purgatory import DelayedOperation
+from kafka_py.replication.reads import FetchEntry, FetchParams, FetchSource
+
+
+class AppendResult:
+    """How the append to one partition went.
+
+    end_offset: one past the last appended record, which acks=-1 waits for. The offsets are -1 where the protocol
+    says so; `record_errors` are (index in the batch, message) pairs.
+    """
+
+    __slots__ = (
+        "topic_partition",
+        "error",
+        "message",
+        "base_offset",
+        "log_append_time",
+        "log_start_offset",
+        "record_errors",
+        "end_offset",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        error: ErrorCode = ErrorCode.NONE,
+        message: str | None = None,
+        base_offset: int = -1,
+        log_append_time: int = -1,
+        log_start_offset: int = -1,
+        end_offset: int = -1,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.error = error
+        self.message = message
+        self.base_offset = base_offset
+        self.log_append_time = log_append_time
+        self.log_start_offset = log_start_offset
+        self.record_errors: list[tuple[int, str | None]] = []
+        self.end_offset = end_offset
+
+    def fail(self, error: ErrorCode) -> None:
+        """The append succeeded but must not be acknowledged: the offsets are taken back, the data stays."""
+        self.error = error
+        self.base_offset = -1
+        self.log_append_time = -1
+
+
+AcksOutcome = Callable[[TopicPartition, int], ErrorCode | None]
+"""(partition, required offset) -> the outcome of an acks=-1 append, None while followers are behind."""
+
+
+class DelayedProduce(DelayedOperation):
+    """An acks=-1 produce that waits until every in-sync replica has its records."""
+
+    __slots__ = ("results", "_waiting", "_outcome_of", "_on_done", "_on_expired")
+
+    def __init__(
+        self,
+        results: list[AppendResult],
+        outcome_of: AcksOutcome,
+        on_done: Callable[[list[AppendResult]], None],
+        on_expired: Callable[[TopicPartition], None],
+    ) -> None:
+        super().__init__()
+        self.results = results
+        self._waiting = [result for result in results if result.error is ErrorCode.NONE]
+        self._outcome_of = outcome_of
+        self._on_done = on_done
+        self._on_expired = on_expired
+
+    def try_complete(self) -> bool:
+        self._settle()
+        return not self._waiting and self.complete()
+
+    def _settle(self) -> None:
+        still_waiting = []
+        for result in self._waiting:
+            outcome = self._outcome_of(result.topic_partition, result.end_offset)
+            if outcome is None:
+                still_waiting.append(result)
+            elif outcome is not ErrorCode.NONE:
+                result.fail(outcome)
+        self._waiting = still_waiting
+
+    def on_complete(self) -> None:
+        for result in self._waiting:
+            result.fail(ErrorCode.REQUEST_TIMED_OUT)
+        self._on_done(self.results)
+
+    def on_expire(self) -> None:
+        for result in self._waiting:
+            self._on_expired(result.topic_partition)
+
+
+BytesAvailable = Callable[[FetchEntry, FetchParams], int]
+"""How many bytes a fetch of this entry would get; raises KafkaError when the answer is an error instead."""
+
+
+class DelayedFetch(DelayedOperation):
+    """A long poll: waits for min_bytes, or for anything that changes the kind of answer.
+
+    What it gets is read again when it completes, so it sees all that came in meanwhile.
+    """
+
+    __slots__ = ("_params", "_source", "_bytes_available", "_answer", "_on_expired")
+
+    def __init__(
+        self,
+        params: FetchParams,
+        source: FetchSource,
+        bytes_available: BytesAvailable,
+        answer: Callable[[], None],
+        on_expired: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._params = params
+        self._source = source
+        self._bytes_available = bytes_available
+        self._answer = answer
+        self._on_expired = on_expired
+
+    def try_complete(self) -> bool:
+        wanted = self._params.min_bytes
+        found = 0
+        try:
+            for entry in self._source.entries():
+                found += self._bytes_available(entry, self._params)
+                if found >= wanted:
+                    return self.complete()
+        except KafkaError:
+            return self.complete()
+        return False
+
+    def on_complete(self) -> None:
+        self._answer()
+
+    def on_expire(self) -> None:
+        self._on_expired()

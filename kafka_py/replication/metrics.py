@@ -1,0 +1,129 @@
+"""What replication counts: traffic per topic, in-sync set changes, time-outs. Source: reference metrics table."""
+
+from __future__ import annotations
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import Gauge, MetricRegistry, MetricTable, Rate
+
+_TOPIC = ("topic",)
+
+
+class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
+    """Traffic of one topic, or (without tag) of all."""
+
+    messages_in = Rate("MessagesInPerSec", unit="messages", tags=_TOPIC, about="Records appended by producers.")
+    bytes_in = Rate("BytesInPerSec", unit="bytes", tags=_TOPIC, about="Bytes appended by producers, as compressed.")
+    bytes_out = Rate("BytesOutPerSec", unit="bytes", tags=_TOPIC, about="Record bytes sent to consumers.")
+    bytes_rejected = Rate(
+        "BytesRejectedPerSec", unit="bytes", tags=_TOPIC, about="Bytes refused because a batch was too large."
+    )
+    failed_produce_requests = Rate(
+        "FailedProduceRequestsPerSec", unit="requests", tags=_TOPIC, about="Appends to a partition that failed."
+    )
+    failed_fetch_requests = Rate(
+        "FailedFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Reads of a partition that failed unforeseen."
+    )
+    produce_requests = Rate(
+        "TotalProduceRequestsPerSec", unit="requests", tags=_TOPIC, about="Appends tried, per partition."
+    )
+    fetch_requests = Rate("TotalFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Reads tried, per partition.")
+    fetch_conversions = Rate(
+        "FetchMessageConversionsPerSec", unit="requests", tags=_TOPIC, about="Records converted for old fetchers."
+    )
+    produce_conversions = Rate(
+        "ProduceMessageConversionsPerSec", unit="requests", tags=_TOPIC, about="Records converted on append."
+    )
+    no_key_records = Rate(
+        "NoKeyCompactedTopicRecordsPerSec", unit="requests", tags=_TOPIC, about="Keyless records a compacted topic refused."
+    )
+    invalid_magic_records = Rate(
+        "InvalidMagicNumberRecordsPerSec", unit="requests", tags=_TOPIC, about="Records of a wrong format version."
+    )
+    invalid_crc_records = Rate(
+        "InvalidMessageCrcRecordsPerSec", unit="requests", tags=_TOPIC, about="Records whose checksum fails."
+    )
+    invalid_offset_records = Rate(
+        "InvalidOffsetOrSequenceRecordsPerSec", unit="requests", tags=_TOPIC, about="Records with broken inner offsets."
+    )
+    replication_bytes_in = Rate("ReplicationBytesInPerSec", unit="bytes", about="Bytes fetched as a follower.")
+    replication_bytes_out = Rate("ReplicationBytesOutPerSec", unit="bytes", about="Record bytes sent to followers.")
+    reassignment_bytes_in = Rate(
+        "ReassignmentBytesInPerSec", unit="bytes", about="Bytes fetched for partitions that are being reassigned."
+    )
+    reassignment_bytes_out = Rate(
+        "ReassignmentBytesOutPerSec", unit="bytes", about="Bytes sent to followers that a reassignment adds."
+    )
+
+
+class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
+    """State of the broker's partitions; the owner is the ReplicaManager."""
+
+    leader_count = Gauge("LeaderCount", of=lambda m: m.count_led(), about="Partitions led here.")
+    partition_count = Gauge("PartitionCount", of=lambda m: len(m.partitions), about="Partitions hosted here, online.")
+    offline_replica_count = Gauge(
+        "OfflineReplicaCount", of=lambda m: len(m.offline), about="Replicas on failed log directories."
+    )
+    under_replicated = Gauge(
+        "UnderReplicatedPartitions", of=lambda m: m.count_under_replicated(), about="Led partitions short of in-sync replicas."
+    )
+    under_min_isr = Gauge(
+        "UnderMinIsrPartitionCount", of=lambda m: m.count_against_minimum(-1), about="Led, in-sync set below the minimum."
+    )
+    at_min_isr = Gauge(
+        "AtMinIsrPartitionCount", of=lambda m: m.count_against_minimum(0), about="Led, in-sync set just at the minimum."
+    )
+    reassigning = Gauge(
+        "ReassigningPartitions", of=lambda m: m.count_reassigning(), about="Led partitions under reassignment."
+    )
+    isr_expands = Rate("IsrExpandsPerSec", unit="expands", about="Replicas added to an in-sync set.")
+    isr_shrinks = Rate("IsrShrinksPerSec", unit="shrinks", about="In-sync sets that shrank.")
+    failed_isr_updates = Rate("FailedIsrUpdatesPerSec", unit="failedUpdates", about="In-sync set writes refused.")
+
+
+class FetchExpiryMetrics(MetricTable, group="kafka.server:type=DelayedFetchMetrics"):
+    """Long polls that ran into their wait limit."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", tags=("fetcherType",), about="Fetches that waited in vain.")
+
+
+class ProduceExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceMetrics"):
+    """acks=-1 produces that timed out."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
+
+
+class ReplicaMetrics:
+    """All tables of replication, and those of each topic as it is first used."""
+
+    __slots__ = ("_registry", "_topics", "all_topics", "manager", "_produce", "_followers", "_consumers")
+
+    def __init__(self, registry: MetricRegistry) -> None:
+        self._registry = registry
+        self._topics: dict[str, TopicMetrics] = {}
+        self.all_topics = TopicMetrics(registry)
+        self.manager = ManagerMetrics(registry)
+        self._produce = ProduceExpiryMetrics(registry)
+        self._followers = FetchExpiryMetrics(registry, fetcherType="follower")
+        self._consumers = FetchExpiryMetrics(registry, fetcherType="consumer")
+
+    def topic(self, topic: str) -> TopicMetrics:
+        """The topic's own table, made on first use."""
+        found = self._topics.get(topic)
+        if found is None:
+            found = self._topics[topic] = TopicMetrics(self._registry, topic=topic)
+        return found
+
+    def drop_topic(self, topic: str) -> None:
+        """The topic has no partition here any more."""
+        found = self._topics.pop(topic, None)
+        if found is not None:
+            found.close()
+
+    def produce_expired(self, _topic_partition: TopicPartition) -> None:
+        self._produce.expires += 1
+
+    def consumer_fetch_expired(self) -> None:
+        self._consumers.expires += 1
+
+    def follower_fetch_expired(self) -> None:
+        self._followers.expires += 1

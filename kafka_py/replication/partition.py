@@ -1,0 +1,365 @@
+"""One partition on this broker: its role, its leader epoch, its in-sync set and its high watermark.
+
+Synchronous. Knows its log and, as a leader, its followers' progress; nothing of requests, sockets or other
+partitions. Source: reference replication, sections 1-5; controller facts, section 11 (leader epochs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.log.partition_log import AppendInfo, Origin, PartitionLog, TimestampOffset
+from kafka_py.replication.isr import NOBODY, Committed, Isr
+from kafka_py.replication.progress import NEVER, FollowerProgress
+from kafka_py.replication.reads import (
+    CONSUMER,
+    DEBUG_CONSUMER,
+    EpochEnd,
+    FetchEntry,
+    Isolation,
+    NewsListener,
+    PartitionRead,
+)
+
+NO_EPOCH = -1
+NO_LEADER = -1
+EARLIEST_TIMESTAMP = -2
+LATEST_TIMESTAMP = -1
+NO_TIMESTAMP = -1
+UNKNOWN_END = EpochEnd(-1, -1)
+
+
+class RoleState(Protocol):
+    """What the controller says of a partition: an entry of LeaderAndIsr."""
+
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    zk_version: int
+    replicas: list[int]
+    adding_replicas: list[int]
+    removing_replicas: list[int]
+    is_new: bool
+
+
+class Partition:
+    """The state of one hosted partition. Only ReplicaManager and the role changes call its changing methods.
+
+    leader_epoch: of the last accepted LeaderAndIsr; -1 before the first, so that epoch 0 is accepted.
+    leader_epoch_start: where this leader's own epoch began; None unless it leads.
+    isr: meaningful on the leader only.
+    """
+
+    __slots__ = (
+        "topic_partition",
+        "local_id",
+        "log",
+        "leader_id",
+        "is_leader",
+        "leader_epoch",
+        "leader_epoch_start",
+        "controller_epoch",
+        "zk_version",
+        "replicas",
+        "adding_replicas",
+        "removing_replicas",
+        "isr",
+        "followers",
+        "topic_id",
+        "listeners",
+        "noted_log_start",
+        "_lag_max_ms",
+    )
+
+    def __init__(self, topic_partition: TopicPartition, local_id: int, lag_max_ms: int) -> None:
+        self.topic_partition = topic_partition
+        self.local_id = local_id
+        self.log: PartitionLog | None = None
+        self.leader_id = NO_LEADER
+        self.is_leader = False
+        self.leader_epoch = NO_EPOCH
+        self.leader_epoch_start: int | None = None
+        self.controller_epoch = 0
+        self.zk_version = -1
+        self.replicas: tuple[int, ...] = ()
+        self.adding_replicas: tuple[int, ...] = ()
+        self.removing_replicas: tuple[int, ...] = ()
+        self.isr: Isr = NOBODY
+        self.followers: dict[int, FollowerProgress] = {}
+        self.topic_id: TopicId | None = None
+        self.listeners: set[NewsListener] = set()
+        self.noted_log_start = 0
+        self._lag_max_ms = lag_max_ms
+
+    # ---- roles
+
+    def become_leader(self, state: RoleState, log: PartitionLog, now_ms: float) -> bool:
+        """Takes the leader role; returns whether it did not lead before (so its epoch starts anew).
+
+        Even with the same role the epoch is new: followers get a fresh chance to be in sync.
+        """
+        newly_elected = not self.is_leader
+        self._take_assignment(state, log)
+        self.isr = Committed(frozenset(state.isr))
+        self.leader_epoch_start = log.log_end_offset
+        log.assign_epoch(state.leader_epoch, log.log_end_offset)
+        self.is_leader = True
+        self._reset_followers(now_ms, log.log_end_offset, forget_offsets=newly_elected)
+        self.maybe_raise_high_watermark(now_ms)
+        return newly_elected
+
+    def become_follower(self, state: RoleState, log: PartitionLog) -> bool:
+        """Takes the follower role; returns whether leader or epoch changed (else fetching just goes on)."""
+        changed = (state.leader, state.leader_epoch) != (self.leader_id, self.leader_epoch)
+        self._take_assignment(state, log)
+        self.isr = NOBODY
+        self.is_leader = False
+        self.leader_epoch_start = None
+        self.followers.clear()
+        return changed
+
+    def resign(self) -> None:
+        """Gives the role up because the partition leaves this broker; who still holds it gets NOT_LEADER_OR_FOLLOWER."""
+        self.is_leader = False
+        self.leader_epoch_start = None
+        self.isr = NOBODY
+        self.log = None
+
+    def _take_assignment(self, state: RoleState, log: PartitionLog) -> None:
+        self.log = log
+        self.controller_epoch = state.controller_epoch
+        self.leader_id = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.zk_version = state.zk_version
+        self.replicas = tuple(state.replicas)
+        self.adding_replicas = tuple(state.adding_replicas)
+        self.removing_replicas = tuple(state.removing_replicas)
+
+    def _reset_followers(self, now_ms: float, end_offset: int, *, forget_offsets: bool) -> None:
+        members = self.isr.members
+        followers = {}
+        for broker_id in self.replicas:
+            if broker_id == self.local_id:
+                continue
+            progress = self.followers.get(broker_id) or FollowerProgress(broker_id)
+            caught_up_ms = now_ms if broker_id in members else NEVER
+            progress.reset(caught_up_ms, end_offset, forget_offsets=forget_offsets)
+            followers[broker_id] = progress
+        self.followers = followers
+
+    # ---- guards
+
+    def leader_log(self) -> PartitionLog:
+        """The log, when this broker leads. Raises KafkaError(NOT_LEADER_OR_FOLLOWER)."""
+        if not self.is_leader or self.log is None:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {self.local_id} does not lead {self.topic_partition}"
+            )
+        return self.log
+
+    def readable_log(self, current_leader_epoch: int, *, leader_only: bool) -> PartitionLog:
+        """The log for a reader that believes in `current_leader_epoch` (-1: any).
+
+        Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH) before NOT_LEADER_OR_FOLLOWER: a reader with
+        the wrong epoch must learn that first.
+        """
+        if current_leader_epoch >= 0 and current_leader_epoch != self.leader_epoch:
+            older = current_leader_epoch < self.leader_epoch
+            raise KafkaError(
+                ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH,
+                f"{self.topic_partition}: epoch {current_leader_epoch} was asked, it is {self.leader_epoch}",
+            )
+        if leader_only and not self.is_leader or self.log is None:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {self.local_id} does not lead {self.topic_partition}"
+            )
+        return self.log
+
+    # ---- produce
+
+    def append(
+        self, records: memoryview, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
+    ) -> AppendInfo:
+        """Appends as the leader.
+
+        Raises KafkaError(NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS) and what the log's validation raises.
+        """
+        log = self.log
+        if log is None or not self.is_leader:
+            log = self.leader_log()
+        if required_acks == -1 and len(self.isr.members) < log.config.min_insync_replicas:
+            raise KafkaError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{self.topic_partition}: {len(self.isr.members)} replicas are in sync, "
+                f"min.insync.replicas is {log.config.min_insync_replicas}",
+            )
+        return log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+
+    def acks_all_outcome(self, required_offset: int) -> ErrorCode | None:
+        """Whether an acks=-1 append that ends before `required_offset` may be answered, and with what; None: not yet."""
+        if not self.is_leader or self.log is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < required_offset:
+            return None
+        if len(self.isr.maximal) < self.log.config.min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    # ---- high watermark
+
+    def maybe_raise_high_watermark(self, now_ms: float) -> bool:
+        """Moves the leader's high watermark to what every replica that counts holds; says whether it moved.
+
+        Those that count: the maximal in-sync set, and any follower caught up a moment ago (it may be about to join).
+        """
+        log = self.log
+        if log is None:
+            return False
+        candidate = log.log_end_offset
+        if self.followers:
+            maximal = self.isr.maximal
+            for broker_id, progress in self.followers.items():
+                if broker_id in maximal or now_ms - progress.last_caught_up_ms <= self._lag_max_ms:
+                    candidate = min(candidate, progress.log_end_offset)
+        if candidate <= log.high_watermark:
+            return False
+        log.update_high_watermark(candidate)
+        return True
+
+    def record_follower_fetch(self, broker_id: int, entry: FetchEntry, end_offset: int, now_ms: float) -> bool:
+        """Notes what a follower's fetch tells of it; returns whether the high watermark moved.
+
+        A broker that is not assigned tells nothing (it is warned about by the caller).
+        """
+        progress = self.followers.get(broker_id)
+        if progress is None:
+            return False
+        before = progress.log_end_offset
+        progress.record_fetch(entry.fetch_offset, entry.log_start_offset, end_offset, now_ms)
+        return progress.log_end_offset != before and self.maybe_raise_high_watermark(now_ms)
+
+    # ---- reads
+
+    def end_offset(self, isolation: Isolation) -> int:
+        """Where a reader's view of the log ends (exclusive)."""
+        assert self.log is not None
+        if isolation is Isolation.READ_UNCOMMITTED:
+            return self.log.high_watermark
+        if isolation is Isolation.READ_COMMITTED:
+            return self.log.last_stable_offset
+        return self.log.log_end_offset
+
+    def read(
+        self, entry: FetchEntry, max_bytes: int, isolation: Isolation, *, leader_only: bool, min_one_batch: bool
+    ) -> PartitionRead:
+        """Finds the bytes a fetch gets; all offsets in the result are taken before the data is looked up.
+
+        Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE).
+        """
+        log = self.readable_log(entry.current_leader_epoch, leader_only=leader_only)
+        high_watermark, log_start_offset, stable = log.high_watermark, log.log_start_offset, log.last_stable_offset
+        end_offset = self.end_offset(isolation)
+        diverging = self._divergence(log, entry) if entry.last_fetched_epoch >= 0 else None
+        if diverging is not None:
+            return PartitionRead(
+                ErrorCode.NONE, high_watermark, stable, log_start_offset,
+                end_offset=end_offset, diverging=diverging, partition=self,
+            )
+        data = log.read(entry.fetch_offset, max_bytes, up_to_offset=end_offset, min_one_batch=min_one_batch)
+        aborted = None
+        if isolation is Isolation.READ_COMMITTED:
+            aborted = log.aborted_transactions(entry.fetch_offset, data) if data.size else []
+        return PartitionRead(
+            ErrorCode.NONE, high_watermark, stable, log_start_offset,
+            data.slice, data.size, end_offset, None, aborted, -1, self,
+        )
+
+    def _divergence(self, log: PartitionLog, entry: FetchEntry) -> EpochEnd | None:
+        """Where the reader's log must be cut when its last epoch ends earlier here (KIP-595); None when it need not."""
+        end = log.end_offset_for_epoch(entry.last_fetched_epoch)
+        if end.epoch < 0 or end.end_offset < 0 or entry.fetch_offset < log.log_start_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.topic_partition}: offset {entry.fetch_offset} in epoch {entry.last_fetched_epoch}",
+            )
+        if end.epoch < entry.last_fetched_epoch or end.end_offset < entry.fetch_offset:
+            return EpochEnd(end.epoch, end.end_offset)
+        return None
+
+    def offset_for_timestamp(
+        self, timestamp: int, isolation: Isolation, current_leader_epoch: int, *, leader_only: bool, replica_id: int
+    ) -> TimestampOffset | None:
+        """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None when there is none.
+
+        Raises KafkaError(OFFSET_NOT_AVAILABLE) to clients while a new leader's high watermark has not reached the
+        start of its epoch: until then "latest" could seem to go backwards.
+        """
+        log = self.readable_log(current_leader_epoch, leader_only=leader_only)
+        end_offset = self.end_offset(isolation)
+        lagging = (
+            replica_id == CONSUMER
+            and self.leader_epoch_start is not None
+            and self.leader_epoch_start > log.high_watermark
+        )
+        if timestamp == LATEST_TIMESTAMP and not lagging:
+            return TimestampOffset(NO_TIMESTAMP, end_offset, self.leader_epoch)
+        if timestamp == EARLIEST_TIMESTAMP:
+            return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, log.epoch_of(log.log_start_offset))
+        found = log.offset_for_timestamp(timestamp) if timestamp != LATEST_TIMESTAMP else None
+        if found is not None and found.offset < end_offset:
+            return found
+        if lagging:
+            raise KafkaError(
+                ErrorCode.OFFSET_NOT_AVAILABLE,
+                f"{self.topic_partition}: the high watermark has not reached the leader's epoch yet",
+            )
+        return None
+
+    def old_style_offsets(self, timestamp: int, limit: int, replica_id: int, now_ms: int) -> list[int]:
+        """ListOffsets v0: segment starts (and the log end) at or before `timestamp`, the newest first, at most `limit`.
+
+        A client sees none above the high watermark, but that one in their place.
+        """
+        log = self.readable_log(NO_EPOCH, leader_only=replica_id != DEBUG_CONSUMER)
+        starts = [
+            (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp_or_modified())
+            for segment in log.segments
+        ]
+        if log.segments[-1].size:
+            starts.append((log.log_end_offset, now_ms))
+        if timestamp == EARLIEST_TIMESTAMP:
+            starts = starts[:1]
+        elif timestamp != LATEST_TIMESTAMP:
+            starts = [start for start in starts if start[1] <= timestamp]
+        offsets = sorted((offset for offset, _time in starts), reverse=True)[: max(limit, 0)]
+        if replica_id != CONSUMER or not any(offset > log.high_watermark for offset in offsets):
+            return offsets
+        return [log.high_watermark, *(offset for offset in offsets if offset <= log.high_watermark)]
+
+    def end_of_epoch(self, epoch: int, current_leader_epoch: int, *, leader_only: bool = True) -> EpochEnd:
+        """OffsetForLeaderEpoch: where `epoch` ends here; (-1, -1) when not known (KIP-101)."""
+        log = self.readable_log(current_leader_epoch, leader_only=leader_only)
+        end = log.end_offset_for_epoch(epoch)
+        return EpochEnd(end.epoch, end.end_offset) if end.epoch >= 0 else UNKNOWN_END
+
+    # ---- gauges
+
+    @property
+    def is_under_replicated(self) -> bool:
+        """Leads, and fewer replicas are in sync than are assigned (those being added do not count)."""
+        return self.is_leader and len(self.replicas) - len(self.adding_replicas) > len(self.isr.members)
+
+    def isr_against_minimum(self) -> int | None:
+        """In-sync members minus min.insync.replicas; None unless this broker leads."""
+        if not self.is_leader or self.log is None:
+            return None
+        return len(self.isr.members) - int(self.log.config.min_insync_replicas)
+
+
+def sorted_members(isr: Isr) -> Sequence[int]:
+    """The committed members in a stable order, for people and for the wire."""
+    return sorted(isr.members)

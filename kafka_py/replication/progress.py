@@ -1,0 +1,57 @@
+"""What a leader knows of one follower, from that follower's fetches.
+
+Pure; times are monotonic milliseconds. Source: reference replication, section 2.
+"""
+
+UNKNOWN_OFFSET = -1
+NEVER = float("-inf")
+"""A moment before all others: a follower that was never seen caught up."""
+
+
+class FollowerProgress:
+    """How far one follower is. `log_end_offset` is where it fetched last; -1 until it fetches from this leader."""
+
+    __slots__ = (
+        "broker_id",
+        "log_end_offset",
+        "log_start_offset",
+        "last_caught_up_ms",
+        "_previous_fetch_ms",
+        "_leader_end_at_previous_fetch",
+    )
+
+    def __init__(self, broker_id: int) -> None:
+        self.broker_id = broker_id
+        self.log_end_offset = UNKNOWN_OFFSET
+        self.log_start_offset = UNKNOWN_OFFSET
+        self.last_caught_up_ms: float = NEVER
+        self._previous_fetch_ms: float = NEVER
+        self._leader_end_at_previous_fetch = 0
+
+    def record_fetch(self, fetch_offset: int, log_start_offset: int, leader_end_offset: int, now_ms: float) -> None:
+        """The follower asked from `fetch_offset` while this leader's log ended at `leader_end_offset`.
+
+        A follower that reaches now where the leader's log ended at its previous fetch was caught up back then:
+        so one that keeps up with a busy leader counts as in sync though it never reaches the very end.
+        """
+        if fetch_offset >= leader_end_offset:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+        elif fetch_offset >= self._leader_end_at_previous_fetch:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, self._previous_fetch_ms)
+        self.log_end_offset = fetch_offset
+        self.log_start_offset = log_start_offset
+        self._leader_end_at_previous_fetch = leader_end_offset
+        self._previous_fetch_ms = now_ms
+
+    def reset(self, caught_up_ms: float, leader_end_offset: int, *, forget_offsets: bool) -> None:
+        """This broker became leader (again) at `leader_end_offset`.
+
+        caught_up_ms: now for a member of the new in-sync set, NEVER for the others.
+        forget_offsets: newly elected, so nothing that was known of the follower's log still holds.
+        """
+        self.last_caught_up_ms = caught_up_ms
+        self._previous_fetch_ms = caught_up_ms
+        self._leader_end_at_previous_fetch = leader_end_offset
+        if forget_offsets:
+            self.log_end_offset = UNKNOWN_OFFSET
+            self.log_start_offset = UNKNOWN_OFFSET

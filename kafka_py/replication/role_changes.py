@@ -1,0 +1,255 @@
+"""LeaderAndIsr and StopReplica: the controller tells this broker which role it has in which partition (I/O).
+
+One change at a time: LeaderAndIsr, StopReplica and UpdateMetadata share one lock and one highest controller epoch.
+Knows the replica manager and the logs; the follower's fetching, the coordinators and the metadata cache are reached
+through the callbacks in RoleCallbacks. Source: controller facts, section 11; reference replication, section 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.replication.partition import NO_EPOCH, Partition
+from kafka_py.replication.replica_manager import ReplicaManager
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
+
+log = logging.getLogger(__name__)
+
+EPOCH_DURING_DELETE = -2
+"""StopReplica's leader epoch for a topic in deletion: it stops whatever epoch the replica has."""
+_PARTITIONS_PER_TURN = 16
+"""How many partitions change before other connections get their turn on the loop."""
+
+
+@dataclass(slots=True)
+class RoleCallbacks:
+    """What role changes set off elsewhere. The defaults do nothing.
+
+    on_become_follower: (partition, initial fetch offset) pairs whose fetching must start; the leader is in the value.
+    on_stop_following: partitions whose fetching must stop.
+    on_roles_changed: (now leading, now following), for the coordinators of the internal topics.
+    on_stopped: partitions that this broker stopped hosting, and whether their data goes too.
+    """
+
+    on_become_follower: Callable[[list[tuple[Partition, int]]], None] = lambda _started: None
+    on_stop_following: Callable[[list[TopicPartition]], None] = lambda _stopped: None
+    on_roles_changed: Callable[[list[Partition], list[Partition]], None] = lambda _leaders, _followers: None
+    on_stopped: Callable[[list[tuple[TopicPartition, bool]]], None] = lambda _stopped: None
+
+
+@dataclass(slots=True, frozen=True)
+class RoleRequest:
+    """One entry of LeaderAndIsr with its topic; `topic_id` is the zero uuid where the version has none."""
+
+    topic_partition: TopicPartition
+    topic_id: TopicId
+    state: LeaderAndIsrPartitionState
+
+
+@dataclass(slots=True, frozen=True)
+class StopRequest:
+    """One entry of StopReplica. leader_epoch: -1 unknown, -2 topic in deletion, else must be newer than ours."""
+
+    topic_partition: TopicPartition
+    leader_epoch: int
+    delete: bool
+
+
+class RoleChanges:
+    """Carries the controller's orders out, in the order they arrive.
+
+    is_live: whether the metadata cache knows the broker as live. log_config: the settings a topic's logs have now.
+    """
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        clock: Clock,
+        *,
+        is_live: Callable[[int], bool],
+        log_config: Callable[[str], LogConfig],
+        callbacks: RoleCallbacks,
+    ) -> None:
+        self.lock = asyncio.Lock()
+        self.controller_epoch = 0
+        """Highest seen in any of the three requests; 0 after a restart, ZooKeeper is not asked."""
+        self.callbacks = callbacks
+        self.heard_from_controller = False
+        self._replicas = replicas
+        self._clock = clock
+        self._is_live = is_live
+        self._log_config = log_config
+
+    def accept_controller(self, controller_id: int, controller_epoch: int) -> None:
+        """Believes the sender unless a newer controller was heard. Raises KafkaError(STALE_CONTROLLER_EPOCH)."""
+        if controller_epoch < self.controller_epoch:
+            raise KafkaError(
+                ErrorCode.STALE_CONTROLLER_EPOCH,
+                f"controller {controller_id} has epoch {controller_epoch}, epoch {self.controller_epoch} was seen",
+            )
+        self.controller_epoch = controller_epoch
+
+    # ---- LeaderAndIsr
+
+    async def become(
+        self, controller_id: int, controller_epoch: int, requests: list[RoleRequest]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Takes the roles of one LeaderAndIsr; one code per partition, in order.
+
+        Raises KafkaError(STALE_CONTROLLER_EPOCH) for the request as a whole.
+        """
+        async with self.lock:
+            self.accept_controller(controller_id, controller_epoch)
+            outcome: dict[TopicPartition, ErrorCode] = {}
+            accepted: list[RoleRequest] = []
+            for request in requests:
+                outcome[request.topic_partition] = code = self._check(request)
+                if code is ErrorCode.NONE:
+                    accepted.append(request)
+            leading = [request for request in accepted if request.state.leader == self._replicas.broker_id]
+            following = [request for request in accepted if request.state.leader != self._replicas.broker_id]
+            self.callbacks.on_stop_following([request.topic_partition for request in leading])
+            leaders = await self._each(leading, self._make_leader, outcome)
+            followers = await self._make_followers(following, outcome)
+            self.heard_from_controller = True
+            self.callbacks.on_roles_changed(leaders, followers)
+            return outcome
+
+    def _check(self, request: RoleRequest) -> ErrorCode:
+        replicas = self._replicas
+        topic_partition, state = request.topic_partition, request.state
+        if topic_partition in replicas.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        partition = replicas.partitions.get(topic_partition)
+        if partition is not None and request.topic_id != ZERO_UUID and partition.topic_id is not None:
+            if partition.topic_id != request.topic_id:
+                log.error("%s has topic id %s, not %s", topic_partition, partition.topic_id, request.topic_id)
+                return ErrorCode.INCONSISTENT_TOPIC_ID
+        if state.leader_epoch <= (partition.leader_epoch if partition is not None else NO_EPOCH):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if replicas.broker_id not in state.replicas:
+            log.warning("%s is assigned to %s, not to this broker", topic_partition, state.replicas)
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE
+
+    async def _each(
+        self,
+        requests: Iterable[RoleRequest],
+        change: Callable[[RoleRequest], Partition],
+        outcome: dict[TopicPartition, ErrorCode],
+    ) -> list[Partition]:
+        """Runs `change` for each, giving other work a turn now and then; an I/O error is that partition's alone."""
+        changed = []
+        for number, request in enumerate(requests, 1):
+            try:
+                changed.append(change(request))
+            except KafkaError as error:
+                log.error("%s: %s", request.topic_partition, error)
+                outcome[request.topic_partition] = error.code
+            except OSError as error:
+                self._replicas.on_storage_error(request.topic_partition, error)
+                outcome[request.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            if number % _PARTITIONS_PER_TURN == 0:
+                await asyncio.sleep(0)
+        return changed
+
+    def _make_leader(self, request: RoleRequest) -> Partition:
+        partition, partition_log = self._with_log(request)
+        partition.become_leader(request.state, partition_log, self._clock.monotonic_ms())
+        self._replicas.partitions[request.topic_partition] = partition
+        self._replicas.note_change(partition, watermark_raised=True)
+        return partition
+
+    async def _make_followers(
+        self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]
+    ) -> list[Partition]:
+        """Makes followers: their fetching stops first, and what is parked is answered before anything is truncated."""
+        started: list[tuple[Partition, int]] = []
+
+        def make_follower(request: RoleRequest) -> Partition:
+            partition, partition_log = self._with_log(request)
+            state = request.state
+            if not self._is_live(state.leader):
+                log.error("%s: its leader %d is not alive, waiting for word", request.topic_partition, state.leader)
+                self._replicas.partitions[request.topic_partition] = partition
+                return partition
+            changed = partition.become_follower(state, partition_log)
+            self._replicas.partitions[request.topic_partition] = partition
+            self._replicas.complete_parked(request.topic_partition, partition)
+            if changed:
+                known_epoch = partition_log.latest_epoch >= 0
+                started.append(
+                    (partition, partition_log.log_end_offset if known_epoch else partition_log.high_watermark)
+                )
+            return partition
+
+        self.callbacks.on_stop_following([request.topic_partition for request in requests])
+        followers = await self._each(requests, make_follower, outcome)
+        self.callbacks.on_become_follower(started)
+        return followers
+
+    def _with_log(self, request: RoleRequest) -> tuple[Partition, PartitionLog]:
+        """The partition, new or known, and its log, created when missing."""
+        topic_partition = request.topic_partition
+        partition = self._replicas.partitions.get(topic_partition) or self._replicas.new_partition(topic_partition)
+        topic_id = request.topic_id if request.topic_id != ZERO_UUID else None
+        if topic_id is not None and partition.topic_id is None:
+            partition.topic_id = topic_id
+        if partition.log is not None:
+            return partition, partition.log
+        partition_log = self._replicas.log_dirs.get_or_create(
+            topic_partition, self._log_config(topic_partition.topic), is_new=request.state.is_new, topic_id=topic_id
+        )
+        return partition, partition_log
+
+    # ---- StopReplica
+
+    async def stop(
+        self, controller_id: int, controller_epoch: int, requests: list[StopRequest]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Stops hosting; one code per partition. Raises KafkaError(STALE_CONTROLLER_EPOCH) for the whole request."""
+        async with self.lock:
+            self.accept_controller(controller_id, controller_epoch)
+            outcome = {request.topic_partition: self._check_stop(request) for request in requests}
+            stopping = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
+            self.callbacks.on_stop_following([request.topic_partition for request in stopping])
+            for number, request in enumerate(stopping, 1):
+                outcome[request.topic_partition] = self._stop(request)
+                if number % _PARTITIONS_PER_TURN == 0:
+                    await asyncio.sleep(0)
+            self.callbacks.on_stopped([(request.topic_partition, request.delete) for request in stopping])
+            return outcome
+
+    def _check_stop(self, request: StopRequest) -> ErrorCode:
+        if request.topic_partition in self._replicas.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        partition = self._replicas.partitions.get(request.topic_partition)
+        if partition is None or request.leader_epoch in (NO_EPOCH, EPOCH_DURING_DELETE):
+            return ErrorCode.NONE
+        return ErrorCode.NONE if request.leader_epoch > partition.leader_epoch else ErrorCode.FENCED_LEADER_EPOCH
+
+    def _stop(self, request: StopRequest) -> ErrorCode:
+        """delete=false only ends the fetching; delete=true forgets the partition and has its files removed."""
+        topic_partition = request.topic_partition
+        if not request.delete:
+            self._replicas.complete_parked(topic_partition, self._replicas.partitions.get(topic_partition))
+            return ErrorCode.NONE
+        partition = self._replicas.partitions.pop(topic_partition, None)
+        if partition is not None:
+            partition.resign()
+        self._replicas.complete_parked(topic_partition, partition)
+        try:
+            if self._replicas.log_dirs.get(topic_partition) is not None:
+                self._replicas.log_dirs.delete(topic_partition)
+        except OSError as error:
+            self._replicas.on_storage_error(topic_partition, error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE

@@ -1,0 +1,207 @@
+"""What all typed reads and writes rest on: fenced writes, recursive create and delete, set-or-create, bulk reads.
+
+Knows paths only as arguments. The families of the store (brokers.py, topics.py ...) derive from ZkAccess and are
+joined in store.py. Source: reference zookeeper.md section 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.zk.session import (
+    ANY_VERSION,
+    BadVersion,
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    MultiFailed,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    OpResult,
+    SetOp,
+    Stat,
+    Watch,
+    ZkSession,
+)
+from kafka_py.zk.znodes import ControllerEpochZNode, path_parents
+
+T = TypeVar("T")
+
+Found = tuple[bytes | None, Stat]
+"""A znode that exists: its data and Stat."""
+
+NOT_FENCED = ANY_VERSION
+"""As `epoch_zk_version`: write whoever is controller."""
+
+
+class ControllerMoved(KafkaError):
+    """Another broker was elected since: the znode version of /controller_epoch is not the remembered one."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(ErrorCode.STALE_CONTROLLER_EPOCH, detail or "another broker has become controller")
+
+
+async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
+    """Issues all requests at once; the results in order, a failed one as its exception."""
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
+def raise_first(results: Iterable[Any]) -> None:
+    """Raises the first exception among the results of `pipelined`."""
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+class ZkAccess:
+    """Reads and writes of znodes by path, over one session.
+
+    epoch_zk_version, wherever it is an argument: the version of /controller_epoch remembered at election, which fences
+    the write (raises ControllerMoved); NOT_FENCED for writers that are not the controller.
+    """
+
+    def __init__(self, session: ZkSession) -> None:
+        self.session = session
+
+    async def read(self, path: str, watch: Watch | None = None) -> Found | None:
+        """Data and Stat, None if there is no such znode (no watch is set then)."""
+        try:
+            return await self.session.get(path, watch)
+        except NoNode:
+            return None
+
+    async def read_many(self, paths: Iterable[str], watch: Watch | None = None) -> list[Found | None]:
+        """`read` of each path, pipelined. Raises the first error other than NoNode."""
+        results = await pipelined(self.read(path, watch) for path in paths)
+        raise_first(results)
+        return results  # type: ignore[return-value]
+
+    async def children_or_empty(self, path: str, watch: Watch | None = None) -> list[str]:
+        """Names of the children; none if there is no such znode (no watch is set then)."""
+        try:
+            return await self.session.children(path, watch)
+        except NoNode:
+            return []
+
+    async def fenced(self, op: CreateOp | SetOp | DeleteOp, epoch_zk_version: int) -> OpResult:
+        """Sends one write; unless NOT_FENCED, together with a check of the controller epoch's version.
+
+        Returns the result of the write as if it were sent alone, and raises its error likewise.
+        Raises ControllerMoved if the check finds another version; another failure of the check as it is.
+        """
+        if epoch_zk_version == NOT_FENCED:
+            return await self._send(op)
+        try:
+            results = await self.session.multi([CheckOp(ControllerEpochZNode.path(), epoch_zk_version), op])
+        except MultiFailed as failure:
+            if failure.index == 0 and isinstance(failure.error, BadVersion):
+                raise ControllerMoved(f"{op.path} was not written: {failure.error}") from None
+            raise failure.error from None
+        return results[1]
+
+    async def _send(self, op: CreateOp | SetOp | DeleteOp) -> OpResult:
+        match op:
+            case CreateOp():
+                return (await self.session.create(op.path, op.data, ephemeral=op.ephemeral, sequence=op.sequence))[0]
+            case SetOp():
+                return await self.session.set(op.path, op.data, op.version)
+            case DeleteOp():
+                await self.session.delete(op.path, op.version)
+                return None
+
+    async def create_recursive(
+        self, path: str, data: bytes | None = None, *, sequence: bool = False, epoch_zk_version: int = NOT_FENCED
+    ) -> str:
+        """Creates a persistent znode and, where missing, its parents with null data; returns the path as created.
+
+        Raises NodeExists for the znode itself, never for a parent.
+        """
+        op = CreateOp(path, data, sequence=sequence)
+        try:
+            return str(await self.fenced(op, epoch_zk_version))
+        except NoNode:
+            pass
+        missing = path_parents(path)
+        if not missing:
+            raise NoNode(path, "the chroot does not exist")
+        for index, parent in enumerate(missing):
+            # Nearest first: usually one is missing, so this costs two requests and not one per level.
+            try:
+                await self.fenced(CreateOp(parent), epoch_zk_version)
+            except NodeExists:
+                pass
+            except NoNode:
+                if index == len(missing) - 1:
+                    raise
+                continue
+            return await self._create_below(missing[:index], op, epoch_zk_version)
+        raise NoNode(path)
+
+    async def _create_below(self, missing: list[str], op: CreateOp, epoch_zk_version: int) -> str:
+        for parent in reversed(missing):
+            try:
+                await self.fenced(CreateOp(parent), epoch_zk_version)
+            except NodeExists:
+                pass
+        return str(await self.fenced(op, epoch_zk_version))
+
+    async def ensure_path(self, path: str) -> None:
+        """Creates a persistent znode with null data, and its parents, unless it is there."""
+        try:
+            await self.create_recursive(path)
+        except NodeExists:
+            pass
+
+    async def set_or_create(self, path: str, data: bytes, *, epoch_zk_version: int = NOT_FENCED) -> None:
+        """Writes a znode whatever its version, creating it and its parents if missing."""
+        try:
+            await self.fenced(SetOp(path, data), epoch_zk_version)
+        except NoNode:
+            try:
+                await self.create_recursive(path, data, epoch_zk_version=epoch_zk_version)
+            except NodeExists:
+                await self.fenced(SetOp(path, data), epoch_zk_version)
+
+    async def delete_if_present(self, path: str, *, epoch_zk_version: int = NOT_FENCED) -> bool:
+        """Deletes a childless znode whatever its version; whether it was there."""
+        try:
+            await self.fenced(DeleteOp(path), epoch_zk_version)
+        except NoNode:
+            return False
+        return True
+
+    async def delete_many(self, paths: Iterable[str], *, epoch_zk_version: int = NOT_FENCED) -> None:
+        """Deletes childless znodes, pipelined; missing ones count as deleted. Raises the first other error."""
+        raise_first(
+            await pipelined([self.delete_if_present(path, epoch_zk_version=epoch_zk_version) for path in paths])
+        )
+
+    async def delete_recursive(self, path: str, *, epoch_zk_version: int = NOT_FENCED) -> bool:
+        """Deletes a znode with all that is below it, level by level from the bottom; whether it was there.
+
+        A child that appears meanwhile makes it start over.
+        """
+        while True:
+            levels = [[path]]
+            while children := await self._children_of(levels[-1]):
+                levels.append(children)
+            try:
+                for level in reversed(levels[1:]):
+                    await self.delete_many(level, epoch_zk_version=epoch_zk_version)
+                return await self.delete_if_present(path, epoch_zk_version=epoch_zk_version)
+            except NotEmpty:
+                continue
+
+    async def _children_of(self, paths: list[str]) -> list[str]:
+        results = await pipelined([self.children_or_empty(path) for path in paths])
+        raise_first(results)
+        return [
+            f"{path.rstrip('/')}/{name}"
+            for path, names in zip(paths, results, strict=True)
+            if isinstance(names, list)
+            for name in names
+        ]

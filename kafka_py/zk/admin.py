@@ -1,0 +1,160 @@
+"""What is left: the old tools' request nodes, producer id blocks and the /feature node.
+
+Source: reference zookeeper.md sections 9, 10 and 11.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.zk.access import NOT_FENCED, ZkAccess
+from kafka_py.zk.schema import MalformedZNode, NumberText
+from kafka_py.zk.session import BadVersion, NodeExists, NoNode, Watch
+from kafka_py.zk.znodes import (
+    FeatureZNode,
+    PartitionRow,
+    PreferredReplicaElectionZNode,
+    ProducerIdBlockZNode,
+    ReassignmentRow,
+    ReassignPartitionsZNode,
+)
+
+log = logging.getLogger(__name__)
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+FEATURES_DISABLED = 0
+FEATURES_ENABLED = 1
+_MAX_LONG = (1 << 63) - 1
+
+
+class ProducerIdBlock(NamedTuple):
+    """Producer ids that this broker may hand out, both ends inclusive."""
+
+    first: int
+    last: int
+
+
+class AdminStore(ZkAccess):
+    """Request nodes of the old tools, id blocks, features."""
+
+    async def reassignments(self, watch: Watch | None = None) -> dict[TopicPartition, list[int]] | None:
+        """What /admin/reassign_partitions asks for; None if it does not exist; {} if unreadable (logged).
+
+        The watch fires when the node is created, changed or deleted, whether it exists now or not.
+        """
+        path = ReassignPartitionsZNode.path()
+        if watch is not None:
+            await self.session.exists(path, watch)
+        found = await self.read(path)
+        if found is None:
+            return None
+        try:
+            rows = ReassignPartitionsZNode.decode(found[0]).partitions
+        except MalformedZNode as error:
+            log.error("the reassignment is ignored: %s", error)
+            return {}
+        return {TopicPartition(row.topic, row.partition): row.replicas for row in rows}
+
+    async def request_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int]]) -> None:
+        """What the old tool does. Raises NodeExists while a reassignment runs."""
+        await self.create_recursive(ReassignPartitionsZNode.path(), _reassignment(wanted))
+
+    async def set_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int]], epoch_zk_version: int) -> None:
+        """Rewrites what is left to reassign; deletes the node when nothing is."""
+        path = ReassignPartitionsZNode.path()
+        if wanted:
+            await self.set_or_create(path, _reassignment(wanted), epoch_zk_version=epoch_zk_version)
+        else:
+            await self.delete_if_present(path, epoch_zk_version=epoch_zk_version)
+
+    async def preferred_elections(self, watch: Watch | None = None) -> set[TopicPartition] | None:
+        """What /admin/preferred_replica_election asks for; None if it does not exist; empty if unreadable (logged).
+
+        The watch fires when the node is created, changed or deleted, whether it exists now or not.
+        """
+        path = PreferredReplicaElectionZNode.path()
+        if watch is not None:
+            await self.session.exists(path, watch)
+        found = await self.read(path)
+        if found is None:
+            return None
+        try:
+            rows = PreferredReplicaElectionZNode.decode(found[0]).partitions
+        except MalformedZNode as error:
+            log.error("the preferred replica election is ignored: %s", error)
+            return set()
+        return {TopicPartition(*row) for row in rows}
+
+    async def request_preferred_elections(self, partitions: Sequence[TopicPartition]) -> None:
+        """What the old tool does. Raises NodeExists while an election is pending."""
+        rows = [PartitionRow(*partition) for partition in partitions]
+        await self.create_recursive(PreferredReplicaElectionZNode.path(), PreferredReplicaElectionZNode(rows).encode())
+
+    async def delete_preferred_elections(self, epoch_zk_version: int) -> None:
+        """The attempt was made."""
+        await self.delete_if_present(PreferredReplicaElectionZNode.path(), epoch_zk_version=epoch_zk_version)
+
+    async def claim_producer_ids(self, broker_id: int) -> ProducerIdBlock:
+        """The next block of producer ids, for this broker alone.
+
+        Raises MalformedZNode if the node holds anything but a block or null, OverflowError at the end of all ids.
+        """
+        path = ProducerIdBlockZNode.path()
+        while True:
+            found = await self.read(path)
+            if found is None:
+                await self.ensure_path(path)
+                continue
+            data, stat = found
+            block = _next_block(None if data is None else ProducerIdBlockZNode.decode(data))
+            value = ProducerIdBlockZNode(broker_id, NumberText(block.first), NumberText(block.last))
+            try:
+                await self.session.set(path, value.encode(), stat.version)
+            except BadVersion:
+                # A lost reply of an attempt that succeeded looks like this too.
+                if await self._holds(value):
+                    return block
+                continue
+            except NoNode:
+                continue
+            return block
+
+    async def _holds(self, value: ProducerIdBlockZNode) -> bool:
+        found = await self.read(ProducerIdBlockZNode.path())
+        return found is not None and found[0] is not None and ProducerIdBlockZNode.decode(found[0]) == value
+
+    async def features(self, watch: Watch | None = None) -> FeatureZNode | None:
+        """The finalised features, None if the node does not exist. Raises MalformedZNode."""
+        found = await self.read(FeatureZNode.path(), watch)
+        return None if found is None else FeatureZNode.decode(found[0])
+
+    async def ensure_features(self, status: int) -> None:
+        """A new controller's first write: no finalised features, with this status; written only if different.
+
+        Raises MalformedZNode for what cannot be read.
+        """
+        wanted = FeatureZNode(status, {})
+        found = await self.features()
+        if found is None:
+            try:
+                await self.create_recursive(FeatureZNode.path(), wanted.encode())
+            except NodeExists:
+                await self.ensure_features(status)
+        elif found != wanted:
+            await self.set_or_create(FeatureZNode.path(), wanted.encode(), epoch_zk_version=NOT_FENCED)
+
+
+def _reassignment(wanted: Mapping[TopicPartition, Sequence[int]]) -> bytes:
+    rows = [ReassignmentRow(one.topic, one.partition, list(replicas)) for one, replicas in wanted.items()]
+    return ReassignPartitionsZNode(rows).encode()
+
+
+def _next_block(previous: ProducerIdBlockZNode | None) -> ProducerIdBlock:
+    if previous is None:
+        return ProducerIdBlock(0, PRODUCER_ID_BLOCK_SIZE - 1)
+    if previous.block_end > _MAX_LONG - PRODUCER_ID_BLOCK_SIZE:
+        raise OverflowError(f"all producer ids are used up: the last block ends at {previous.block_end}")
+    return ProducerIdBlock(previous.block_end + 1, previous.block_end + PRODUCER_ID_BLOCK_SIZE)

@@ -1,0 +1,161 @@
+"""The live brokers and the cluster's identity: registration, broker ids from the sequence node, the cluster id.
+
+Knows no configuration and no meta.properties. Source: reference zookeeper.md sections 4 and 15; KIP-380 (epochs).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.ids import uuid_to_text
+from kafka_py.zk.access import ZkAccess, pipelined, raise_first
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import CreateOp, MultiFailed, NodeExists, NoNode, SetOp, Stat, Watch
+from kafka_py.zk.znodes import (
+    TOP_LEVEL_PATHS,
+    BrokerEndpoint,
+    BrokerIdsZNode,
+    BrokerIdZNode,
+    BrokerSequenceZNode,
+    ClusterIdZNode,
+    VersionRange,
+)
+
+
+class RegisteredBroker(NamedTuple):
+    """A live broker as registered. epoch: the czxid of its znode, larger at every registration."""
+
+    id: int
+    epoch: int
+    endpoints: tuple[BrokerEndpoint, ...]
+    rack: str | None
+    features: dict[str, VersionRange]
+
+    def endpoint(self, listener: str) -> BrokerEndpoint | None:
+        """The endpoint of the listener named so, None if the broker has none."""
+        return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
+
+
+class BrokerStore(ZkAccess):
+    """Who is there."""
+
+    _registered_by: int | None = None
+    """The session that made our own registration."""
+
+    async def ensure_top_level_paths(self) -> None:
+        """Creates what every broker expects to exist, with null data."""
+        raise_first(await pipelined([self.ensure_path(path) for path in TOP_LEVEL_PATHS]))
+
+    async def cluster_id(self) -> str | None:
+        """The cluster's id, None before the first broker. Raises MalformedZNode."""
+        found = await self.read(ClusterIdZNode.path())
+        return None if found is None else ClusterIdZNode.decode(found[0]).id
+
+    async def cluster_id_or_create(self) -> str:
+        """The cluster's id; the first broker makes it: 16 random uuid bytes, 22 characters."""
+        known = await self.cluster_id()
+        if known is not None:
+            return known
+        made = uuid_to_text(uuid.uuid4())
+        try:
+            await self.create_recursive(ClusterIdZNode.path(), ClusterIdZNode(made).encode())
+        except NodeExists:
+            return await self.cluster_id_or_create()
+        return made
+
+    async def generate_broker_id(self, reserved_max: int = 1000) -> int:
+        """A fresh id above `reserved_max` (reserved.broker.max.id): the next version of the sequence node."""
+        try:
+            stat = await self.session.set(BrokerSequenceZNode.path(), b"")
+        except NoNode:
+            await self.ensure_path(BrokerSequenceZNode.path())
+            stat = await self.session.set(BrokerSequenceZNode.path(), b"")
+        return reserved_max + stat.version
+
+    async def broker_ids(self, watch: Watch | None = None) -> list[int]:
+        """The ids of the live brokers, sorted. Raises MalformedZNode if one is not a number."""
+        path = BrokerIdsZNode.path()
+        names = await self.session.children(path, watch)
+        try:
+            return sorted(int(name) for name in names)
+        except ValueError:
+            raise MalformedZNode(f"{path}: a broker id that is not a number: {sorted(names)}") from None
+
+    async def broker(self, broker_id: int, watch: Watch | None = None) -> RegisteredBroker | None:
+        """One registration, None if that broker is not live. Raises MalformedZNode."""
+        found = await self.read(BrokerIdZNode.path(broker_id), watch)
+        return None if found is None else _registered(broker_id, *found)
+
+    async def brokers(self, watch: Watch | None = None) -> dict[int, RegisteredBroker]:
+        """All live brokers by id; `watch` is for the list of ids, not for each registration.
+
+        Raises MalformedZNode for the first registration that cannot be read: no part of the list is given then.
+        """
+        ids = await self.broker_ids(watch)
+        found = await self.read_many(BrokerIdZNode.path(broker_id) for broker_id in ids)
+        return {
+            broker_id: _registered(broker_id, *one)
+            for broker_id, one in zip(ids, found, strict=True)
+            if one is not None
+        }
+
+    async def refuse_taken_endpoints(self, broker_id: int, endpoints: Iterable[BrokerEndpoint]) -> None:
+        """Before the first registration: raises ConfigError if another live broker advertises one of our host:port."""
+        ours = {(endpoint.host, endpoint.port) for endpoint in endpoints}
+        for other in (await self.brokers()).values():
+            taken = {(endpoint.host, endpoint.port) for endpoint in other.endpoints} & ours
+            if taken and other.id != broker_id:
+                listed = ",".join(f"{host}:{port}" for host, port in sorted(taken))
+                raise ConfigError(
+                    f"Configured end points {listed} in advertised listeners are already registered "
+                    f"by broker {other.id}"
+                )
+
+    async def register_broker(self, broker_id: int, registration: BrokerIdZNode) -> int:
+        """Registers this broker in the present session; returns the broker epoch.
+
+        The payload is written by a second operation, so its znode version is 1 and its Stat comes with the reply.
+        A registration left by this process's previous session is replaced; one of the present session (lost reply) is
+        taken as ours. Raises NodeExists if another session holds the id.
+        """
+        path = BrokerIdZNode.path(broker_id)
+        while True:
+            session_id = self.session.session_id
+            try:
+                results = await self.session.multi(
+                    [CreateOp(path, ephemeral=True), SetOp(path, registration.encode(), 0)]
+                )
+            except MultiFailed as failure:
+                if not isinstance(failure.error, NodeExists):
+                    raise failure.error from None
+                stat = await self._own_registration(path)
+            else:
+                stat = results[1] if isinstance(results[1], Stat) else None
+            if stat is not None:
+                self._registered_by = session_id
+                return stat.czxid
+
+    async def _own_registration(self, path: str) -> Stat | None:
+        """The Stat of an existing registration that is ours; None to try again. Raises NodeExists."""
+        found = await self.read(path)
+        if found is None:
+            return None
+        stat = found[1]
+        if stat.ephemeral_owner == self.session.session_id:
+            return stat
+        if stat.ephemeral_owner != self._registered_by:
+            raise NodeExists(path, f"registered by another session, 0x{stat.ephemeral_owner & (1 << 64) - 1:x}")
+        await self.delete_if_present(path)
+        return None
+
+    async def update_broker(self, broker_id: int, registration: BrokerIdZNode) -> None:
+        """Rewrites our registration after a change of listeners. Raises NoNode."""
+        await self.session.set(BrokerIdZNode.path(broker_id), registration.encode())
+
+
+def _registered(broker_id: int, data: bytes | None, stat: Stat) -> RegisteredBroker:
+    value = BrokerIdZNode.decode(data)
+    return RegisteredBroker(broker_id, stat.czxid, tuple(value.parsed_endpoints()), value.rack, value.features or {})

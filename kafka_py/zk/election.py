@@ -1,0 +1,100 @@
+"""Who is controller: the ephemeral /controller and the epoch that fences what former controllers still send.
+
+Source: reference zookeeper.md section 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NamedTuple
+
+from kafka_py.zk.access import ControllerMoved, ZkAccess
+from kafka_py.zk.schema import MalformedZNode, NumberText
+from kafka_py.zk.session import BadVersion, CreateOp, MultiFailed, NodeExists, SetOp, Stat, Watch
+from kafka_py.zk.znodes import ControllerEpochZNode, ControllerZNode
+
+log = logging.getLogger(__name__)
+
+
+class ControllerEpoch(NamedTuple):
+    """The epoch and the znode version that holds it. As the result of an election: what to fence writes with."""
+
+    epoch: int
+    epoch_zk_version: int
+
+
+class ElectionStore(ZkAccess):
+    """The controller's seat."""
+
+    async def controller_id(self, watch: Watch | None = None) -> int | None:
+        """The broker that is controller, None if there is none or /controller cannot be read.
+
+        The watch fires when /controller is created, changed or deleted, whether it exists now or not.
+        """
+        path = ControllerZNode.path()
+        if watch is None:
+            found = await self.read(path)
+        else:
+            _, found = await asyncio.gather(self.session.exists(path, watch), self.read(path))
+        if found is None:
+            return None
+        try:
+            return ControllerZNode.decode(found[0]).brokerid
+        except MalformedZNode as error:
+            log.error("no controller can be read: %s", error)
+            return None
+
+    async def controller_epoch(self) -> ControllerEpoch | None:
+        """The present epoch, None before the first election. Raises MalformedZNode."""
+        found = await self.read(ControllerEpochZNode.path())
+        return None if found is None else ControllerEpoch(ControllerEpochZNode.decode(found[0]).epoch, found[1].version)
+
+    async def elect_controller(self, broker_id: int, now_ms: int) -> ControllerEpoch:
+        """Takes the seat if it is free: creates /controller and raises the epoch by one, both or none.
+
+        A refusal is looked at twice, for the reply of an attempt that succeeded may have been lost.
+        Raises ControllerMoved if another broker is, or meanwhile was, elected.
+        """
+        current = await self.controller_epoch() or await self._create_epoch()
+        epoch = current.epoch + 1
+        seat = ControllerZNode(broker_id, NumberText(now_ms))
+        try:
+            results = await self.session.multi(
+                [
+                    CreateOp(ControllerZNode.path(), seat.encode(), ephemeral=True),
+                    SetOp(ControllerEpochZNode.path(), ControllerEpochZNode(epoch).encode(), current.epoch_zk_version),
+                ]
+            )
+        except MultiFailed as failure:
+            if not isinstance(failure.error, NodeExists | BadVersion):
+                raise failure.error from None
+            return await self._elected_after_all(broker_id, epoch)
+        stat = results[1]
+        assert isinstance(stat, Stat)
+        return ControllerEpoch(epoch, stat.version)
+
+    async def _create_epoch(self) -> ControllerEpoch:
+        try:
+            await self.create_recursive(ControllerEpochZNode.path(), ControllerEpochZNode(0).encode())
+        except NodeExists:
+            created = await self.controller_epoch()
+            if created is None:
+                raise ControllerMoved("/controller_epoch was deleted during the election") from None
+            return created
+        return ControllerEpoch(0, 0)
+
+    async def _elected_after_all(self, broker_id: int, epoch: int) -> ControllerEpoch:
+        holder = await self.controller_id()
+        if holder is None:
+            raise ControllerMoved("the new controller is gone already")
+        if holder != broker_id:
+            raise ControllerMoved(f"broker {holder} was elected controller")
+        found = await self.controller_epoch()
+        if found is None or found.epoch != epoch:
+            raise ControllerMoved(f"broker {broker_id} is controller with epoch {found and found.epoch}, not {epoch}")
+        return found
+
+    async def delete_controller(self, epoch_zk_version: int) -> None:
+        """Forces a new election. Raises ControllerMoved if one has happened."""
+        await self.delete_if_present(ControllerZNode.path(), epoch_zk_version=epoch_zk_version)

@@ -1,0 +1,231 @@
+"""Between kazoo's connection thread and the event loop: an inbox for the loop, and kazoo's handler made lean.
+
+kazoo is given a handler (its own extension point) with one thread instead of three: answers and watches are not
+called back on worker threads but posted to the loop, in the order in which they came off the wire, many per wake-up.
+The handler also lends kazoo a socket that reads in large pieces; kazoo would poll and read twice per answer.
+Knows kazoo's thread rules, nothing of sessions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import select
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from kazoo.handlers.threading import KazooTimeoutError
+
+log = logging.getLogger(__name__)
+
+_READ_SIZE = 1 << 16
+
+
+class LoopInbox:
+    """Calls posted from any thread run on the loop in order; however many wait, the loop is woken once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._calls: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._awake = False
+
+    def post(self, call: Callable[..., None], *arguments: Any) -> None:
+        """From any thread. Posts to a closed loop are dropped."""
+        self._calls.append((call, arguments))
+        if not self._awake:
+            self._awake = True
+            try:
+                self._loop.call_soon_threadsafe(self._drain)
+            except RuntimeError:
+                self._calls.clear()
+
+    def _drain(self) -> None:
+        # Cleared before reading: whoever posts from here on wakes the loop again, so that no call is left behind.
+        self._awake = False
+        while self._calls:
+            call, arguments = self._calls.popleft()
+            try:
+                call(*arguments)
+            except Exception:
+                log.exception("a call posted to the loop failed")
+
+
+class BufferedSocket:
+    """A connected non-blocking socket whose reads are taken from a buffer of what has arrived."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._buffer = b""
+        self._position = 0
+        self._write_timeout: float | None = None
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def setblocking(self, _flag: bool) -> None:
+        self._socket.setblocking(False)
+
+    def getpeername(self) -> Any:
+        return self._socket.getpeername()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def shutdown(self) -> None:
+        """Breaks the connection, whoever uses it; from any thread."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def pending(self) -> int:
+        """How much can be read without a system call; kazoo asks before it polls."""
+        return len(self._buffer) - self._position
+
+    def recv(self, size: int) -> bytes:
+        """Up to `size` bytes, b"" at the end of the stream. Raises BlockingIOError when nothing has arrived."""
+        if self._position == len(self._buffer):
+            self._buffer = self._socket.recv(max(size, _READ_SIZE))
+            self._position = 0
+        piece = self._buffer[self._position : self._position + size]
+        self._position += len(piece)
+        return piece
+
+    def allow_write(self, timeout_s: float | None) -> None:
+        """How long the next `send` may wait."""
+        self._write_timeout = timeout_s
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Waits only if the kernel's buffer is full. Raises KazooTimeoutError."""
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            poll = select.poll()
+            poll.register(self._socket, select.POLLOUT)
+            if not poll.poll(None if self._write_timeout is None else self._write_timeout * 1000):
+                raise KazooTimeoutError("socket time-out during write") from None
+            return self._socket.send(data)
+
+
+class Bell:
+    """One end of what kazoo uses as a socket pair: a byte for every request queued, to wake its thread.
+
+    A counter in the kernel instead of a pair of sockets, whose buffer a few hundred bytes would fill: the loop would
+    then block, and with it everything.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    @classmethod
+    def pair(cls) -> tuple[Bell, Bell]:
+        """Writer and reader, in either order: both ends can do both."""
+        fd = os.eventfd(0, os.EFD_SEMAPHORE | os.EFD_CLOEXEC)
+        return cls(fd), cls(os.dup(fd))
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def send(self, data: bytes) -> int:
+        """Rings, never waiting."""
+        os.eventfd_write(self._fd, len(data))
+        return len(data)
+
+    def recv(self, _size: int) -> bytes:
+        """Takes one ring, waiting for it."""
+        os.eventfd_read(self._fd)
+        return b"\0"
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class LoopHandler:
+    """kazoo's handler interface with a single thread, the one that reads and writes the connection.
+
+    server_count: of the connect string; the time to connect is shared out among them.
+    """
+
+    name = "event_loop_handler"
+    timeout_exception = KazooTimeoutError
+    sleep_func = staticmethod(time.sleep)
+
+    def __init__(self, server_count: int) -> None:
+        self._server_count = server_count
+        self._barred = False
+        self.running = False
+
+    def bar(self) -> None:
+        """No connection may be made any more: the session has expired, and kazoo would silently make another."""
+        self._barred = True
+
+    def start(self) -> None:
+        self.running = True
+
+    def stop(self) -> None:
+        self.running = False
+
+    def select(
+        self, readers: list[Any], writers: list[Any], _errors: list[Any], timeout: float | None = None
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """As select.select, for kazoo's two uses: wait to read, or write to the connection."""
+        if writers:
+            for writer in writers:
+                if isinstance(writer, BufferedSocket):
+                    writer.allow_write(timeout)
+            return [], writers, []
+        buffered = [reader for reader in readers if isinstance(reader, BufferedSocket) and reader.pending()]
+        if buffered:
+            return buffered, [], []
+        poll = select.poll()
+        by_fd = {reader.fileno(): reader for reader in readers}
+        for fd in by_fd:
+            poll.register(fd, select.POLLIN)
+        ready = poll.poll(None if timeout is None else timeout * 1000)
+        return [by_fd[fd] for fd, _event in ready], [], []
+
+    def create_connection(self, address: tuple[str, int], timeout: float, **_tls: Any) -> BufferedSocket:
+        """Connects. Raises OSError."""
+        if self._barred:
+            raise OSError("the session has expired")
+        sock = socket.create_connection(address, timeout / self._server_count)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return BufferedSocket(sock)
+
+    def create_socket_pair(self) -> tuple[Bell, Bell]:
+        return Bell.pair()
+
+    def event_object(self) -> threading.Event:
+        return threading.Event()
+
+    def lock_object(self) -> Any:
+        return threading.Lock()
+
+    def rlock_object(self) -> Any:
+        return threading.RLock()
+
+    def spawn(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> threading.Thread:
+        """Starts kazoo's connection thread."""
+
+        def run() -> None:
+            try:
+                func(*args, **kwargs)
+            except InterruptedError:
+                # How kazoo leaves its wait between two attempts to connect when it is stopped meanwhile.
+                pass
+            except Exception:
+                log.exception("the ZooKeeper connection thread failed")
+
+        thread = threading.Thread(target=run, name="zookeeper-connection", daemon=True)
+        thread.start()
+        return thread
+
+    def dispatch_callback(self, _callback: Any) -> None:
+        """kazoo calls this for its own watches; it has none, ours are kept by the session."""

@@ -1,0 +1,235 @@
+"""One kazoo client: one ZooKeeper session at most, from the first connection to its end.
+
+The thread's side of kazoo_session.py. kazoo is used as a connection (framing, pings, reconnects within the session);
+everything it notices is posted to the owner on the loop. Its own habits are switched off: it keeps no watches for us,
+and once the session has expired it is barred from connecting again, which would silently make another session.
+Uses kazoo members that are not documented: `_call`, `_connection._read_watch_event`, `_connection._socket`; the
+contract suite fails if one of them changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from typing import Any, Protocol
+
+from kazoo import exceptions as kazoo_errors
+from kazoo.client import KazooClient, KazooState, KeeperState
+from kazoo.retry import KazooRetry
+
+from kafka_py.zk.configs import ConnectString
+from kafka_py.zk.kazoo_bridge import LoopHandler, LoopInbox
+from kafka_py.zk.requests import read_watch_event
+from kafka_py.zk.session import (
+    AuthFailed,
+    BadArguments,
+    BadVersion,
+    ConnectionLoss,
+    InvalidAcl,
+    NoAuth,
+    NoChildrenForEphemerals,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    ServerError,
+    SessionExpired,
+    SessionState,
+    WatchEvent,
+    ZkError,
+)
+
+log = logging.getLogger(__name__)
+
+_ERRORS: dict[type[Exception], type[ZkError]] = {
+    kazoo_errors.NoNodeError: NoNode,
+    kazoo_errors.NodeExistsError: NodeExists,
+    kazoo_errors.BadVersionError: BadVersion,
+    kazoo_errors.NotEmptyError: NotEmpty,
+    kazoo_errors.NoChildrenForEphemeralsError: NoChildrenForEphemerals,
+    kazoo_errors.NoAuthError: NoAuth,
+    kazoo_errors.InvalidACLError: InvalidAcl,
+    kazoo_errors.BadArgumentsError: BadArguments,
+    kazoo_errors.ConnectionLoss: ConnectionLoss,
+    kazoo_errors.ConnectionClosedError: ConnectionLoss,
+    # The server we are connected to does not own the session any more: it drops us, and we go where it is.
+    kazoo_errors.SessionMovedError: ConnectionLoss,
+    kazoo_errors.SessionExpiredError: SessionExpired,
+    kazoo_errors.AuthFailedError: AuthFailed,
+}
+
+
+def zk_error(error: BaseException, path: str) -> ZkError:
+    """A kazoo exception as one of ours."""
+    known = _ERRORS.get(type(error))  # type: ignore[arg-type]
+    return known(path) if known is not None else ServerError(path, f"{type(error).__name__} {error}".strip())
+
+
+class ConnectionOwner(Protocol):
+    """Whom a connection tells what happens; all calls come on the loop, in the order in which things happened."""
+
+    def on_connected(self, connection: KazooConnection, session_id: int) -> None: ...
+
+    def on_suspended(self, connection: KazooConnection, last_zxid: int) -> None:
+        """last_zxid: of the last answer read; what is newer may have been missed."""
+        ...
+
+    def on_lost(self, connection: KazooConnection, state: SessionState) -> None:
+        """The session is over: EXPIRED or AUTH_FAILED."""
+        ...
+
+    def on_event(self, connection: KazooConnection, event: WatchEvent) -> None: ...
+
+    def on_answer(self, request: Request, value: Any, error: ZkError | None) -> None: ...
+
+
+class Request:
+    """A request on its way; kazoo sees it as its "async result" and sets it, once or (when it fails) even twice.
+
+    operation: as requests.py declares it. number: order of issue, which also is the order of sending again.
+    """
+
+    __slots__ = ("_connection", "answer", "number", "operation", "path", "tag")
+
+    def __init__(self, number: int, operation: Any, path: str, answer: asyncio.Future[Any] | None, tag: Any) -> None:
+        self.number = number
+        self.operation = operation
+        self.path = path
+        self.answer = answer
+        self.tag = tag
+        self._connection: KazooConnection | None = None
+
+    def sent_by(self, connection: KazooConnection | None) -> None:
+        """None: it has been answered, and further answers are repetitions."""
+        self._connection = connection
+
+    def set(self, value: Any = None) -> None:
+        self._post(value, None)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._post(None, zk_error(error, self.path))
+
+    def _post(self, value: Any, error: ZkError | None) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.inbox.post(connection.owner.on_answer, self, value, error)
+            connection.answered()
+
+
+class KazooConnection:
+    """A kazoo client whose news go to `owner`. Create it on the loop."""
+
+    def __init__(
+        self,
+        owner: ConnectionOwner,
+        connect: ConnectString,
+        session_timeout_ms: int,
+        max_in_flight: int,
+        credentials: tuple[int, bytes] | None = None,
+    ) -> None:
+        """credentials: session id and password, to take over an existing session."""
+        self.owner = owner
+        self.inbox = LoopInbox(asyncio.get_running_loop())
+        self._handler = LoopHandler(len(connect.servers))
+        self._ending = False
+        # The window is kept on both threads: an answer lets the next request go without a turn of the loop.
+        self._lock = threading.RLock()
+        self._max_in_flight = max_in_flight
+        self._in_flight = 0
+        self._queue: deque[Request] = deque()
+        self._pumping = False
+        self._client = KazooClient(
+            hosts=connect.hosts,
+            timeout=session_timeout_ms / 1000,
+            client_id=credentials,
+            handler=self._handler,
+            connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=1.0, sleep_func=self._handler.sleep_func),
+            command_retry=KazooRetry(max_tries=0, sleep_func=self._handler.sleep_func),
+            logger=log,
+        )
+        self._client.add_listener(self._on_state)
+        self._client._connection._read_watch_event = self._on_watch_bytes
+
+    @property
+    def credentials(self) -> tuple[int, bytes] | None:
+        """Session id and password while connected."""
+        found: tuple[int, bytes] | None = self._client.client_id
+        return found
+
+    def start(self) -> None:
+        """Begins to connect, without end and without blocking."""
+        self._client.start_async()
+
+    def call(self, request: Request) -> None:
+        """Sends a request as soon as the window lets it; every request is answered, if only with ConnectionLoss."""
+        request.sent_by(self)
+        with self._lock:
+            self._queue.append(request)
+            self._pump()
+
+    def answered(self) -> None:
+        """A request left the window; on kazoo's thread."""
+        with self._lock:
+            self._in_flight -= 1
+            self._pump()
+
+    def _pump(self) -> None:
+        """Fills the window. With the lock held."""
+        if self._pumping:
+            # Inside `_call` below, which answers at once when the session has ended: the loop there goes on.
+            return
+        self._pumping = True
+        try:
+            while self._queue and self._in_flight < self._max_in_flight:
+                self._in_flight += 1
+                request = self._queue.popleft()
+                self._client._call(request.operation, request)
+        finally:
+            self._pumping = False
+
+    def drop(self) -> None:
+        """Breaks the connection as the network would; kazoo connects again within the session."""
+        sock = self._client._connection._socket
+        if sock is not None:
+            sock.shutdown()
+
+    def stop(self) -> asyncio.Future[None]:
+        """Closes the session, if connected; the future is done when the thread has ended.
+
+        The work is done by a thread of its own, which never keeps the process from exiting.
+        """
+        self._ending = True
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def finished() -> None:
+            if not done.done():
+                done.set_result(None)
+
+        def run() -> None:
+            try:
+                self._client.stop()
+                self._client.close()
+            except Exception as error:
+                log.warning("the ZooKeeper connection did not stop cleanly: %s", error)
+            self.inbox.post(finished)
+
+        threading.Thread(target=run, name="zookeeper-stop", daemon=True).start()
+        return done
+
+    # --- called by kazoo, on its thread ---
+
+    def _on_state(self, state: str) -> None:
+        if state == KazooState.CONNECTED:
+            self.inbox.post(self.owner.on_connected, self, self._client.client_id[0])
+        elif state == KazooState.SUSPENDED:
+            self.inbox.post(self.owner.on_suspended, self, self._client.last_zxid)
+        elif not self._ending:
+            self._handler.bar()
+            refused = self._client.client_state == KeeperState.AUTH_FAILED
+            self.inbox.post(self.owner.on_lost, self, SessionState.AUTH_FAILED if refused else SessionState.EXPIRED)
+
+    def _on_watch_bytes(self, buffer: bytes, offset: int) -> None:
+        event = read_watch_event(buffer, offset)
+        if event is not None:
+            self.inbox.post(self.owner.on_event, self, event)

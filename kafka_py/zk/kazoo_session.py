@@ -1,0 +1,343 @@
+"""The real ZooKeeper session, over kazoo: what waits, what is sent again, which watches are set, when it is renewed.
+
+All on the loop; kazoo_connection.py has the thread's side and the window (zookeeper.max.in.flight.requests). In order
+of a request's life: `_submit`, `on_answer`, and if the connection broke meanwhile `_send_again`, `on_connected`.
+Source: reference zookeeper.md section 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from kazoo.protocol.serialization import Create, Delete, SetData
+from kazoo.security import OPEN_ACL_UNSAFE
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.zk.configs import ConnectString, ZkOptions
+from kafka_py.zk.kazoo_connection import KazooConnection, Request, zk_error
+from kafka_py.zk.lifecycle import AUTH_FAILED, CLOSED, CONNECTED, CONNECTING, EXPIRED, SUSPENDED, SessionLifecycle
+from kafka_py.zk.requests import (
+    ChildrenRequest,
+    CreateRequest,
+    DeleteRequest,
+    ExistsRequest,
+    GetRequest,
+    MultiRequest,
+    SetRequest,
+    SetWatchesRequest,
+    SyncRequest,
+    kazoo_operation,
+)
+from kafka_py.zk.session import (
+    ANY_VERSION,
+    AuthFailed,
+    ConnectionLoss,
+    ConnectTimeout,
+    CreateOp,
+    MultiFailed,
+    NodeExists,
+    Op,
+    OpResult,
+    SessionClosed,
+    SessionExpired,
+    SessionState,
+    Stat,
+    Watch,
+    WatchEvent,
+    ZkError,
+    check_path,
+)
+from kafka_py.zk.watches import WatchKind
+
+log = logging.getLogger(__name__)
+
+CLOSE_TIMEOUT_S = 6.0
+MAX_PACKET_BYTES = 0xFFFFF
+"""jute.maxbuffer unless configured: the server hangs up on larger requests."""
+
+_SET_WATCHES_BYTES = 128 * 1024
+_ROLLED_BACK = (0, -2)
+"""Codes of a multi's operations that failed only because another did."""
+
+
+class KazooSession(SessionLifecycle):
+    """A ZkSession on a real ensemble.
+
+    connect: servers and chroot. connection_timeout_ms: for the first connection only; None: the session timeout.
+    create_chroot: make the chroot's znodes when connecting, as brokers do; tools do not.
+    credentials: session id and password, to take over a session that exists.
+    """
+
+    def __init__(
+        self,
+        connect: ConnectString | str,
+        *,
+        session_timeout_ms: int = 18000,
+        connection_timeout_ms: int | None = None,
+        max_in_flight: int = 10,
+        create_chroot: bool = False,
+        credentials: tuple[int, bytes] | None = None,
+    ) -> None:
+        super().__init__()
+        self._connect = ConnectString.parse(connect) if isinstance(connect, str) else connect
+        self._chroot = self._connect.chroot
+        self._session_timeout_ms = session_timeout_ms
+        self._connection_timeout_ms = session_timeout_ms if connection_timeout_ms is None else connection_timeout_ms
+        self._max_in_flight = max_in_flight
+        self._create_chroot = create_chroot
+        self._credentials = credentials
+        self._connection: KazooConnection | None = None
+        self._opened: asyncio.Future[None] | None = None
+        self._session_id = 0
+        self._last_zxid = 0
+        self._numbers = itertools.count()
+        # Requests that wait for a connection: issued without one, or lost with one.
+        self._waiting: list[Request] = []
+        # The connection broke, though the news of it may still be on its way: nothing may overtake what was lost.
+        self._broken = False
+
+    @classmethod
+    def of(cls, options: ZkOptions, *, create_chroot: bool = True) -> Self:
+        """A broker's session. Raises ConfigError."""
+        if options.zookeeper_ssl_client_enable:
+            raise ConfigError("zookeeper.ssl.client.enable=true: TLS connections to ZooKeeper are not available")
+        if options.zookeeper_set_acl:
+            raise ConfigError(
+                "zookeeper.set.acl is true, but the connection to ZooKeeper is not authenticated (SASL or TLS)"
+            )
+        return cls(
+            options.connect_string(),
+            session_timeout_ms=options.zookeeper_session_timeout_ms,
+            connection_timeout_ms=options.connection_timeout_ms(),
+            max_in_flight=options.zookeeper_max_in_flight_requests,
+            create_chroot=create_chroot,
+        )
+
+    # --- life ---
+
+    @property
+    def session_id(self) -> int:
+        return self._session_id
+
+    @property
+    def credentials(self) -> tuple[int, bytes] | None:
+        """Session id and password while connected."""
+        return self._connection.credentials if self._connection is not None else None
+
+    async def connect(self) -> None:
+        try:
+            async with asyncio.timeout(self._connection_timeout_ms / 1000):
+                await self._open()
+        except TimeoutError:
+            await self.close()
+            raise ConnectTimeout(
+                detail=f"no server of zookeeper.connect={self._connect} answered within "
+                f"{self._connection_timeout_ms} ms (zookeeper.connection.timeout.ms)"
+            ) from None
+        except AuthFailed:
+            await self.close()
+            raise
+        if self._create_chroot and self._chroot:
+            await self._ensure_chroot()
+
+    async def _open(self) -> None:
+        self._opened = asyncio.get_running_loop().create_future()
+        self._connection = self._new_connection(self._credentials)
+        self._credentials = None
+        self._connection.start()
+        await asyncio.shield(self._opened)
+
+    def _new_connection(self, credentials: tuple[int, bytes] | None) -> KazooConnection:
+        return KazooConnection(self, self._connect, self._session_timeout_ms, self._max_in_flight, credentials)
+
+    async def _ensure_chroot(self) -> None:
+        parts = self._chroot.strip("/").split("/")
+        for path in itertools.accumulate(parts, lambda above, name: f"{above}/{name}", initial=""):
+            if path:
+                try:
+                    await self._submit(CreateRequest(Create(path, None, OPEN_ACL_UNSAFE, 0)), path)
+                except NodeExists:
+                    continue
+
+    async def close(self) -> None:
+        if self._state is CLOSED:
+            return
+        self._stop_renewals()
+        self._become(CLOSED)
+        self._fail_waiting(SessionClosed)
+        if self._connection is not None:
+            await asyncio.wait([self._connection.stop()], timeout=CLOSE_TIMEOUT_S)
+
+    def drop_connection(self) -> None:
+        """Breaks the connection, within the session; for tests of what comes after."""
+        if self._connection is not None:
+            self._connection.drop()
+
+    # --- what the connection tells us ---
+
+    def on_connected(self, connection: KazooConnection, session_id: int) -> None:
+        if connection is not self._connection or self._state is CLOSED:
+            return
+        self._session_id = session_id
+        for piece in self._watches_to_arm():
+            connection.call(Request(next(self._numbers), piece, "", None, None))
+        for request in sorted(self._waiting, key=lambda request: request.number):
+            connection.call(request)
+        self._waiting.clear()
+        self._broken = False
+        self._become(CONNECTED)
+        if self._opened is not None and not self._opened.done():
+            self._opened.set_result(None)
+
+    def on_suspended(self, connection: KazooConnection, last_zxid: int) -> None:
+        if connection is self._connection and self._state is CONNECTED:
+            self._last_zxid = last_zxid
+            self._become(SUSPENDED)
+
+    def on_lost(self, connection: KazooConnection, state: SessionState) -> None:
+        if connection is not self._connection or self._state is CLOSED:
+            return
+        self._connection = None
+        connection.stop()
+        if self._state is CONNECTING and state is EXPIRED:
+            # Credentials of a session that is gone, or a client that failed: start afresh, nobody has seen a session.
+            self._connection = self._new_connection(None)
+            self._connection.start()
+            return
+        self._fail_waiting(SessionExpired if state is EXPIRED else AuthFailed)
+        self._become(state)
+        if state is AUTH_FAILED and self._opened is not None and not self._opened.done():
+            self._opened.set_exception(AuthFailed())
+
+    def on_event(self, connection: KazooConnection, event: WatchEvent) -> None:
+        if connection is self._connection and self._state is not CLOSED:
+            self._watches.fire(WatchEvent(event.type, self._below_chroot(event.path)))
+
+    def on_answer(self, request: Request, value: Any, error: ZkError | None) -> None:
+        if request.answer is None:
+            if error is not None and not isinstance(error, ConnectionLoss):
+                log.warning("the watches were not set again: %s", error)
+            return
+        if isinstance(error, ConnectionLoss):
+            self._broken = True
+            self._send_again(request, error)
+        elif error is not None:
+            _fail(request, error)
+        else:
+            self._succeed(request, value)
+
+    def _succeed(self, request: Request, value: Any) -> None:
+        if request.tag is not None:
+            watch, kind = request.tag
+            if kind is WatchKind.DATA and value is None:
+                kind = WatchKind.EXIST
+            self._watches.add(kind, request.path, watch)
+        if request.answer is not None and not request.answer.done():
+            request.answer.set_result(value)
+
+    def _send_again(self, request: Request, error: ConnectionLoss) -> None:
+        """Keeps a request until we are connected again, unless nothing will come of that."""
+        if request.answer is None or request.answer.done():
+            return
+        if self._state is CLOSED:
+            _fail(request, SessionClosed(request.path))
+        elif self._state in (EXPIRED, AUTH_FAILED):
+            _fail(request, SessionExpired(request.path))
+        elif len(request.operation.serialize()) > MAX_PACKET_BYTES:
+            _fail(request, ConnectionLoss(request.path, f"the request is larger than {MAX_PACKET_BYTES} bytes"))
+        else:
+            self._waiting.append(request)
+
+    def _fail_waiting(self, error: type[ZkError]) -> None:
+        waiting, self._waiting = self._waiting, []
+        for request in waiting:
+            _fail(request, error(request.path))
+
+    # --- sending ---
+
+    def _submit(self, operation: Any, path: str, tag: Any = None) -> asyncio.Future[Any]:
+        """Sends a request, or keeps it until connected. tag: watch and kind to set when it succeeds."""
+        self._refuse_if_lost()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        request = Request(next(self._numbers), operation, path, answer, tag)
+        if self._state is CONNECTED and not self._broken and self._connection is not None:
+            self._connection.call(request)
+        else:
+            self._waiting.append(request)
+        return answer
+
+    def _watches_to_arm(self) -> Iterator[SetWatchesRequest]:
+        """What to send first on a new connection of the same session, in pieces that no server refuses."""
+        paths = [
+            (kind, path if path == "/" and not self._chroot else self._full(path))
+            for kind in WatchKind
+            for path in self._watches.paths(kind)
+        ]
+        while paths:
+            size, count = 0, 0
+            while count < len(paths) and size < _SET_WATCHES_BYTES:
+                size += len(paths[count][1].encode()) + 4
+                count += 1
+            piece, paths = paths[:count], paths[count:]
+            of = {kind: [path for other, path in piece if other is kind] for kind in WatchKind}
+            yield SetWatchesRequest(self._last_zxid, of[WatchKind.DATA], of[WatchKind.EXIST], of[WatchKind.CHILD])
+
+    def _full(self, path: str) -> str:
+        check_path(path)
+        return path if not self._chroot else self._chroot if path == "/" else self._chroot + path
+
+    def _below_chroot(self, path: str) -> str:
+        return (path.removeprefix(self._chroot) or "/") if self._chroot else path
+
+    # --- requests ---
+
+    async def get(self, path: str, watch: Watch | None = None) -> tuple[bytes | None, Stat]:
+        tag = (watch, WatchKind.DATA) if watch is not None else None
+        found: tuple[bytes | None, Stat] = await self._submit(
+            GetRequest(self._full(path), watch is not None), path, tag
+        )
+        return found
+
+    async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
+        tag = (watch, WatchKind.DATA) if watch is not None else None
+        stat: Stat | None = await self._submit(ExistsRequest(self._full(path), watch is not None), path, tag)
+        return stat
+
+    async def children(self, path: str, watch: Watch | None = None) -> list[str]:
+        tag = (watch, WatchKind.CHILD) if watch is not None else None
+        names: list[str] = await self._submit(ChildrenRequest(self._full(path), watch is not None), path, tag)
+        return names
+
+    async def create(
+        self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False
+    ) -> tuple[str, Stat]:
+        operation = kazoo_operation(CreateOp(path, data, ephemeral, sequence), self._full(path))
+        created, stat = await self._submit(CreateRequest(operation), path)
+        return self._below_chroot(created), stat
+
+    async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat:
+        stat: Stat = await self._submit(SetRequest(SetData(self._full(path), data, version)), path)
+        return stat
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        await self._submit(DeleteRequest(Delete(self._full(path), version)), path)
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        operations = [kazoo_operation(op, self._full(op.path)) for op in ops]
+        results = await self._submit(MultiRequest(operations), ops[0].path if ops else "/")
+        for index, result in enumerate(results):
+            if isinstance(result, Exception) and getattr(result, "code", 0) not in _ROLLED_BACK:
+                raise MultiFailed(index, zk_error(result, ops[index].path))
+        return [self._below_chroot(result) if isinstance(result, str) else result for result in results]
+
+    async def sync(self, path: str) -> None:
+        await self._submit(SyncRequest(self._full(path)), path)
+
+
+def _fail(request: Request, error: ZkError) -> None:
+    if request.answer is not None and not request.answer.done():
+        request.answer.set_exception(error)

@@ -1,0 +1,116 @@
+"""What every kind of session shares: its state, its listeners and the renewal after an expiry, hooks included.
+
+Knows no client: a subclass opens sessions. Source: reference zookeeper.md section 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+from kafka_py.base.moves import moves_between
+from kafka_py.zk.session import AuthFailed, Hook, SessionClosed, SessionExpired, SessionState, StateListener
+from kafka_py.zk.watches import WatchTable
+
+log = logging.getLogger(__name__)
+
+CONNECTING, CONNECTED, SUSPENDED = SessionState.CONNECTING, SessionState.CONNECTED, SessionState.SUSPENDED
+EXPIRED, AUTH_FAILED, CLOSED = SessionState.EXPIRED, SessionState.AUTH_FAILED, SessionState.CLOSED
+
+MOVES = moves_between(
+    "ZooKeeper session",
+    {
+        CONNECTING: (CONNECTED, AUTH_FAILED, CLOSED),
+        CONNECTED: (SUSPENDED, EXPIRED, AUTH_FAILED, CLOSED),
+        SUSPENDED: (CONNECTED, EXPIRED, AUTH_FAILED, CLOSED),
+        EXPIRED: (CONNECTING, CLOSED),
+        AUTH_FAILED: (CONNECTING, CLOSED),
+    },
+)
+
+RENEWAL_PAUSE_S = 1.0
+"""Between attempts to make a new session, and before one after a refused authentication."""
+
+
+class SessionLifecycle:
+    """State, listeners, hooks, watches. A subclass calls `_become` and implements `_open`."""
+
+    def __init__(self) -> None:
+        self._state = CONNECTING
+        self._listeners: list[StateListener] = []
+        self._before: list[Hook] = []
+        self._after: list[Hook] = []
+        self._renewals: set[asyncio.Task[None]] = set()
+        self._renewing = asyncio.Lock()
+        self._watches = WatchTable()
+
+    @property
+    def state(self) -> SessionState:
+        return self._state
+
+    def add_listener(self, listener: StateListener) -> None:
+        self._listeners.append(listener)
+
+    def remove_listener(self, listener: StateListener) -> None:
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
+    def add_expiry_hooks(self, *, before: Hook | None = None, after: Hook | None = None) -> None:
+        self._before += [before] if before is not None else []
+        self._after += [after] if after is not None else []
+
+    def _become(self, state: SessionState) -> None:
+        """Moves, tells the listeners, and renews the session if it has just been lost for good."""
+        previous, self._state = self._state, MOVES.after(self._state, state)
+        log.debug("session: %s -> %s", previous.value, state.value)
+        for listener in list(self._listeners):
+            try:
+                listener(state)
+            except Exception:
+                log.exception("a session listener failed on %s", state.value)
+        if state in (EXPIRED, AUTH_FAILED):
+            self._watches.clear()
+            if previous is not CONNECTING or state is EXPIRED:
+                self._start_renewal()
+
+    def _start_renewal(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._renew(), name="ZooKeeper session renewal")
+        self._renewals.add(task)
+        task.add_done_callback(self._renewals.discard)
+
+    async def _renew(self) -> None:
+        async with self._renewing:
+            if self._state is AUTH_FAILED:
+                await asyncio.sleep(RENEWAL_PAUSE_S)
+            await self._run(self._before)
+            if self._state is CLOSED:
+                return
+            self._become(CONNECTING)
+            await self._open()
+            log.info("a new session replaces the lost one")
+            await self._run(self._after)
+
+    async def _run(self, hooks: Iterable[Hook]) -> None:
+        for hook in list(hooks):
+            try:
+                await hook()
+            except Exception:
+                log.exception("a session hook failed")
+
+    async def _open(self) -> None:
+        """Makes a session and returns when it is connected, however long that takes."""
+        raise TypeError(f"{type(self).__name__} does not open sessions")
+
+    def _stop_renewals(self) -> None:
+        for task in self._renewals:
+            task.cancel()
+
+    def _refuse_if_lost(self) -> None:
+        """Raises what a request gets in the states in which it cannot wait."""
+        if self._state is EXPIRED:
+            raise SessionExpired()
+        if self._state is AUTH_FAILED:
+            raise AuthFailed()
+        if self._state is CLOSED:
+            raise SessionClosed()

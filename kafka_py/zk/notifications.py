@@ -1,0 +1,194 @@
+"""Sequential notifications: ISR changes and log directory events for the controller, and the listener that every
+broker runs for config (and later ACL and token) changes.
+
+Source: reference zookeeper.md sections 7 and 8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.ids import TopicPartition
+from kafka_py.zk.access import ZkAccess, pipelined
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import NoNode, SessionClosed, Watch, WatchEvent, ZkError
+from kafka_py.zk.znodes import (
+    ConfigChangesZNode,
+    ConfigChangeZNode,
+    IsrChangesZNode,
+    IsrChangeZNode,
+    LogDirEventsZNode,
+    LogDirEventZNode,
+    PartitionRow,
+)
+
+log = logging.getLogger(__name__)
+
+EXPIRY_MS = 15 * 60 * 1000
+
+Handler = Callable[[bytes], Awaitable[None]]
+
+
+class NotificationStore(ZkAccess):
+    """Notifications whose only reader is the controller. Names are those of the children, as listed."""
+
+    async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
+        """A leader tells the controller which partitions' ISR it changed."""
+        rows = [PartitionRow(*partition) for partition in partitions]
+        await self.create_recursive(IsrChangeZNode.path(), IsrChangeZNode(rows).encode(), sequence=True)
+
+    async def isr_changes(self, watch: Watch | None = None) -> list[str]:
+        """The pending notifications, oldest first."""
+        return sorted(await self.session.children(IsrChangesZNode.path(), watch))
+
+    async def read_isr_changes(self, names: Iterable[str]) -> set[TopicPartition]:
+        """The partitions these notifications list; unreadable ones are logged and list none."""
+        changed: set[TopicPartition] = set()
+        found = await self.read_many(f"{IsrChangesZNode.path()}/{name}" for name in names)
+        for one in found:
+            try:
+                rows = IsrChangeZNode.decode(one[0]).partitions if one else []
+            except MalformedZNode as error:
+                log.error("an ISR change notification cannot be read: %s", error)
+                continue
+            changed.update(TopicPartition(*row) for row in rows)
+        return changed
+
+    async def delete_isr_changes(self, names: Iterable[str], epoch_zk_version: int) -> None:
+        """Deletes exactly these notifications."""
+        await self.delete_many(
+            [f"{IsrChangesZNode.path()}/{name}" for name in names], epoch_zk_version=epoch_zk_version
+        )
+
+    async def announce_log_dir_failure(self, broker_id: int) -> None:
+        """A broker tells the controller that it lost a log directory."""
+        await self.create_recursive(LogDirEventZNode.path(), LogDirEventZNode(broker_id).encode(), sequence=True)
+
+    async def log_dir_events(self, watch: Watch | None = None) -> list[str]:
+        """The pending events, oldest first."""
+        return sorted(await self.session.children(LogDirEventsZNode.path(), watch))
+
+    async def read_log_dir_events(self, names: Iterable[str]) -> set[int]:
+        """The brokers these events name; unreadable ones are logged and name none."""
+        brokers: set[int] = set()
+        found = await self.read_many(f"{LogDirEventsZNode.path()}/{name}" for name in names)
+        for one in found:
+            try:
+                brokers.update([LogDirEventZNode.decode(one[0]).broker] if one else [])
+            except MalformedZNode as error:
+                log.error("a log directory event cannot be read: %s", error)
+        return brokers
+
+    async def delete_log_dir_events(self, names: Iterable[str], epoch_zk_version: int) -> None:
+        """Deletes exactly these events."""
+        await self.delete_many(
+            [f"{LogDirEventsZNode.path()}/{name}" for name in names], epoch_zk_version=epoch_zk_version
+        )
+
+
+class NotificationListener:
+    """Reads one root's notifications in order and hands each one's data to a handler, once per process.
+
+    All that exist at start are replayed. A handler that raises is logged and the notification counts as handled.
+    After a round, listed notifications older than EXPIRY_MS are deleted, by every broker. A name whose suffix is no
+    number stops the whole list, each time: nobody knows what comes after it.
+    One task runs the rounds; watches and new sessions only wake it.
+    """
+
+    def __init__(self, store: ZkAccess, root: str, prefix: str, handler: Handler, clock: Clock) -> None:
+        """root: the parent's path; prefix: of the children's names, before the number; handler: gets the data."""
+        self._store = store
+        self._root = root
+        self._prefix = prefix
+        self._handler = handler
+        self._clock = clock
+        self._last_handled = -1
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Replays what is there, then listens."""
+        self._store.session.add_expiry_hooks(after=self._on_new_session)
+        await self._round(purge=True)
+        self._task = asyncio.get_running_loop().create_task(self._listen(), name=f"notifications of {self._root}")
+
+    async def stop(self) -> None:
+        """Stops listening; a handler that runs is interrupted."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def _on_change(self, _event: WatchEvent) -> None:
+        self._woken.set()
+
+    async def _on_new_session(self) -> None:
+        self._woken.set()
+
+    async def _listen(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            try:
+                await self._round(purge=True)
+            except SessionClosed:
+                return
+            except ZkError as error:
+                # After an expiry the hook of the new session wakes us again.
+                log.error("the notifications of %s were not read: %s", self._root, error)
+
+    async def _round(self, *, purge: bool) -> None:
+        """Handles what is new. Sets the watch before it reads, so that nothing slips through."""
+        names = sorted(await self._store.session.children(self._root, self._on_change))
+        try:
+            numbers = {name: int(name.removeprefix(self._prefix)) for name in names}
+        except ValueError:
+            log.error("%s: a notification whose name is not %s<number>: %s", self._root, self._prefix, names)
+            return
+        for name, number in numbers.items():
+            if number > self._last_handled:
+                await self._handle(f"{self._root}/{name}")
+                self._last_handled = number
+        if purge and names:
+            await self._purge(names)
+
+    async def _handle(self, path: str) -> None:
+        found = await self._store.read(path)
+        if found is None or found[0] is None:
+            return
+        try:
+            await self._handler(found[0])
+        except Exception:
+            log.exception("the notification %s could not be applied: %r", path, found[0])
+
+    async def _purge(self, names: list[str]) -> None:
+        paths = [f"{self._root}/{name}" for name in names]
+        stats = await pipelined([self._store.session.exists(path) for path in paths])
+        now_ms = self._clock.wall_ms()
+        old = [
+            path
+            for path, stat in zip(paths, stats, strict=True)
+            if stat is not None and not isinstance(stat, BaseException) and now_ms - stat.ctime > EXPIRY_MS
+        ]
+        for path in old:
+            try:
+                await self._store.delete_if_present(path)
+            except NoNode:
+                continue
+
+
+def config_change_listener(
+    store: ZkAccess, apply: Callable[[str], Awaitable[None]], clock: Clock
+) -> NotificationListener:
+    """A listener that calls `apply(entity_path)` for each config change, e.g. with "topics/t".
+
+    Data that is not JSON is ignored; a malformed or unknown version is logged.
+    """
+
+    async def handle(data: bytes) -> None:
+        await apply(ConfigChangeZNode.decode(data).entity_path)
+
+    return NotificationListener(store, ConfigChangesZNode.path(), "config_change_", handle, clock)

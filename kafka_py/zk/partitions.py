@@ -1,0 +1,151 @@
+"""The state of partitions: leader and in-sync replicas, written by the controller (fenced) and by leaders (CAS).
+
+Knows nothing of elections. Source: reference zookeeper.md section 6.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.zk.access import ControllerMoved, ZkAccess, pipelined
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import BadVersion, CreateOp, NoNode, SetOp, Stat, Watch, ZkError
+from kafka_py.zk.znodes import PartitionStateZNode, TopicPartitionsZNode, TopicPartitionZNode
+
+log = logging.getLogger(__name__)
+
+NO_LEADER = -1
+
+
+class PartitionState(NamedTuple):
+    """Leader (NO_LEADER if none) and in-sync replicas of a partition.
+
+    controller_epoch: of the controller that wrote it last, or told the leader that wrote it.
+    zk_version: the znode's version, which the next writer must know; LeaderAndIsr carries it.
+    """
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    zk_version: int = 0
+
+    def to_znode(self) -> PartitionStateZNode:
+        return PartitionStateZNode(self.controller_epoch, self.leader, self.leader_epoch, list(self.isr))
+
+
+class StateUpdates(NamedTuple):
+    """What became of a batch of updates: written (with the new zk_version), to read again and retry, failed."""
+
+    updated: dict[TopicPartition, PartitionState]
+    conflicts: list[TopicPartition]
+    failed: dict[TopicPartition, ZkError]
+
+
+def _path(partition: TopicPartition) -> str:
+    return PartitionStateZNode.path(partition.topic, partition.partition)
+
+
+class PartitionStore(ZkAccess):
+    """Who leads what, durably."""
+
+    async def partition_state(self, partition: TopicPartition, watch: Watch | None = None) -> PartitionState | None:
+        """One partition, None if it has no state, or none that can be read (which is logged)."""
+        found = await self.read(_path(partition), watch)
+        return None if found is None else _state(partition, *found)
+
+    async def partition_states(
+        self, partitions: Iterable[TopicPartition], watch_of: Callable[[TopicPartition], Watch] | None = None
+    ) -> dict[TopicPartition, PartitionState]:
+        """The named partitions, pipelined; those without (readable) state are left out. Raises the first ZkError."""
+        wanted = list(partitions)
+        found = await pipelined(
+            [self.partition_state(one, watch_of(one) if watch_of is not None else None) for one in wanted]
+        )
+        states = {}
+        for partition, result in zip(wanted, found, strict=True):
+            if isinstance(result, BaseException):
+                raise result
+            if result is not None:
+                states[partition] = result
+        return states
+
+    async def create_partition_states(
+        self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
+    ) -> dict[TopicPartition, ZkError | None]:
+        """First states of new partitions, in three pipelined rounds: the two levels of parents, then the states.
+
+        Only the outcome of the last round counts: None is success, with zk_version 0. Raises ControllerMoved.
+        """
+        topics = dict.fromkeys(partition.topic for partition in states)
+        parents = [CreateOp(TopicPartitionsZNode.path(topic)) for topic in topics]
+        children = [CreateOp(TopicPartitionZNode.path(one.topic, one.partition)) for one in states]
+        last = [CreateOp(_path(one), state.to_znode().encode()) for one, state in states.items()]
+        for ops in (parents, children):
+            await self._write_all(ops, epoch_zk_version)
+        outcomes = await self._write_all(last, epoch_zk_version)
+        return {
+            one: outcome if isinstance(outcome, ZkError) else None
+            for one, outcome in zip(states, outcomes, strict=True)
+        }
+
+    async def update_partition_states(
+        self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
+    ) -> StateUpdates:
+        """Writes states of existing partitions, each expecting its own zk_version. Raises ControllerMoved."""
+        ops = [SetOp(_path(one), state.to_znode().encode(), state.zk_version) for one, state in states.items()]
+        updates = StateUpdates({}, [], {})
+        for (partition, state), outcome in zip(
+            states.items(), await self._write_all(ops, epoch_zk_version), strict=True
+        ):
+            if isinstance(outcome, Stat):
+                updates.updated[partition] = state._replace(zk_version=outcome.version)
+            elif isinstance(outcome, BadVersion):
+                updates.conflicts.append(partition)
+            elif isinstance(outcome, ZkError):
+                updates.failed[partition] = outcome
+        return updates
+
+    async def _write_all(self, ops: Sequence[CreateOp | SetOp], epoch_zk_version: int) -> list[object]:
+        """The results of fenced writes, a ZkError as a value. Raises ControllerMoved, and what is no ZkError."""
+        results = await pipelined([self.fenced(op, epoch_zk_version) for op in ops])
+        for result in results:
+            if isinstance(result, ControllerMoved) or (
+                isinstance(result, BaseException) and not isinstance(result, ZkError)
+            ):
+                raise result
+        return list(results)
+
+    async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
+        """A leader changes its ISR: not fenced, expecting the zk_version of its last LeaderAndIsr or own write.
+
+        Returns the new zk_version; None if someone else wrote or deleted the state, so this broker may lead no more.
+        A refused version is looked at again: if the stored state is the very one we wanted to write, an earlier
+        attempt of ours succeeded and its reply was lost.
+        """
+        value = state.to_znode()
+        try:
+            return (await self.session.set(_path(partition), value.encode(), state.zk_version)).version
+        except NoNode:
+            return None
+        except BadVersion:
+            found = await self.read(_path(partition))
+        if found is None:
+            return None
+        stored = _state(partition, *found)
+        if stored is not None and stored.to_znode() == value:
+            return stored.zk_version
+        log.warning("%s: the state in ZooKeeper is %s, so ours was not written: %s", partition, stored, state)
+        return None
+
+
+def _state(partition: TopicPartition, data: bytes | None, stat: Stat) -> PartitionState | None:
+    try:
+        value = PartitionStateZNode.decode(data)
+    except MalformedZNode as error:
+        log.error("%s: the state in ZooKeeper cannot be read: %s", partition, error)
+        return None
+    return PartitionState(value.leader, value.leader_epoch, tuple(value.isr), value.controller_epoch, stat.version)

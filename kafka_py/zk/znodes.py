@@ -1,0 +1,429 @@
+"""The znode table: every path, the JSON version and the fields under their JSON names. Nobody else spells a path.
+
+A path's parameters are given in the order of its template: `PartitionStateZNode.path("t", 0)`. A class without fields
+is a parent, or a node without data. `keys=` is the order in which 2.8 writes the keys; readers never depend on it.
+Knows nothing of sessions. Source: reference zookeeper.md sections 1 to 11.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, NamedTuple, Self
+from urllib.parse import quote_plus, unquote_plus
+
+from kafka_py.zk.schema import MalformedZNode, NumberText, ZNode, load_json, znode
+
+DEFAULT_ENTITY = "<default>"
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+_ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+
+
+# --- brokers and cluster ----------------------------------------------------------------------------------------------
+
+
+@znode("/consumers")
+class ConsumersZNode(ZNode):
+    """Root of the old consumers' tree; its access list is always open."""
+
+
+@znode("/consumers/{group}/offsets/{topic}/{partition}")
+class OldConsumerOffsetZNode(ZNode):
+    """A committed offset of OffsetCommit version 0, as decimal text."""
+
+    offset: int
+
+    def encode(self) -> bytes:
+        return str(self.offset).encode()
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        return cls(_decimal(data, cls.__name__))
+
+
+@znode("/brokers/ids")
+class BrokerIdsZNode(ZNode):
+    """Parent of the live brokers' registrations."""
+
+
+class VersionRange(NamedTuple):
+    """A feature's range in a registration, both ends inclusive."""
+
+    min_version: int
+    max_version: int
+
+
+class BrokerEndpoint(NamedTuple):
+    """One advertised listener. `text()` is how a registration and `advertised.listeners` spell it."""
+
+    listener: str
+    protocol: str
+    host: str
+    port: int
+
+    def text(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.listener}://{host}:{self.port}"
+
+
+@znode(
+    "/brokers/ids/{broker_id}",
+    keys="features listener_security_protocol_map endpoints rack jmx_port port host version timestamp",
+)
+class BrokerIdZNode(ZNode):
+    """A live broker. Ephemeral; its czxid is the broker epoch; `version` 4 has no features key, 5 has.
+
+    host, port: of the first PLAINTEXT endpoint, None and -1 if there is none; not read back from version 2 on.
+    """
+
+    endpoints: list[str]
+    listener_security_protocol_map: dict[str, str] | None
+    jmx_port: int
+    timestamp: NumberText | None = None
+    version: int = 4
+    rack: str | None = None
+    features: dict[str, VersionRange] | None = None
+    host: str | None = None
+    port: int = -1
+
+    def to_json(self) -> dict[str, Any]:
+        """`host` alone is written as null: it always was."""
+        row = super().to_json()
+        row["host"] = self.host
+        return {key: row[key] for key in self.ORDER if key in row}
+
+    @classmethod
+    def of(cls, endpoints: list[BrokerEndpoint], *, jmx_port: int, timestamp_ms: int, version: int = 4,
+           rack: str | None = None, features: dict[str, VersionRange] | None = None) -> Self:  # fmt: skip
+        """A registration to write; from version 5 on the features key is there even if empty."""
+        plain = next((endpoint for endpoint in endpoints if endpoint.protocol == "PLAINTEXT"), None)
+        return cls(
+            endpoints=[endpoint.text() for endpoint in endpoints],
+            listener_security_protocol_map={endpoint.listener: endpoint.protocol for endpoint in endpoints},
+            jmx_port=jmx_port,
+            timestamp=NumberText(timestamp_ms),
+            version=version,
+            rack=rack,
+            features=(features or {}) if version >= 5 else None,
+            host=plain.host if plain else None,
+            port=plain.port if plain else -1,
+        )
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Self:
+        version = row.get("version")
+        if type(version) is not int or version < 1:
+            raise MalformedZNode(f"{cls.__name__}: unsupported version {version!r} in {row}")
+        if version == 1:
+            row = {**row, "endpoints": [f"PLAINTEXT://{row.get('host')}:{row.get('port')}"]}
+        # Writers of other languages put numbers here, and null for no host; nobody reads these three keys.
+        unread = {"host", "port", "timestamp"}
+        return super().from_json({key: value for key, value in row.items() if key not in unread})
+
+    def parsed_endpoints(self) -> list[BrokerEndpoint]:
+        """The endpoints with their security protocols; listener names in upper case, each once."""
+        found: dict[str, BrokerEndpoint] = {}
+        for text in self.endpoints:
+            match = _ENDPOINT.match(text)
+            if match is None:
+                raise MalformedZNode(f"endpoint {text!r} is not LISTENER://host:port")
+            listener = match[1].upper()
+            if listener in found:
+                raise MalformedZNode(f"two endpoints of listener {listener}: {self.endpoints}")
+            found[listener] = BrokerEndpoint(listener, self._protocol(listener), match[2], int(match[3]))
+        return list(found.values())
+
+    def _protocol(self, listener: str) -> str:
+        names = self.listener_security_protocol_map
+        protocol = listener if names is None else names.get(listener)
+        if protocol not in SECURITY_PROTOCOLS:
+            raise MalformedZNode(f"listener {listener} has no security protocol: {names}")
+        return protocol
+
+
+@znode("/brokers/seqid")
+class BrokerSequenceZNode(ZNode):
+    """Makes broker ids: only its version matters."""
+
+
+@znode("/cluster/id", version="1")
+class ClusterIdZNode(ZNode):
+    """The cluster's id, 22 characters; `version` is a string here."""
+
+    id: str
+
+
+@znode("/controller", version=1)
+class ControllerZNode(ZNode):
+    """Who is controller. Ephemeral; only brokerid is ever read."""
+
+    brokerid: int
+    timestamp: NumberText | None = None
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Self:
+        return super().from_json({"brokerid": row.get("brokerid")})
+
+
+@znode("/controller_epoch")
+class ControllerEpochZNode(ZNode):
+    """How many controllers there have been, as decimal text; its znode version fences their writes."""
+
+    epoch: int
+
+    def encode(self) -> bytes:
+        return str(self.epoch).encode()
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        return cls(_decimal(data, cls.__name__))
+
+
+class FeatureLevels(NamedTuple):
+    """A finalised feature's levels."""
+
+    min_version_level: int
+    max_version_level: int
+
+
+@znode("/feature", version=1)
+class FeatureZNode(ZNode):
+    """Finalised features; status 0 is disabled, 1 enabled."""
+
+    status: int
+    features: dict[str, FeatureLevels]
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Self:
+        version = row.get("version")
+        if type(version) is not int or version < 1:
+            raise MalformedZNode(f"{cls.__name__}: unsupported version {version!r} in {row}")
+        value = super().from_json(row)
+        if value.status not in (0, 1):
+            raise MalformedZNode(f"{cls.__name__}: unknown status in {row}")
+        return value
+
+
+@znode("/latest_producer_id_block", version=1)
+class ProducerIdBlockZNode(ZNode):
+    """The last block of producer ids handed out, both ends inclusive. Null data: none yet."""
+
+    broker: int
+    block_start: NumberText
+    block_end: NumberText
+
+
+# --- topics -----------------------------------------------------------------------------------------------------------
+
+
+@znode("/brokers/topics")
+class TopicsZNode(ZNode):
+    """Parent of the topics."""
+
+
+@znode("/brokers/topics/{topic}", version=3, keys="partitions removing_replicas topic_id adding_replicas version")
+class TopicZNode(ZNode):
+    """A topic's assignment: partition -> replicas, the preferred one first.
+
+    adding_replicas, removing_replicas: of the partitions that are being reassigned; always written, may be absent.
+    topic_id: left out when the topic has none; kept by whoever rewrites the node.
+    """
+
+    partitions: dict[int, list[int]] = field(default_factory=dict)
+    adding_replicas: dict[int, list[int]] = field(default_factory=dict)
+    removing_replicas: dict[int, list[int]] = field(default_factory=dict)
+    topic_id: uuid.UUID | None = None
+
+
+@znode("/brokers/topics/{topic}/partitions")
+class TopicPartitionsZNode(ZNode):
+    """Parent of a topic's partitions."""
+
+
+@znode("/brokers/topics/{topic}/partitions/{partition}")
+class TopicPartitionZNode(ZNode):
+    """Parent of a partition's state."""
+
+
+@znode(
+    "/brokers/topics/{topic}/partitions/{partition}/state",
+    version=1,
+    keys="controller_epoch leader version leader_epoch isr",
+)
+class PartitionStateZNode(ZNode):
+    """Leader (-1: none) and in-sync replicas; the znode's version travels in LeaderAndIsr as zkVersion."""
+
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+
+
+# --- configs ----------------------------------------------------------------------------------------------------------
+
+
+@znode("/config/{entity_type}")
+class ConfigTypeZNode(ZNode):
+    """Parent of the configured entities of a type: topics, clients, users, brokers, ips."""
+
+
+@znode("/config/{entity_path}", version=1)
+class ConfigZNode(ZNode):
+    """The overrides of one entity; see `entity_path`. No override left is an empty map, not a missing node."""
+
+    config: dict[str, str] = field(default_factory=dict)
+
+
+@znode("/config/changes")
+class ConfigChangesZNode(ZNode):
+    """Parent of the config change notifications."""
+
+
+@znode("/config/changes/config_change_", version=2)
+class ConfigChangeZNode(ZNode):
+    """Tells every broker to re-read one entity. Sequential."""
+
+    entity_path: str
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Self:
+        version = row.get("version")
+        if version == 1:
+            entity_type, entity_name = row.get("entity_type"), row.get("entity_name")
+            if entity_type not in ("topics", "clients") or type(entity_name) is not str:
+                raise MalformedZNode(f"{cls.__name__}: not a topic or client in {row}")
+            return cls(f"{entity_type}/{entity_name}")
+        if version != 2:
+            raise MalformedZNode(f"{cls.__name__}: unsupported version {version!r} in {row}")
+        return super().from_json(row)
+
+
+def sanitize(name: str) -> str:
+    """A user or client name as part of a path; the default entity's name stays as it is."""
+    if name == DEFAULT_ENTITY:
+        return name
+    return quote_plus(name, safe="*-._").replace("*", "%2A").replace("+", "%20").replace("~", "%7E")
+
+
+def desanitize(name: str) -> str:
+    """The inverse of `sanitize`."""
+    return name if name == DEFAULT_ENTITY else unquote_plus(name)
+
+
+def entity_path(*entity: tuple[str, str]) -> str:
+    """("users", "alice"), ("clients", "c1") -> "users/alice/clients/c1"; users and clients are sanitised."""
+    return "/".join(f"{kind}/{sanitize(name) if kind in ('users', 'clients') else name}" for kind, name in entity)
+
+
+# --- notifications and admin ------------------------------------------------------------------------------------------
+
+
+class PartitionRow(NamedTuple):
+    """A partition in a list of partitions."""
+
+    topic: str
+    partition: int
+
+
+class ReassignmentRow(NamedTuple):
+    """A partition and the replicas it shall have."""
+
+    topic: str
+    partition: int
+    replicas: list[int]
+
+
+@znode("/isr_change_notification")
+class IsrChangesZNode(ZNode):
+    """Parent of the ISR change notifications."""
+
+
+@znode("/isr_change_notification/isr_change_", version=1)
+class IsrChangeZNode(ZNode):
+    """Partitions whose in-sync replicas their leader changed. Sequential."""
+
+    partitions: list[PartitionRow]
+
+
+@znode("/log_dir_event_notification")
+class LogDirEventsZNode(ZNode):
+    """Parent of the log directory events."""
+
+
+@znode("/log_dir_event_notification/log_dir_event_", version=1)
+class LogDirEventZNode(ZNode):
+    """A broker lost a log directory; event is always 1. Sequential."""
+
+    broker: int
+    event: int = 1
+
+
+@znode("/admin/delete_topics")
+class DeleteTopicsZNode(ZNode):
+    """Parent of the topics to delete."""
+
+
+@znode("/admin/delete_topics/{topic}")
+class DeleteTopicZNode(ZNode):
+    """A topic to delete."""
+
+
+@znode("/admin/reassign_partitions", version=1, strict=True)
+class ReassignPartitionsZNode(ZNode):
+    """Partitions to move, as the old tool asks for them."""
+
+    partitions: list[ReassignmentRow]
+
+
+@znode("/admin/preferred_replica_election", version=1)
+class PreferredReplicaElectionZNode(ZNode):
+    """Partitions to give back to their preferred leader, as the old tool asks for it."""
+
+    partitions: list[PartitionRow]
+
+
+TOP_LEVEL_PATHS = (
+    ConsumersZNode.path(),
+    BrokerIdsZNode.path(),
+    TopicsZNode.path(),
+    ConfigChangesZNode.path(),
+    DeleteTopicsZNode.path(),
+    BrokerSequenceZNode.path(),
+    IsrChangesZNode.path(),
+    ProducerIdBlockZNode.path(),
+    LogDirEventsZNode.path(),
+    *(ConfigTypeZNode.path(kind) for kind in ("topics", "clients", "users", "brokers", "ips")),
+)
+"""What every broker creates at start, in this order, with null data."""
+
+
+def is_json(data: bytes | None) -> bool:
+    """Whether data is a JSON object at all; several readers ignore what is not."""
+    try:
+        load_json(data, "")
+    except MalformedZNode:
+        return False
+    return True
+
+
+def _decimal(data: bytes | None, name: str) -> int:
+    try:
+        return int((data or b"").decode())
+    except ValueError:
+        raise MalformedZNode(f"{name}: not a number: {data!r}") from None
+
+
+def path_parents(path: str) -> list[str]:
+    """The parents of a path, nearest first, without the root."""
+    parents = []
+    while path := path.rpartition("/")[0]:
+        parents.append(path)
+    return parents
+
+
+def table() -> Mapping[str, type[ZNode]]:
+    """Template -> class, of every declared znode; documentation and tests read it."""
+    return {cls.TEMPLATE: cls for cls in ZNode.__subclasses__() if cls.TEMPLATE}

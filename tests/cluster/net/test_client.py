@@ -1,0 +1,262 @@
+"""A client connection against a server over loopback."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from kafka_py.base.clock import SystemClock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.configs import NetOptions
+from kafka_py.net.connection import Connection
+from kafka_py.net.endpoints import listeners_of
+from kafka_py.net.loop import new_event_loop
+from kafka_py.net.socket_server import SocketServer
+from kafka_py.wire.apis import ApiKey
+from kafka_py.wire.frames import encode_response, read_request_header
+from kafka_py.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+Answer = Callable[[Any], Any]
+
+
+class Broker:
+    """Answers Heartbeat with the generation as throttle time, and ApiVersions as told."""
+
+    def __init__(self, api_versions: Answer | None = None) -> None:
+        self.api_versions = api_versions
+        self.parked: list[tuple[Connection, int, Any]] = []
+        self.park = False
+        self.garbage: bytes | None = None
+        options = NetOptions.parse({"listeners": "PLAINTEXT://127.0.0.1:0"})
+        self.server = SocketServer(
+            options, listeners_of(options), "PLAINTEXT", self.on_request,
+            loop=asyncio.get_running_loop(), clock=SystemClock(), registry=MetricRegistry(SystemClock()),
+        )  # fmt: skip
+        self.port = self.server.bind()["PLAINTEXT"]
+        self.server.start()
+
+    def on_request(self, connection: Connection, slot: int, frame: bytearray) -> None:
+        header, _ = read_request_header(frame)
+        if self.garbage is not None:
+            connection.respond(slot, [self.garbage])
+        elif header.api_key is ApiKey.API_VERSIONS:
+            assert self.api_versions is not None
+            message, version = self.api_versions(header.api_version)
+            connection.respond(slot, encode_response(message, version, header.correlation_id))
+        elif self.park:
+            self.parked.append((connection, slot, header))
+        else:
+            self.answer(connection, slot, header)
+
+    def answer(self, connection: Connection, slot: int, header: Any) -> None:
+        response = HeartbeatResponse(throttle_time_ms=header.correlation_id)
+        connection.respond(slot, encode_response(response, header.api_version, header.correlation_id))
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    loop, _ = new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(asyncio.wait_for(scenario(), 20))
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - the condition has no event
+        await asyncio.sleep(0.001)
+
+
+@contextmanager
+def closing(broker: Broker, *connections: BrokerConnection) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for connection in connections:
+            connection.close()
+        broker.server.close()
+
+
+def test_pipelined_requests_get_their_own_answers() -> None:
+    async def scenario() -> None:
+        broker = Broker()
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port, client_id="me")
+        with closing(broker, connection):
+            futures = [connection.send_nowait(HeartbeatRequest(group_id="g"), 4) for _ in range(500)]
+            assert connection.in_flight == 500
+            assert [(await future).throttle_time_ms for future in futures] == list(range(500))
+            assert connection.in_flight == 0
+            assert (await connection.send(HeartbeatRequest(), 1)).throttle_time_ms == 500
+
+    run(scenario)
+
+
+def test_a_request_without_answer_does_not_disturb_the_order() -> None:
+    async def scenario() -> None:
+        broker = Broker()
+        broker.park = True
+        connection = await BrokerConnection.connect("localhost", broker.port)
+        with closing(broker, connection):
+            connection.send_and_forget(HeartbeatRequest(), 4)
+            future = connection.send_nowait(HeartbeatRequest(), 4)
+            await until(lambda: len(broker.parked) == 2)
+            silent, answered = broker.parked
+            silent[0].respond(silent[1], None)
+            broker.answer(*answered)
+            assert (await future).throttle_time_ms == 1
+
+    run(scenario)
+
+
+def test_a_lost_connection_fails_what_is_in_flight() -> None:
+    async def scenario() -> None:
+        broker = Broker()
+        broker.park = True
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        futures = [connection.send_nowait(HeartbeatRequest(), 4) for _ in range(3)]
+        await until(lambda: len(broker.parked) == 3)
+        futures[1].cancel()
+        broker.server.close()
+        for future in (futures[0], futures[2]):
+            with pytest.raises(ConnectionLost):
+                await future
+        assert connection.closed
+        with pytest.raises(ConnectionLost):
+            await connection.send(HeartbeatRequest(), 4)
+
+    run(scenario)
+
+
+def test_close_says_why() -> None:
+    async def scenario() -> None:
+        broker = Broker()
+        broker.park = True
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection):
+            future = connection.send_nowait(HeartbeatRequest(), 4)
+            connection.close("too slow")
+            with pytest.raises(ConnectionLost, match=f"127.0.0.1:{broker.port}: too slow"):
+                await future
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\0\0\0\x02ab", b"\0\0\0\x08\0\0\0\x63\0\0\0\0", b"\0\0\0\x04\0\0\0\0", b"\xff\xff\xff\xff"],
+    ids=["too short for a header", "another correlation id", "no body", "negative size"],
+)
+def test_an_answer_that_cannot_be_read_ends_the_connection(garbage: bytes) -> None:
+    async def scenario() -> None:
+        broker = Broker()
+        broker.garbage = garbage
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection):
+            with pytest.raises(ConnectionLost, match="cannot be read"):
+                await connection.send(HeartbeatRequest(), 1)
+            assert connection.closed
+
+    run(scenario)
+
+
+def test_nobody_there_is_one_clear_line() -> None:
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with pytest.raises(ConnectionLost, match=f"cannot connect to 127.0.0.1:{port}: Connection refused"):
+            await BrokerConnection.connect("127.0.0.1", port)
+        with pytest.raises(ConnectionLost, match=r"cannot connect to no.such.host.invalid:1"):
+            await BrokerConnection.connect("no.such.host.invalid", 1)
+
+    run(scenario)
+
+
+def test_connecting_takes_no_longer_than_allowed() -> None:
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+            port = full.getsockname()[1]
+            waiting = []
+            for _ in range(4):  # fill the queue of a listener that accepts nothing
+                each = socket.socket()
+                each.setblocking(False)
+                each.connect_ex(("127.0.0.1", port))
+                waiting.append(each)
+            with pytest.raises(ConnectionLost, match="took longer than 50 ms"):
+                await BrokerConnection.connect("127.0.0.1", port, timeout_ms=50)
+            for each in waiting:
+                each.close()
+
+    run(scenario)
+
+
+def test_negotiate_keeps_what_the_broker_speaks() -> None:
+    def answer(version: int) -> tuple[ApiVersionsResponse, int]:
+        keys = [ApiVersion(api_key=0, min_version=0, max_version=9), ApiVersion(api_key=9999, max_version=1)]
+        return ApiVersionsResponse(api_keys=keys), version
+
+    async def scenario() -> None:
+        broker = Broker(answer)
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection):
+            assert await connection.negotiate() == {ApiKey.PRODUCE: (0, 9)}
+            assert connection.versions == {ApiKey.PRODUCE: (0, 9)}
+
+    run(scenario)
+
+
+def test_negotiate_steps_down_to_an_old_broker() -> None:
+    asked: list[int] = []
+
+    def answer(version: int) -> tuple[ApiVersionsResponse, int]:
+        asked.append(version)
+        code = ErrorCode.UNSUPPORTED_VERSION if version > 2 else ErrorCode.NONE
+        return ApiVersionsResponse(error_code=code, api_keys=[ApiVersion(api_key=18, max_version=2)]), 0
+
+    async def scenario() -> None:
+        broker = Broker(answer)
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection):
+            assert await connection.negotiate() == {ApiKey.API_VERSIONS: (0, 2)}
+        assert asked == [3, 0]
+
+    run(scenario)
+
+
+def test_negotiate_reports_an_error_answer() -> None:
+    async def scenario() -> None:
+        refusal = ApiVersionsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        broker = Broker(lambda version: (refusal, version))
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection), pytest.raises(KafkaError) as caught:
+            await connection.negotiate()
+        assert caught.value.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+    run(scenario)
+
+
+def test_large_requests_and_answers_pass() -> None:
+    async def scenario() -> None:
+        broker = Broker()
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection):
+            futures = [connection.send_nowait(HeartbeatRequest(group_id="g" * 30_000), 4) for _ in range(100)]
+            assert [(await future).throttle_time_ms for future in futures] == list(range(100))
+
+    run(scenario)
+
+
+def test_api_versions_is_a_request_like_any_other() -> None:
+    async def scenario() -> None:
+        broker = Broker(lambda version: (ApiVersionsResponse(), version))
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection):
+            assert await connection.send(ApiVersionsRequest(), 0) == ApiVersionsResponse()
+
+    run(scenario)

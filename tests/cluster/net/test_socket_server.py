@@ -1,0 +1,444 @@
+"""The network side of a broker over loopback, on asyncio's loop and on uvloop."""
+
+import asyncio
+import os
+import socket
+import struct
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_py.base.clock import SystemClock
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.slices import FileSlice
+from kafka_py.net.configs import NetOptions
+from kafka_py.net.connection import Connection
+from kafka_py.net.endpoints import listening_of
+from kafka_py.net.listener import BindFailed
+from kafka_py.net.loop import new_event_loop
+from kafka_py.net.socket_server import SocketServer
+
+try:
+    import uvloop  # noqa: F401
+
+    LOOPS = ["asyncio", "uvloop"]
+except ImportError:
+    LOOPS = ["asyncio"]
+
+
+@pytest.fixture(params=LOOPS)
+def loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
+    loop, _ = new_event_loop(use_uvloop=request.param == "uvloop")
+    yield loop
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(struct.pack(">i", len(body)) + body for body in bodies)
+
+
+class Server:
+    """A server that echoes `echo...`, parks `park...`, sends a file for `file`, and fails on `fail`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, **settings: object) -> None:
+        given = {name.replace("_", "."): value for name, value in settings.items()}
+        given.setdefault("listeners", "PLAINTEXT://127.0.0.1:0")
+        self.options = NetOptions.parse(given)
+        listening = listening_of(self.options)
+        self.registry = MetricRegistry(SystemClock())
+        self.parked: list[tuple[Connection, int]] = []
+        self.ended: list[Connection] = []
+        self.slice: FileSlice | None = None
+        self.server = SocketServer(
+            self.options, listening.listeners, listening.inter_broker_listener, self.on_request,
+            loop=loop, clock=SystemClock(), registry=self.registry,
+        )  # fmt: skip
+        self.server.on_disconnect(self.ended.append)
+        self.ports = self.server.bind()
+        self.port = self.ports["PLAINTEXT"]
+        self.server.start()
+
+    def on_request(self, connection: Connection, slot: int, frame: bytearray) -> None:
+        if frame.startswith(b"park"):
+            self.parked.append((connection, slot))
+        elif frame.startswith(b"file"):
+            assert self.slice is not None
+            connection.respond(slot, [struct.pack(">i", self.slice.size + 2), b"<", self.slice, b">"])
+        elif frame.startswith(b"fail"):
+            raise RuntimeError("a bug")
+        else:
+            connection.respond(slot, [framed(bytes(frame))])
+
+
+class Peer:
+    """A client that speaks bytes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    @classmethod
+    async def connect(cls, port: int, host: str = "127.0.0.1") -> "Peer":
+        return cls(*await asyncio.open_connection(host, port))
+
+    def send(self, *bodies: bytes) -> None:
+        self.writer.write(framed(*bodies))
+
+    async def answer(self) -> bytes:
+        (size,) = struct.unpack(">i", await self.reader.readexactly(4))
+        return await self.reader.readexactly(size)
+
+    async def ask(self, body: bytes) -> bytes:
+        self.send(body)
+        return await self.answer()
+
+    async def is_ended(self) -> bool:
+        with suppress(ConnectionError):
+            return await self.reader.read() == b""
+        return True
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - the condition has no event
+            await asyncio.sleep(0.001)
+
+
+def test_requests_of_all_sizes_come_back(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        peer = await Peer.connect(server.port)
+        bodies = [b"e" * size for size in (1, 0, 200, 65_000, 65_536, 70_000, 300_000, 3_000_000, 5)]
+        peer.send(*bodies)
+        assert [await peer.answer() for _ in bodies] == bodies
+        peer.close()
+        await until(lambda: server.ended)
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_many_connections_pipeline_in_order(loop: asyncio.AbstractEventLoop) -> None:
+    async def one(port: int, number: int) -> None:
+        peer = await Peer.connect(port)
+        bodies = [b"echo %d %d" % (number, request) for request in range(200)]
+        peer.send(*bodies)
+        assert [await peer.answer() for _ in bodies] == bodies
+        peer.close()
+
+    async def scenario() -> None:
+        server = Server(loop)
+        await asyncio.gather(*(one(server.port, number) for number in range(20)))
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_a_parked_request_does_not_stop_the_next_ones(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        peer = await Peer.connect(server.port)
+        peer.send(b"park", b"echo")
+        await until(lambda: server.parked)
+        other = await Peer.connect(server.port)
+        assert await other.ask(b"meanwhile") == b"meanwhile"
+        connection, slot = server.parked.pop()
+        connection.respond(slot, [framed(b"parked")])
+        assert await peer.answer() == b"parked"
+        assert await peer.answer() == b"echo"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+@pytest.mark.parametrize("size", [1, 100_000, 20_000_000])
+def test_a_file_is_sent_whole(loop: asyncio.AbstractEventLoop, tmp_path: Path, size: int) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        with tempfile.TemporaryFile(dir=tmp_path) as file:
+            content = os.urandom(size)
+            file.write(b"before" + content + b"after")
+            file.flush()
+            server.slice = FileSlice(file, 6, size)
+            peer = await Peer.connect(server.port)
+            peer.send(b"echo", b"file", b"file", b"echo")
+            assert await peer.answer() == b"echo"
+            assert await peer.answer() == b"<" + content + b">"
+            assert await peer.answer() == b"<" + content + b">"
+            assert await peer.answer() == b"echo"
+            peer.close()
+            await until(lambda: server.ended)
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_a_cold_file_is_read_in_by_a_thread(
+    loop: asyncio.AbstractEventLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preadv = os.preadv
+    cold = [True]
+
+    def cold_once(fd: int, buffers: Any, position: int, flags: int = 0) -> int:
+        if flags and cold:
+            cold.pop()
+            raise BlockingIOError
+        return preadv(fd, buffers, position)
+
+    async def scenario() -> None:
+        server = Server(loop)
+        with tempfile.TemporaryFile(dir=tmp_path) as file:
+            file.write(b"x" * 1_000_000)
+            file.flush()
+            server.slice = FileSlice(file, 0, 1_000_000)
+            monkeypatch.setattr(os, "preadv", cold_once)
+            peer = await Peer.connect(server.port)
+            assert await peer.ask(b"file") == b"<" + b"x" * 1_000_000 + b">"
+            assert not cold
+            peer.close()
+            await until(lambda: server.ended)
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 104_857_601, 2**31 - 1])
+def test_a_garbage_size_closes_this_connection_only(loop: asyncio.AbstractEventLoop, size: int) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        good, bad = await Peer.connect(server.port), await Peer.connect(server.port)
+        bad.writer.write(struct.pack(">i", size) + b"rest")
+        assert await bad.is_ended()
+        assert await good.ask(b"echo") == b"echo"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_http_is_garbage_too(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        peer = await Peer.connect(server.port)
+        peer.writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await peer.is_ended()  # "GET " read as a size is over the limit
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_a_failing_request_closes_its_connection_only(
+    loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        good, bad = await Peer.connect(server.port), await Peer.connect(server.port)
+        bad.send(b"fail")
+        assert await bad.is_ended()
+        assert await good.ask(b"echo") == b"echo"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+    assert len(caplog.records) == 1
+
+
+def test_a_reset_is_quiet(loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        peer = await Peer.connect(server.port)
+        peer.send(b"park")
+        await until(lambda: server.parked)
+        peer.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer.writer.transport.abort()
+        await until(lambda: server.ended)
+        connection, slot = server.parked.pop()
+        connection.respond(slot, [b"nobody is there"])
+        await asyncio.sleep(0)
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+    assert caplog.records == []
+
+
+def test_a_client_that_does_not_read_holds_nobody_up(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        lazy = socket.create_connection(("127.0.0.1", server.port))
+        lazy.setblocking(False)
+        requests = framed(b"e" * 100_000)
+        with suppress(BlockingIOError):
+            for _ in range(10_000):
+                await loop.sock_sendall(lazy, requests) if lazy.send(requests) < len(requests) else None
+                if len(server.server.connections) and next(iter(server.server.connections.values()))._writes:
+                    break
+                await asyncio.sleep(0)
+        good = await Peer.connect(server.port)
+        assert await good.ask(b"echo") == b"echo"
+        lazy.close()
+        server.server.close()
+
+    loop.run_until_complete(asyncio.wait_for(scenario(), 30))
+
+
+def test_idle_connections_are_closed_and_waiting_ones_are_not(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop, connections_max_idle_ms=150, connection_failed_authentication_delay_ms=1)
+        idle, waiting, busy = [await Peer.connect(server.port) for _ in range(3)]
+        waiting.send(b"park")
+        reading = asyncio.create_task(idle.is_ended())
+        while not reading.done():
+            assert await busy.ask(b"echo") == b"echo"
+            await asyncio.sleep(0.01)
+        assert await reading
+        assert len(server.ended) == 1
+        connection, slot = server.parked.pop()
+        connection.respond(slot, [framed(b"parked")])
+        assert await waiting.answer() == b"parked"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_at_max_connections_new_ones_wait_for_a_slot(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop, max_connections=2)
+        first, second = await Peer.connect(server.port), await Peer.connect(server.port)
+        assert await first.ask(b"1") == b"1"
+        assert await second.ask(b"2") == b"2"
+        third = await Peer.connect(server.port)  # the kernel takes it, the broker does not yet
+        third.send(b"3")
+        assert await first.ask(b"1") == b"1"
+        assert len(server.server.connections) == 2
+        first.close()
+        assert await third.answer() == b"3"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_too_many_from_one_address_are_closed(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop, max_connections_per_ip=1)
+        first = await Peer.connect(server.port)
+        assert await first.ask(b"1") == b"1"
+        second = await Peer.connect(server.port)
+        assert await second.is_ended()
+        assert await first.ask(b"1") == b"1"
+        assert server.server.metrics.refused == 1
+        first.close()
+        await until(lambda: server.ended)
+        assert await (await Peer.connect(server.port)).ask(b"again") == b"again"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_the_inter_broker_listener_pushes_out_an_idle_client(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(
+            loop,
+            listeners="PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0",
+            listener_security_protocol_map="PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT",
+            max_connections=1,
+        )
+        client = await Peer.connect(server.ports["EXTERNAL"])
+        assert await client.ask(b"echo") == b"echo"
+        broker = await Peer.connect(server.ports["PLAINTEXT"])
+        assert await broker.ask(b"echo") == b"echo"
+        assert await client.is_ended()
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_limits_can_be_raised_while_running(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop, max_connections=1)
+        first = await Peer.connect(server.port)
+        assert await first.ask(b"1") == b"1"
+        second = await Peer.connect(server.port)
+        second.send(b"2")
+        await first.ask(b"1")
+        server.server.reconfigure(server.options.override({"max.connections": "2"}))
+        assert await second.answer() == b"2"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_half_open_requests_cost_little(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        peers = [await Peer.connect(server.port) for _ in range(50)]
+        for peer in peers:
+            peer.writer.write(struct.pack(">i", 100_000_000) + b"x" * 10)
+        await until(lambda: sum(each._receiver._filled for each in server.server.connections.values()) == 500)
+        held = sum(len(each._receiver._frame or b"") for each in server.server.connections.values())
+        assert held <= 50 * 128 * 1024
+        server.server.close()
+        assert server.server._pool.used_bytes == 0
+
+    loop.run_until_complete(scenario())
+
+
+def test_a_port_in_use_is_one_clear_line(loop: asyncio.AbstractEventLoop) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(BindFailed) as caught:
+            Server(loop, listeners=f"PLAINTEXT://127.0.0.1:{port}")
+    assert str(caught.value) == f"listeners: cannot bind PLAINTEXT to 127.0.0.1:{port}: address already in use"
+
+
+def test_ports_taken_before_the_failure_are_given_back(loop: asyncio.AbstractEventLoop) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(BindFailed):
+        Server(
+            loop,
+            listeners=f"PLAINTEXT://127.0.0.1:{port},B://127.0.0.1:{taken.getsockname()[1]}",
+            listener_security_protocol_map="PLAINTEXT:PLAINTEXT,B:PLAINTEXT",
+        )
+    socket.create_server(("127.0.0.1", port)).close()
+
+
+def test_an_unknown_host_is_one_clear_line(loop: asyncio.AbstractEventLoop) -> None:
+    with pytest.raises(BindFailed, match=r"listeners: cannot bind PLAINTEXT to no\.such\.host\.invalid:1: "):
+        Server(loop, listeners="PLAINTEXT://no.such.host.invalid:1")
+
+
+def test_the_empty_host_listens_everywhere(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop, listeners="PLAINTEXT://:0")
+        assert await (await Peer.connect(server.port)).ask(b"v4") == b"v4"
+        (connection,) = server.server.connections.values()
+        assert connection.peer_host == "127.0.0.1"
+        if socket.has_dualstack_ipv6():
+            with suppress(OSError):  # a machine without an IPv6 loopback
+                assert await (await Peer.connect(server.port, "::1")).ask(b"v6") == b"v6"
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_the_traffic_shows_in_the_metrics(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        peer = await Peer.connect(server.port)
+        await peer.ask(b"echo")
+        beans = {reading.mbean: reading.attributes for reading in server.registry.read()}
+        name = "kafka.server:type=socket-server-metrics,listener=PLAINTEXT"
+        traffic = beans[name + ",networkProcessor=0"]
+        assert traffic["connection-count"] == 1
+        assert (traffic["incoming-byte-total"], traffic["outgoing-byte-total"]) == (8, 8)
+        assert name in beans
+        server.server.close()
+        assert list(server.registry.read()) == []
+
+    loop.run_until_complete(scenario())

@@ -1,0 +1,262 @@
+"""Elections on request, balanced leaders, and reassignments from their first step to their last."""
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller.cluster import Assignment
+from kafka_py.controller.events import ElectionType
+from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from kafka_py.wire.messages.stop_replica import StopReplicaRequest
+from kafka_py.zk.topics import ReplicaAssignment
+
+T0 = TopicPartition("t", 0)
+PREFERRED = ElectionType.PREFERRED
+
+
+def scenario(run):
+    """A test that is a coroutine, run in virtual time."""
+
+    def test():
+        run_virtual(run())
+
+    test.__name__, test.__doc__ = run.__name__, run.__doc__
+    return test
+
+
+async def rejoin_isr(world, partition, isr):
+    """What the leader does when its followers have caught up."""
+    store = await world.store()
+    state = await world.state(*partition)
+    assert await store.write_isr(partition, state._replace(isr=tuple(isr))) is not None
+    await store.announce_isr_changes([partition])
+    await world.settle()
+
+
+async def led_by_another(world):
+    """t-0 prefers broker 2, which died and came back, so that 1 leads and both are in sync."""
+    await world.start(1, 2)
+    await world.make_topic("t", {0: [2, 1]})
+    await world.kill(2)
+    await world.start(2)
+    await rejoin_isr(world, T0, [1, 2])
+    world.forget()
+
+
+@scenario
+async def test_a_preferred_election_gives_the_partition_back():
+    world = ControllerWorld()
+    await led_by_another(world)
+    assert world.controller.cluster.preferred_imbalance_count == 1
+    assert await world.controller.elect_leaders([T0], PREFERRED) == {T0: 2}
+    await world.settle()
+    assert world.story(LeaderAndIsrRequest) == [
+        f"LeaderAndIsr -> {broker}: t-0 leader 2 epoch 2 isr [1, 2]" for broker in (1, 2)
+    ]
+    assert world.controller.cluster.preferred_imbalance_count == 0
+
+
+@scenario
+async def test_elections_that_make_no_sense_are_refused():
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [2, 1], 1: [3, 1]})
+    await world.make_topic("going", {0: [2, 3]})
+    await world.kill(3)
+    await world.delete_topic("going")  # waits for broker 3
+    t1 = TopicPartition("t", 1)
+    results = await world.controller.elect_leaders(
+        [T0, t1, TopicPartition("t", 7), TopicPartition("going", 0)], PREFERRED
+    )
+    assert {partition: result.code for partition, result in results.items()} == {
+        T0: ErrorCode.ELECTION_NOT_NEEDED,
+        t1: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+        TopicPartition("t", 7): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        TopicPartition("going", 0): ErrorCode.INVALID_TOPIC_EXCEPTION,
+    }
+
+
+@scenario
+async def test_an_unclean_election_on_request_needs_no_setting():
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [2, 3]})
+    await world.kill(3)
+    await world.kill(2)
+    refused = (await world.controller.elect_leaders([T0], ElectionType.UNCLEAN))[T0]
+    assert refused.code is ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    await world.start(3)
+    assert await world.controller.elect_leaders(None, ElectionType.UNCLEAN) == {T0: 3}
+    needless = (await world.controller.elect_leaders([T0], ElectionType.UNCLEAN))[T0]
+    assert needless.code is ErrorCode.ELECTION_NOT_NEEDED
+
+
+@scenario
+async def test_the_old_tools_znode_triggers_an_election_and_vanishes():
+    """S1-132: the preferred replica leads only if it is in the ISR; the znode is transient (S1-062)."""
+    world = ControllerWorld()
+    await led_by_another(world)
+    store = await world.store()
+    for _ in range(2):  # it is watched for again
+        await store.request_preferred_elections([T0, TopicPartition("unknown", 0)])
+        await world.settle()
+        assert "/admin/preferred_replica_election" not in world.zookeeper.tree()
+    assert (await world.state("t")).leader == 2
+
+
+@scenario
+async def test_a_pending_election_znode_is_served_at_fail_over():
+    world = ControllerWorld()
+    await led_by_another(world)
+    store = await world.store()
+    world.brokers[1].controller._term.watches.end()  # this controller will not see it
+    await store.request_preferred_elections([T0])
+    await world.start(3)
+    await store.session.delete("/controller")
+    await world.settle()
+    assert "/admin/preferred_replica_election" not in world.zookeeper.tree()
+    assert (await world.state("t")).leader == 2
+
+
+@scenario
+async def test_leaders_are_balanced_after_five_seconds_and_then_every_interval():
+    """Book 4.3.1: above `leader.imbalance.per.broker.percentage` an election runs."""
+    world = ControllerWorld({"leader.imbalance.check.interval.seconds": "300"})
+    await led_by_another(world)
+    assert (await world.state("t")).leader == 1
+    await world.settle(301)
+    assert (await world.state("t")).leader == 2
+
+
+@scenario
+async def test_balancing_can_be_switched_off_and_knows_a_limit():
+    for properties in ({"auto.leader.rebalance.enable": "false"}, {"leader.imbalance.per.broker.percentage": "100"}):
+        world = ControllerWorld(properties)
+        await led_by_another(world)
+        await world.settle(700)
+        assert (await world.state("t")).leader == 1
+
+
+@scenario
+async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
+    """S1-109 to S1-120, in KIP-455's form."""
+    world = ControllerWorld()
+    await world.start(1, 2, 3, 4)
+    await world.make_topic("t", {0: [1, 2]})
+    store = await world.store()
+    topic_id = (await store.topic_assignment("t")).topic_id
+    world.forget()
+
+    assert await world.controller.alter_reassignments({T0: [3, 4]}) == {T0: None}
+    await world.settle()
+
+    assert (await store.topic_assignment("t")) == (
+        {0: ReplicaAssignment((3, 4, 1, 2), (3, 4), (1, 2))}, topic_id
+    )  # fmt: skip
+    story = world.story(LeaderAndIsrRequest)
+    assert "LeaderAndIsr -> 1: t-0 leader 1 epoch 1 isr [1, 2]" in story
+    assert "LeaderAndIsr -> 3: t-0 leader 1 epoch 1 isr [1, 2] new" in story
+    state = world.told_to(1, LeaderAndIsrRequest)[0].topic_states[0].partition_states[0]
+    assert (state.replicas, state.adding_replicas, state.removing_replicas) == ([3, 4, 1, 2], [3, 4], [1, 2])
+    assert await world.controller.list_reassignments(None) == {T0: Assignment((3, 4, 1, 2), (3, 4), (1, 2))}
+    world.forget()
+
+    await rejoin_isr(world, T0, [1, 2, 3])  # not all of the target yet
+    assert T0 in world.controller.cluster.reassigning
+    await rejoin_isr(world, T0, [1, 2, 3, 4])
+
+    assert (await store.topic_assignment("t")) == ({0: ReplicaAssignment((3, 4))}, topic_id)
+    final = await world.state("t")
+    assert (final.leader, final.isr) == (3, (3, 4))
+    assert world.story(StopReplicaRequest) == [
+        "StopReplica -> 1: t-0",
+        "StopReplica -> 1: t-0 delete",
+        "StopReplica -> 2: t-0",
+        "StopReplica -> 2: t-0 delete",
+    ]
+    assert await world.controller.list_reassignments([T0]) == {}
+    assert world.controller.cluster.assignment(T0) == Assignment((3, 4))
+
+
+@scenario
+async def test_a_reassignment_can_be_cancelled_or_replaced():
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [1]})
+    controller = world.controller
+    await controller.alter_reassignments({T0: [2]})
+    await controller.alter_reassignments({T0: [3]})
+    assert controller.cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
+    await world.settle()
+    assert "StopReplica -> 2: t-0 delete" in world.story(StopReplicaRequest)
+
+    assert await controller.alter_reassignments({T0: None}) == {T0: None}
+    assert controller.cluster.assignment(T0) == Assignment((1,))
+    assert (await world.state("t")).leader == 1
+    refused = (await controller.alter_reassignments({T0: None}))[T0]
+    assert refused.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
+@scenario
+async def test_impossible_reassignments_are_refused():
+    world = ControllerWorld()
+    await world.start(1, 2)
+    await world.make_topic("t", {0: [1]})
+    for target in ([], [1, 1], [-1], [9]):
+        refused = (await world.controller.alter_reassignments({T0: target}))[T0]
+        assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    refused = (await world.controller.alter_reassignments({TopicPartition("x", 0): [1]}))[TopicPartition("x", 0)]
+    assert refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@scenario
+async def test_the_old_tools_list_is_worked_off_and_watched_for_again():
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [1]})
+    store = await world.store()
+    for target in (2, 3):
+        await store.request_reassignments({T0: [target], TopicPartition("unknown", 1): [1]})
+        await world.settle()
+        assert await store.reassignments() == {T0: [target]}  # what cannot be done has left it
+        await rejoin_isr(world, T0, [(await world.state("t")).leader, target])
+        assert await store.reassignments() is None
+        assert (await world.state("t"))[0] == target
+
+
+@scenario
+async def test_a_new_controller_goes_on_with_a_reassignment():
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [2]})
+    await world.controller.alter_reassignments({T0: [3]})
+    await world.kill(1)
+    assert world.controller.cluster.reassigning == {T0}
+    await rejoin_isr(world, T0, [2, 3])
+    assert await world.state("t") == (3, (await world.state("t")).leader_epoch, (3,), 2, (await world.state("t"))[4])
+    assert not world.controller.cluster.reassigning
+
+
+@scenario
+async def test_a_reassignment_waits_for_a_dead_target_and_deletion_waits_for_it_after_fail_over():
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [2]})
+    await world.controller.alter_reassignments({T0: [3, 2]})
+    await world.kill(3)
+    await world.start(3)
+    await rejoin_isr(world, T0, [2, 3])
+    assert world.controller.cluster.assignment(T0) == Assignment((3, 2))
+
+
+@scenario
+async def test_partitions_of_a_topic_in_deletion_cannot_be_reassigned():
+    world = ControllerWorld()
+    await world.start(1, 2)
+    await world.make_topic("t", {0: [2, 1]})
+    await world.kill(2)
+    await world.delete_topic("t")
+    refused = (await world.controller.alter_reassignments({T0: [1]}))[T0]
+    assert refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+

@@ -1,0 +1,55 @@
+"""Which topics a pattern means, and the warnings about names."""
+
+import pytest
+
+from kafka_py.cli.topic_requests import TopicFailure, TopicRequest, parse_assignment, require_found, select_topics
+
+NAMES = ["orders", "orders-eu", "clicks", "__consumer_offsets"]
+
+
+def test_no_pattern_means_all_topics_sorted():
+    assert select_topics(NAMES, TopicRequest("list")) == ["__consumer_offsets", "clicks", "orders", "orders-eu"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("orders", ["orders"]),
+        ("orders.*", ["orders", "orders-eu"]),
+        ("clicks,orders", ["clicks", "orders"]),
+        ("clicks, orders", ["clicks", "orders"]),
+        ("'clicks'", ["clicks"]),
+        ("order", []),
+    ],
+)
+def test_a_pattern_matches_the_whole_name_and_commas_part_alternatives(pattern, found):
+    assert select_topics(NAMES, TopicRequest("list", pattern)) == found
+
+
+def test_internal_topics_can_be_left_out():
+    assert select_topics(NAMES, TopicRequest("list", ".*", exclude_internal=True)) == ["clicks", "orders", "orders-eu"]
+
+
+def test_a_pattern_that_is_no_regular_expression_is_one_clear_line():
+    with pytest.raises(TopicFailure, match=r"^orders\( is an invalid regex"):
+        select_topics(NAMES, TopicRequest("list", "orders("))
+
+
+def test_nothing_found_is_an_error_unless_it_may_be():
+    with pytest.raises(TopicFailure, match=r"^Topic 'nope' does not exist as expected$"):
+        require_found([], TopicRequest("delete", "nope"))
+    require_found([], TopicRequest("delete", "nope", if_exists=True))
+    require_found([], TopicRequest("describe"))
+    require_found(["t"], TopicRequest("describe", "t"))
+
+
+def test_names_with_dots_or_underscores_are_warned_of():
+    assert TopicRequest("create", "plain-name").collision_warning is None
+    for name in ("a.b", "a_b"):
+        warning = TopicRequest("create", name).collision_warning
+        assert warning is not None and warning.startswith("WARNING: Due to limitations in metric names")
+
+
+def test_an_assignment_lists_brokers_partition_by_partition():
+    assert parse_assignment("1:2:3,2:3:1") == {0: [1, 2, 3], 1: [2, 3, 1]}
+    assert parse_assignment("7") == {0: [7]}

@@ -1,0 +1,126 @@
+"""The controller's picture of the cluster: assignments and the counts that gauges show."""
+
+import uuid
+
+import pytest
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller import partition_states, replica_states
+from kafka_py.controller.cluster import NO_ASSIGNMENT, Assignment, Cluster, Leadership, Replica
+from kafka_py.zk.brokers import RegisteredBroker
+
+T0 = TopicPartition("t", 0)
+
+
+def cluster_of(*brokers, **topics):
+    cluster = Cluster()
+    for broker in brokers:
+        cluster.brokers[broker] = RegisteredBroker(broker, 100 + broker, (), None, {})
+    for topic, partitions in topics.items():
+        cluster.add_topic(topic, uuid.uuid4())
+        for number, replicas in enumerate(partitions):
+            cluster.set_assignment(TopicPartition(topic, number), Assignment(tuple(replicas)))
+    return cluster
+
+
+def led(cluster, partition, leader, isr):
+    cluster.set_leadership(partition, Leadership(leader, 0, tuple(isr), 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("start", "target", "expected"),
+    [
+        (Assignment((1, 2)), (3, 4), Assignment((3, 4, 1, 2), (3, 4), (1, 2))),
+        (Assignment((1, 2)), (2, 3), Assignment((2, 3, 1), (3,), (1,))),
+        (Assignment((1, 2)), (2, 1), Assignment((2, 1), (), ())),
+        (Assignment((3, 4, 1, 2), (3, 4), (1, 2)), (1, 5), Assignment((1, 5, 2), (5,), (2,))),  # replaced under way
+        (Assignment((3, 4, 1, 2), (3, 4), (1, 2)), (1, 2), Assignment((1, 2), (), ())),  # cancelled
+    ],
+)
+def test_reassignment_puts_the_target_first_and_starts_from_the_origin(start, target, expected):
+    assert start.reassign_to(target) == expected
+    assert expected.target == target
+
+
+def test_removing_a_replica_leaves_no_trace_of_it():
+    assert Assignment((3, 1, 2), (3,), (1,)).remove(3) == Assignment((1, 2), (), (1,))
+    assert not NO_ASSIGNMENT.is_being_reassigned
+
+
+def test_a_replica_is_online_on_a_live_broker_with_a_sound_disk():
+    cluster = cluster_of(1, 2, t=[[1, 2]])
+    assert cluster.is_online(1, T0)
+    cluster.offline_dirs[1] = {T0}
+    assert not cluster.is_online(1, T0)
+    assert cluster.is_online(1, TopicPartition("t", 1))
+    cluster.shutting_down.add(2)
+    assert not cluster.is_online(2, T0)
+    assert cluster.is_online(2, T0, include_shutting_down=True)
+    assert not cluster.is_online(3, T0)
+    assert cluster.live_brokers == {1}
+
+
+def test_imbalance_counts_partitions_that_another_leads():
+    cluster = cluster_of(1, 2, t=[[1, 2], [2, 1]])
+    led(cluster, T0, 2, [2])
+    led(cluster, TopicPartition("t", 1), 2, [2])
+    assert cluster.preferred_imbalance_count == 1
+    led(cluster, T0, 1, [1, 2])
+    assert cluster.preferred_imbalance_count == 0
+    cluster.set_assignment(T0, Assignment((3, 1), (3,), (1,)))  # 3 cannot lead yet
+    assert cluster.preferred_imbalance_count == 1
+    led(cluster, T0, 1, [1, 3])
+    assert cluster.preferred_imbalance_count == 0
+    led(cluster, T0, 1, [1])
+    cluster.queue_for_deletion({"t"})
+    assert cluster.preferred_imbalance_count == 0
+
+
+def test_offline_counts_partitions_without_leader_but_not_those_in_deletion():
+    cluster = cluster_of(1, t=[[1]], u=[[1]])
+    for topic in ("t", "u"):
+        cluster.set_partition_state(TopicPartition(topic, 0), partition_states.OFFLINE)
+    assert cluster.offline_partition_count == 2
+    cluster.set_partition_state(T0, partition_states.ONLINE)
+    assert cluster.offline_partition_count == 1
+    cluster.remove_topic("u")
+    assert cluster.offline_partition_count == 0
+    cluster.started.add("t")
+    cluster.set_partition_state(T0, partition_states.OFFLINE)
+    assert cluster.offline_partition_count == 0
+
+
+def test_a_removed_topic_leaves_nothing_behind():
+    cluster = cluster_of(1, t=[[1, 2]])
+    led(cluster, T0, 1, [1])
+    replica = Replica("t", 0, 1)
+    cluster.set_replica_state(replica, replica_states.ONLINE)
+    cluster.set_partition_state(T0, partition_states.ONLINE)
+    cluster.offline_dirs[1] = {T0}
+    cluster.reassigning.add(T0)
+    cluster.queue_for_deletion({"t"})
+    cluster.mark_ineligible({"t", "unknown"})
+    assert cluster.ineligible == {"t"}
+    cluster.remove_topic("t")
+    empty = Cluster()
+    empty.brokers, empty.offline_dirs = cluster.brokers, {1: set()}
+    assert vars(cluster) == vars(empty)
+
+
+def test_lists_by_broker():
+    cluster = cluster_of(1, 2, 3, t=[[1, 2], [2, 3]])
+    assert cluster.partitions_on(3) == [TopicPartition("t", 1)]
+    assert cluster.replicas_on({2}) == [Replica("t", 0, 2), Replica("t", 1, 2)]
+    led(cluster, T0, 2, [2])
+    assert cluster.partitions_led_by(2) == [T0]
+    del cluster.brokers[2]
+    assert cluster.partitions_with_offline_leader() == [T0]
+
+
+def test_replicas_to_delete_are_those_not_gone_yet():
+    cluster = cluster_of(1, 2, t=[[1, 2]])
+    cluster.queue_for_deletion({"t"})
+    assert (cluster.replicas_to_delete(), cluster.replicas_ineligible()) == (2, 0)
+    cluster.set_replica_state(Replica("t", 0, 1), replica_states.DELETION_SUCCESSFUL)
+    cluster.set_replica_state(Replica("t", 0, 2), replica_states.DELETION_INELIGIBLE)
+    assert (cluster.replicas_to_delete(), cluster.replicas_ineligible()) == (1, 1)

@@ -1,0 +1,290 @@
+"""How topics are made and extended: the checks in their order, the znodes that come out, the policy plug-in."""
+
+import random
+import re
+
+import pytest
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.ids import random_uuid
+from kafka_py.controller.configs import ControllerOptions
+from kafka_py.controller.placement import BrokerRack
+from kafka_py.controller.topic_policy import PolicyViolation, TopicRequest, load_policy
+from kafka_py.controller.topics import NewTopic, RackMode, TopicAdmin, registered_brokers
+from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode, ConfigZNode, TopicZNode
+
+
+class AtLeastTwoReplicas:
+    """A site's policy."""
+
+    seen: list = []
+
+    def configure(self, configs):
+        self.least = int(configs.get("least", 2))
+
+    def validate(self, request):
+        self.seen.append(request)
+        if request.replication_factor is not None and request.replication_factor < self.least:
+            raise PolicyViolation(f"topic {request.topic} needs {self.least} replicas")
+
+
+class World:
+    """A ZooKeeper with three registered brokers, and a TopicAdmin."""
+
+    def __init__(self, properties=None, known=(), policy=None, racks=()):
+        self.zookeeper = FakeZookeeper()
+        self.store = ZkStore(self.zookeeper.session())
+        self.config = ControllerOptions.parse(properties)
+        self.racks = dict(racks)
+        self.brokers = [BrokerRack(id_, self.racks.get(id_)) for id_ in (0, 1, 2)]
+        self.known = set(known)
+        self.queued = set()
+        self.admin = TopicAdmin(
+            self.store, lambda: self.config, live_brokers=lambda: self.brokers, validate_configs=self.validate,
+            exists=self.known.__contains__, is_queued=self.queued.__contains__, policy=policy,
+            chance=random.Random(5),
+        )  # fmt: skip
+
+    @staticmethod
+    def validate(configs):
+        if "bad.setting" in configs:
+            raise ConfigError("bad.setting")
+
+    async def open(self):
+        await self.store.session.connect()
+        await self.store.ensure_top_level_paths()
+        for id_ in (0, 1, 2):
+            endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", f"h{id_}", 9092)
+            rack = self.racks.get(id_)
+            registration = BrokerIdZNode.of([endpoint], jmx_port=-1, timestamp_ms=0, version=5, rack=rack)
+            await self.store.register_broker(id_, registration)
+        return self
+
+    def topic(self, name):
+        return TopicZNode.decode(self.zookeeper.tree()[f"/brokers/topics/{name}"])
+
+
+def run(scenario, **given):
+    async def main():
+        return await scenario(await World(**given).open())
+
+    return run_virtual(main())
+
+
+async def refusal(call):
+    with pytest.raises(KafkaError) as caught:
+        await call
+    return caught.value.code
+
+
+def test_we4_2_an_explicit_assignment_is_taken_as_it_is():
+    """WE4-2: `topic-create-same` with `--replica-assignment 2:0,0:1,1:2,2:1`."""
+
+    async def scenario(world):
+        wanted = {0: [2, 0], 1: [0, 1], 2: [1, 2], 3: [2, 1]}
+        made = await world.admin.create(NewTopic("topic-create-same", assignment=wanted))
+        assert (made.partitions, made.replication_factor) == (4, 2)
+        stored = world.topic("topic-create-same")
+        assert (stored.partitions, stored.topic_id) == (wanted, made.topic_id)
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    "assignment", [{0: [0, 0], 1: [1, 1]}, {0: [0, 1], 1: [0], 2: [1, 0]}, {0: [0, 1], 2: [0, 1]}, {1: [0]}, {0: []}]
+)
+def test_we4_3_malformed_assignments_are_refused(assignment):
+    """WE4-3: `0:0,1:1`, `0:1,0,1:0` and `0:1,,0:1,1:0` are rejected."""
+
+    async def scenario(world):
+        assert await refusal(world.admin.create(NewTopic("t", assignment=assignment))) is (
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        )
+
+    run(scenario)
+
+
+def test_we4_4_configs_are_stored_beside_the_topic():
+    """WE4-4: `topic-config` with cleanup.policy=compact and max.message.bytes=10000."""
+
+    async def scenario(world):
+        configs = {"cleanup.policy": "compact", "max.message.bytes": "10000"}
+        await world.admin.create(NewTopic("topic-config", 1, 1, configs=configs))
+        assert ConfigZNode.decode(world.zookeeper.tree()["/config/topics/topic-config"]).config == configs
+        assert not [path for path in world.zookeeper.tree() if path.startswith("/config/changes/")]
+        await world.admin.create(NewTopic("plain", 1, 1))
+        assert ConfigZNode.decode(world.zookeeper.tree()["/config/topics/plain"]).config == {}
+
+    run(scenario)
+
+
+def test_we4_5_an_existing_topic_is_refused_wherever_it_is_known():
+    """WE4-5: create topic-create again: TopicExistsException."""
+
+    async def scenario(world):
+        await world.admin.create(NewTopic("t", 1, 1))
+        assert await refusal(world.admin.create(NewTopic("t", 1, 1))) is ErrorCode.TOPIC_ALREADY_EXISTS
+        assert await refusal(world.admin.create(NewTopic("cached", 1, 1))) is ErrorCode.TOPIC_ALREADY_EXISTS
+
+    run(scenario, known={"cached"})
+
+
+def test_we4_6_names_that_collide_are_refused():
+    """WE4-6: create `topic.1_2`, then `topic_1.2`: InvalidTopicException."""
+
+    async def scenario(world):
+        await world.admin.create(NewTopic("topic.1_2", 1, 1))
+        assert await refusal(world.admin.create(NewTopic("topic_1.2", 1, 1))) is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+    run(scenario)
+
+
+def test_counts_come_from_the_settings_when_not_given():
+    async def scenario(world):
+        made = await world.admin.create(NewTopic("t"))
+        assert (made.partitions, made.replication_factor) == (5, 2)
+        made = await world.admin.create(NewTopic("u", partitions=1))
+        assert (made.partitions, made.replication_factor) == (1, 2)
+
+    run(scenario, properties={"num.partitions": "5", "default.replication.factor": "2"})
+
+
+def test_the_first_check_that_fails_decides():
+    """Source: controller.md section 12, the order of the per-topic checks."""
+
+    async def scenario(world):
+        create = world.admin.create
+        everything_wrong = NewTopic("cached", 0, 9, {0: [1, 1]}, {"bad.setting": None})
+        steps = [
+            (everything_wrong, ErrorCode.TOPIC_ALREADY_EXISTS),
+            (everything_wrong._replace(name="a b"), ErrorCode.INVALID_REQUEST),
+            (NewTopic("a b", 0, 9, {0: [1, 1]}, {"bad.setting": "1"}), ErrorCode.INVALID_REQUEST),
+            (NewTopic("a b", 0, 9, configs={"bad.setting": "1"}), ErrorCode.INVALID_PARTITIONS),
+            (NewTopic("a b", 1, 9, configs={"bad.setting": "1"}), ErrorCode.INVALID_REPLICATION_FACTOR),
+            (NewTopic("a b", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_TOPIC_EXCEPTION),
+            (NewTopic("a", assignment={0: [1, 1]}, configs={"bad.setting": "1"}), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (NewTopic("a", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_CONFIG),
+            (NewTopic("a", 1, 1), ErrorCode.POLICY_VIOLATION),
+        ]
+        for new, code in steps:
+            assert await refusal(create(new)) is code
+        assert not [path for path in world.zookeeper.tree() if path.startswith("/brokers/topics/")]
+
+    run(scenario, known={"cached"}, policy=load_policy(f"{__name__}.AtLeastTwoReplicas", {}) or None)
+
+
+def test_validate_only_writes_nothing():
+    async def scenario(world):
+        before = world.zookeeper.tree()
+        planned = await world.admin.create(NewTopic("t", 3, 2), validate_only=True)
+        assert planned.partitions == 3
+        assert world.zookeeper.tree() == before
+
+    run(scenario)
+
+
+def test_replicas_may_be_assigned_to_brokers_that_are_not_there():
+    async def scenario(world):
+        await world.admin.create(NewTopic("t", assignment={0: [77]}))
+
+    run(scenario)
+
+
+def test_topic_ids_come_with_protocol_version_2_8():
+    async def scenario(world):
+        return (await world.admin.create(NewTopic("t", 1, 1))).topic_id, world.topic("t").topic_id
+
+    assert run(scenario, properties={"inter.broker.protocol.version": "2.7"}) == (None, None)
+    planned, stored = run(scenario)
+    assert planned == stored is not None
+
+
+def test_a_policy_sees_the_counts_or_the_assignment():
+    AtLeastTwoReplicas.seen.clear()
+    policy = load_policy(f"{__name__}.AtLeastTwoReplicas", {"least": "2"})
+
+    async def scenario(world):
+        await world.admin.create(NewTopic("t", 3, 2, configs={"a": "b"}))
+        await world.admin.create(NewTopic("u", assignment={0: [1]}))
+
+    run(scenario, policy=policy)
+    assert AtLeastTwoReplicas.seen == [
+        TopicRequest("t", 3, 2, None, {"a": "b"}),
+        TopicRequest("u", None, None, {0: [1]}, {}),
+    ]
+
+
+@pytest.mark.parametrize("path", ["nowhere", "no.such.module.X", f"{__name__}.Missing", f"{__name__}.World"])
+def test_a_policy_that_cannot_be_loaded_is_a_config_error(path):
+    with pytest.raises(ConfigError, match=re.escape("create.topic.policy.class.name")):
+        load_policy(path, {})
+    assert load_policy(None, {}) is None
+
+
+def test_partitions_are_added_where_placement_left_off():
+    async def scenario(world):
+        topic_id = random_uuid()
+        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}, topic_id), {})
+        planned = await world.admin.grow("t", 4)
+        assert planned.added == {2: [0, 2], 3: [1, 2]}
+        stored = world.topic("t")
+        assert stored.partitions == {0: [1, 2], 1: [2, 0], 2: [0, 2], 3: [1, 2]}
+        assert stored.topic_id == topic_id
+
+        await world.admin.grow("t", 5, [[2, 1]])
+        assert world.topic("t").partitions[4] == [2, 1]
+
+    run(scenario)
+
+
+def test_growth_that_cannot_be_is_refused():
+    async def scenario(world):
+        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}), {})
+        moving = TopicAssignment({0: ReplicaAssignment((2, 1), (2,), (1,))})
+        await world.store.create_topic("moving", moving, {})
+        grow = world.admin.grow
+        world.queued.add("going")
+        for call, code in (
+            (grow("going", 3), ErrorCode.INVALID_TOPIC_EXCEPTION),
+            (grow("unknown", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+            (grow("moving", 3), ErrorCode.REASSIGNMENT_IN_PROGRESS),
+            (grow("t", 1), ErrorCode.INVALID_PARTITIONS),
+            (grow("t", 2), ErrorCode.INVALID_PARTITIONS),
+            (grow("t", 3, [[7, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (grow("t", 3, [[0, 1], [1, 2]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (grow("t", 3, [[0]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (grow("t", 3, [[0, 0]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (grow("t", 3, [[]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ):
+            assert await refusal(call) is code
+        await grow("t", 5, validate_only=True)
+        assert len(world.topic("t").partitions) == 2
+
+    run(scenario)
+
+
+def test_deletion_is_asked_for_once_or_again():
+    async def scenario(world):
+        await world.admin.create(NewTopic("t", 1, 1))
+        await world.admin.delete("t")
+        await world.admin.delete("t")
+        assert await world.store.topics_to_delete() == {"t"}
+        assert await refusal(world.admin.delete("unknown")) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    run(scenario)
+
+
+def test_we4_8_racks_of_some_brokers_only():
+    """WE4-8: one broker with RACK1, others none: creation fails; with `--disable-rack-aware` it works."""
+
+    async def scenario(world):
+        assert await refusal(registered_brokers(world.store)) is ErrorCode.UNKNOWN_SERVER_ERROR
+        for mode in (RackMode.DISABLED, RackMode.SAFE):
+            assert await registered_brokers(world.store, mode) == [BrokerRack(0), BrokerRack(1), BrokerRack(2)]
+        assert await refusal(world.admin.create(NewTopic("t", 1, 1))) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+    run(scenario, racks={0: "RACK1"})

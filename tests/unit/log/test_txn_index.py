@@ -1,0 +1,93 @@
+"""The transaction index file: aborted ranges and the search for them."""
+
+import pytest
+
+from kafka_py.log.directory import PartitionDirectory
+from kafka_py.log.handles import OpenHandles
+from kafka_py.log.txn_index import AbortedTransaction, CorruptTxnIndex, TxnIndex
+from kafka_py.testing.files import FakeFiles
+
+PATH = "/l/00000000000000000000.txnindex"
+
+
+@pytest.fixture
+def place() -> PartitionDirectory:
+    files = FakeFiles()
+    files.make_directory("/l")
+    return PartitionDirectory("/l", files, OpenHandles())
+
+
+def filled(place) -> TxnIndex:
+    index = TxnIndex(place, 0)
+    for entry in ((0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40)):
+        index.append(AbortedTransaction(*entry))
+    return index
+
+
+def test_entries_are_34_bytes_and_the_file_comes_with_the_first(place):
+    index = TxnIndex(place, 0)
+    assert not place.files.exists(PATH)
+    index.append(AbortedTransaction(7, 5, 9, 10))
+    expected = bytes.fromhex("0000 0000000000000007 0000000000000005 0000000000000009 000000000000000a")
+    assert place.files.read_bytes(PATH) == expected
+
+
+def test_last_offsets_must_grow(place):
+    index = filled(place)
+    with pytest.raises(ValueError, match="not above"):
+        index.append(AbortedTransaction(4, 40, 50, 51))
+
+
+@pytest.mark.parametrize(
+    ("start", "upper", "producers", "complete"),
+    [
+        (0, 10, [0], True),
+        (0, 32, [0, 1, 2], True),
+        (0, 35, [0, 1, 2, 3], True),
+        (11, 19, [1, 2], True),
+        (36, 40, [3], True),
+        (51, 52, [], False),
+        (0, 100, [0, 1, 2, 3], False),
+    ],
+)
+def test_a_search_takes_what_overlaps_and_stops_at_a_high_stable_offset(place, start, upper, producers, complete):
+    search = filled(place).search(start, upper)
+    assert [aborted.producer_id for aborted in search.transactions] == producers
+    assert search.complete is complete
+
+
+def test_an_opened_index_ignores_a_short_tail_and_writes_over_it(place):
+    filled(place)
+    file = place.files.open(PATH)
+    file.write(b"\0" * 20, 4 * 34)
+    again = TxnIndex(place, 0)
+    again.opened(place.files.info(PATH).size)
+    assert again.entries == 4
+    again.append(AbortedTransaction(9, 51, 60, 61))
+    assert again.all_entries()[-1].producer_id == 9
+
+
+def test_truncation_drops_what_ends_at_or_past_an_offset(place):
+    index = filled(place)
+    index.truncate_to(35)
+    assert [aborted.last_offset for aborted in index.all_entries()] == [10, 15]
+    index.append(AbortedTransaction(5, 20, 40, 41))
+
+
+def test_a_newer_version_or_an_offset_before_the_segment_is_corrupt(place):
+    index = filled(place)
+    index.base_offset = 11
+    index.close()
+    place.files.rename(PATH, "/l/00000000000000000011.txnindex")
+    with pytest.raises(CorruptTxnIndex, match="before the segment"):
+        index.check()
+    place.files.open("/l/00000000000000000011.txnindex").write(b"\0\1", 34)
+    with pytest.raises(CorruptTxnIndex, match="version 1"):
+        index.check()
+
+
+def test_without_a_file_there_is_nothing(place):
+    index = TxnIndex(place, 0)
+    assert index.search(0, 100) == ([], False)
+    index.truncate_to(0)
+    index.reset()

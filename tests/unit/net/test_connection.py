@@ -1,0 +1,368 @@
+"""Requests in, responses out in request order, within bounds; on a fake loop and transport."""
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.net import connection as connection_module
+from kafka_py.net.connection import Connection, ConnectionServices
+from kafka_py.net.endpoints import SecurityProtocol
+from kafka_py.net.frames_in import MemoryPool
+from kafka_py.net.metrics import SocketMetrics
+
+
+class Clock:
+    def wall_ms(self) -> int:
+        return 0
+
+    def monotonic_ms(self) -> float:
+        return 0.0
+
+
+class Loop:
+    """Readers, writers and callbacks, run when the test says."""
+
+    def __init__(self) -> None:
+        self.readers: dict[int, Callable[[], None]] = {}
+        self.writers: dict[int, Callable[[], None]] = {}
+        self.soon: list[Callable[[], None]] = []
+
+    def add_reader(self, fd: int, callback: Callable[[], None]) -> None:
+        self.readers[fd] = callback
+
+    def remove_reader(self, fd: int) -> None:
+        del self.readers[fd]
+
+    def add_writer(self, fd: int, callback: Callable[[], None]) -> None:
+        self.writers[fd] = callback
+
+    def remove_writer(self, fd: int) -> None:
+        del self.writers[fd]
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.soon.append(callback)
+
+    def run_soon(self) -> None:
+        while self.soon:
+            self.soon.pop(0)()
+
+
+class Wire:
+    """A transport: `incoming` is what the peer sent; `takes` how much the socket accepts (None: everything)."""
+
+    fileno = 7
+
+    def __init__(self) -> None:
+        self.incoming: list[bytes | OSError] = []
+        self.takes: int | None = None
+        self.sends: list[bytes] = []
+        self.is_closed = False
+
+    def recv_into(self, buffer: memoryview) -> int:
+        if not self.incoming:
+            raise BlockingIOError
+        piece = self.incoming.pop(0)
+        if isinstance(piece, OSError):
+            raise piece
+        count = min(len(piece), len(buffer))
+        buffer[:count] = piece[:count]
+        if count < len(piece):
+            self.incoming.insert(0, piece[count:])
+        return count
+
+    def send(self, data: Any, _flags: int) -> int:
+        if self.takes == 0:
+            raise BlockingIOError
+        count = len(data) if self.takes is None else min(len(data), self.takes)
+        if self.takes is not None:
+            self.takes -= count
+        self.sends.append(bytes(data[:count]))
+        return count
+
+    def sendmsg(self, buffers: Any, _ancillary: Any, flags: int) -> int:
+        return self.send(b"".join(buffers), flags)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    @property
+    def sent(self) -> bytes:
+        return b"".join(self.sends)
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(struct.pack(">i", len(body)) + body for body in bodies)
+
+
+class World:
+    """One connection whose requests are kept for the test to answer."""
+
+    def __init__(self, *, max_queued: int = 500, pool: MemoryPool | None = None) -> None:
+        self.loop = Loop()
+        self.ended: list[Connection] = []
+        self.services = ConnectionServices(
+            self.loop, None, self.ended.append, max_request_bytes=1_000_000, max_queued=max_queued,
+            pool=pool or MemoryPool(),
+        )  # type: ignore[arg-type]  # fmt: skip
+        self.registry = MetricRegistry(Clock())
+        self.metrics = SocketMetrics(self.registry, listener="PLAINTEXT", networkProcessor="0")
+        self.requests: list[tuple[int, bytes]] = []
+        self.wire = Wire()
+        self.connection = self.connect(self.wire)
+
+    def connect(self, wire: Wire) -> Connection:
+        connection = Connection(
+            self.services, wire, self.on_request, self.metrics, id="c", listener_name="PLAINTEXT",
+            security_protocol=SecurityProtocol.PLAINTEXT, peer_host="h", peer_port=1, now_ms=0.0,
+        )  # type: ignore[arg-type]  # fmt: skip
+        connection.start()
+        return connection
+
+    def on_request(self, connection: Connection, slot: int, frame: bytearray) -> None:
+        body = bytes(frame)
+        if body.startswith(b"now"):
+            connection.respond(slot, [framed(body)])
+        elif body.startswith(b"none"):
+            connection.respond(slot, None)
+        elif body.startswith(b"fail"):
+            raise RuntimeError("a bug")
+        elif body.startswith(b"close"):
+            connection.close("it asked for it")
+        else:
+            self.requests.append((slot, body))
+
+    def receive(self, *pieces: bytes | OSError) -> None:
+        self.wire.incoming += pieces
+        while self.wire.incoming and self.is_reading:
+            self.loop.readers[7]()
+
+    @property
+    def is_reading(self) -> bool:
+        return 7 in self.loop.readers
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_pipelined_requests_are_answered_in_one_send(world: World) -> None:
+    world.receive(framed(b"now1", b"now2", b"none", b"now3"))
+    assert world.wire.sends == [framed(b"now1", b"now2", b"now3")]
+    assert world.is_reading
+    assert world.connection.unanswered == 0
+
+
+def test_answers_leave_in_request_order_while_requests_overlap(world: World) -> None:
+    world.receive(framed(b"parked", b"now", b"later", b"now2"))
+    assert [body for _, body in world.requests] == [b"parked", b"later"]
+    assert world.wire.sends == []
+    world.connection.respond(2, [b"LATER"])
+    world.loop.run_soon()
+    assert world.wire.sends == []
+    world.connection.respond(0, [b"PARKED"])
+    world.loop.run_soon()
+    assert world.wire.sends == [b"PARKED" + framed(b"now") + b"LATER" + framed(b"now2")]
+    assert world.connection.unanswered == 0
+
+
+def test_answers_that_come_in_one_turn_of_the_loop_leave_together(world: World) -> None:
+    world.receive(framed(b"a", b"b", b"c"))
+    for slot in range(3):
+        world.connection.respond(slot, [b"%d" % slot])
+    assert world.wire.sends == []
+    world.loop.run_soon()
+    assert world.wire.sends == [b"012"]
+
+
+def test_a_request_without_response_lets_the_next_answers_pass(world: World) -> None:
+    world.receive(framed(b"acks0", b"now"))
+    world.connection.respond(0, None)
+    world.loop.run_soon()
+    assert world.wire.sent == framed(b"now")
+
+
+def test_a_slot_is_answered_once(world: World) -> None:
+    world.receive(framed(b"a", b"b"))
+    world.connection.respond(1, [b"x"])
+    for slot in (1, 2, -1):
+        with pytest.raises(ValueError, match="no unanswered request"):
+            world.connection.respond(slot, [b"x"])
+    world.connection.respond(0, [b"x"])
+    with pytest.raises(ValueError, match="no unanswered request"):
+        world.connection.respond(0, [b"x"])
+
+
+def test_a_failing_request_ends_its_connection_with_one_log_line(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.receive(framed(b"now", b"fail", b"now"))
+    assert world.wire.is_closed
+    assert world.wire.sent == framed(b"now")
+    assert world.ended == [world.connection]
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), BrokenPipeError(32, "pipe"), TimeoutError()])
+def test_a_peer_that_goes_away_is_no_news(world: World, error: OSError, caplog: pytest.LogCaptureFixture) -> None:
+    world.receive(error)
+    assert world.connection.closed
+    assert caplog.records == []
+
+
+def test_the_end_of_the_stream_ends_the_connection(world: World) -> None:
+    world.receive(framed(b"parked"), b"")
+    assert world.connection.closed
+    assert not world.is_reading
+    world.connection.respond(0, [b"too late"])
+    world.loop.run_soon()
+    assert world.wire.sends == []
+    assert world.services.unanswered == 0
+
+
+def test_a_closing_handler_stops_the_rest_of_the_batch(world: World) -> None:
+    world.receive(framed(b"now", b"close", b"now"))
+    assert world.wire.sent == framed(b"now")
+    assert world.ended == [world.connection]
+    world.connection.close("again")
+    assert world.ended == [world.connection]
+
+
+@pytest.mark.parametrize("size", [-1, 1_000_001])
+def test_a_bad_size_ends_the_connection_after_what_came_before(world: World, size: int) -> None:
+    world.receive(framed(b"now") + struct.pack(">i", size))
+    assert world.wire.sent == framed(b"now")
+    assert world.connection.closed
+
+
+def test_what_the_socket_does_not_take_waits_for_it(world: World) -> None:
+    world.wire.takes = 3
+    world.receive(framed(b"now1"))
+    assert 7 in world.loop.writers
+    world.wire.takes = None
+    world.loop.writers[7]()
+    assert world.wire.sent == framed(b"now1")
+    assert 7 not in world.loop.writers
+
+
+def test_too_many_unanswered_requests_stop_the_reading(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "MOST_REQUESTS", 3)
+    world.receive(framed(*[b"r%d" % number for number in range(8)]))
+    assert len(world.requests) == 3
+    assert not world.is_reading
+    answered = 0
+    while answered < 8:
+        slot, body = world.requests[answered]
+        world.connection.respond(slot, [body])
+        world.loop.run_soon()
+        answered += 1
+        assert len(world.requests) == min(answered + 3, 8)
+    assert world.is_reading
+    assert world.wire.sent == b"r0r1r2r3r4r5r6r7"
+    assert world.services.unanswered == 0
+
+
+def test_too_many_unanswered_bytes_stop_the_reading(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "MOST_REQUEST_BYTES", 1000)
+    world.receive(framed(b"a" * 600, b"b" * 600, b"c" * 600))
+    assert len(world.requests) == 2
+    assert not world.is_reading
+    world.connection.respond(0, [b"A"])
+    world.loop.run_soon()
+    assert len(world.requests) == 3
+    world.connection.respond(2, [b"C"])
+    world.loop.run_soon()
+    assert not world.is_reading  # an answer that cannot leave yet still counts
+    world.connection.respond(1, [b"B"])
+    world.loop.run_soon()
+    assert world.is_reading
+    assert world.wire.sent == b"ABC"
+
+
+def test_answers_that_are_not_fetched_stop_the_reading(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "MOST_RESPONSE_BYTES", 1000)
+    world.wire.takes = 0
+    world.receive(framed(b"now" + b"x" * 2000))
+    assert not world.is_reading
+    world.wire.takes = None
+    world.loop.writers[7]()
+    assert world.is_reading
+
+
+def test_when_the_broker_has_too_many_unanswered_each_connection_may_have_one() -> None:
+    world = World(max_queued=2)
+    other_wire = Wire()
+    world.receive(framed(b"a", b"b", b"c"))
+    assert not world.is_reading
+    other = world.connect(other_wire)
+    other_wire.incoming.append(framed(b"d"))
+    other._on_readable()
+    assert len(world.requests) == 4  # a connection with none unanswered is always heard
+    for slot in range(3):
+        world.connection.respond(slot, [b"."])
+    world.loop.run_soon()
+    assert world.is_reading
+    other.respond(0, [b"."])
+    world.loop.run_soon()
+    assert world.services.unanswered == 0
+
+
+def test_a_muted_connection_is_not_read_until_it_is_unmuted(world: World) -> None:
+    world.connection.mute()
+    assert not world.is_reading
+    world.connection.mute()
+    world.connection.unmute()
+    world.loop.run_soon()
+    assert not world.is_reading
+    world.connection.unmute()
+    world.loop.run_soon()
+    assert world.is_reading
+
+
+def test_requests_that_were_read_before_muting_wait(world: World) -> None:
+    original = world.connection.on_request
+
+    def mute_after(connection: Connection, slot: int, frame: bytearray) -> None:
+        original(connection, slot, frame)
+        connection.mute()
+
+    world.connection.on_request = mute_after
+    world.receive(framed(b"now1", b"now2"))
+    assert world.wire.sent == framed(b"now1")
+    world.connection.unmute()
+    world.loop.run_soon()
+    assert world.wire.sent == framed(b"now1", b"now2")
+
+
+def test_a_large_request_waits_for_room_in_the_pool() -> None:
+    pool = MemoryPool(1000)
+    world = World(pool=pool)
+    assert pool.take(1000)
+    body = b"now" + b"x" * 500_000
+    stream = framed(b"now", body, b"now")
+    world.receive(stream)
+    assert world.wire.sent == framed(b"now")
+    assert not world.is_reading
+    pool.give_back(1000)
+    assert world.is_reading
+    world.receive()
+    assert world.wire.sent == framed(b"now", body, b"now")
+    assert pool.used_bytes == 0
+
+
+def test_a_connection_that_closes_leaves_the_queue_for_the_pool() -> None:
+    pool = MemoryPool(1000)
+    world = World(pool=pool)
+    pool.take(1000)
+    world.receive(framed(b"x" * 500_000))
+    world.connection.close("gone")
+    pool.give_back(1000)
+    assert pool.used_bytes == 0
+
+
+def test_bytes_are_counted(world: World) -> None:
+    world.receive(framed(b"now1"))
+    assert (world.metrics.bytes_received, world.metrics.bytes_sent) == (8, 8)

@@ -1,0 +1,214 @@
+"""One partition's role, epochs and high watermark."""
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.configs import LogConfig
+from kafka_py.replication.isr import Expanding, Shrinking
+from kafka_py.replication.partition import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Partition
+from kafka_py.replication.reads import CONSUMER, EpochEnd, FetchEntry, Isolation
+from kafka_py.testing.logs import MemoryLog, slice_bytes
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
+
+T0 = TopicPartition("t", 0)
+LAG_MS = 30_000
+
+
+def state(leader: int = 1, epoch: int = 0, isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1,)):
+    return LeaderAndIsrPartitionState(
+        partition_index=0, controller_epoch=1, leader=leader, leader_epoch=epoch, isr=list(isr), zk_version=0,
+        replicas=list(replicas),
+    )  # fmt: skip
+
+
+def led(isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1,), **overrides: str) -> tuple[Partition, MemoryLog]:
+    log = MemoryLog(T0, LogConfig.for_topic(None, overrides))
+    partition = Partition(T0, 1, LAG_MS)
+    partition.become_leader(state(isr=isr, replicas=replicas), log, now_ms=0)
+    return partition, log
+
+
+def append(partition: Partition, records: bytes = b"abc", acks: int = 1):
+    return partition.append(memoryview(bytearray(records)), acks, 1000)
+
+
+def code_of(error: pytest.ExceptionInfo[KafkaError]) -> ErrorCode:
+    return error.value.code
+
+
+def test_alone_in_the_isr_an_append_is_committed_at_once() -> None:
+    partition, log = led()
+    append(partition)
+    assert partition.maybe_raise_high_watermark(0)
+    assert log.high_watermark == 3
+
+
+def test_the_high_watermark_waits_for_every_in_sync_replica() -> None:
+    partition, log = led(isr=(1, 2), replicas=(1, 2))
+    append(partition)
+    assert not partition.maybe_raise_high_watermark(0)
+    assert partition.record_follower_fetch(2, FetchEntry(T0, 3, 100), end_offset=3, now_ms=1)
+    assert log.high_watermark == 3
+
+
+def test_a_replica_that_was_caught_up_a_moment_ago_holds_the_high_watermark_though_not_in_the_isr() -> None:
+    partition, log = led(isr=(1, 2), replicas=(1, 2, 3))
+    append(partition)
+    partition.record_follower_fetch(3, FetchEntry(T0, 0, 100), end_offset=0, now_ms=10)
+    partition.record_follower_fetch(2, FetchEntry(T0, 3, 100), end_offset=3, now_ms=20)
+    assert log.high_watermark == 0
+    assert partition.maybe_raise_high_watermark(10 + LAG_MS + 1)
+    assert log.high_watermark == 3
+
+
+def test_a_pending_expansion_holds_the_high_watermark_and_does_not_count_for_min_insync() -> None:
+    partition, log = led(isr=(1,), replicas=(1, 2), **{"min.insync.replicas": "2"})
+    append(partition)
+    partition.isr = Expanding(frozenset({1}), adding=2)
+    assert not partition.maybe_raise_high_watermark(LAG_MS * 2)
+    with pytest.raises(KafkaError) as error:
+        append(partition, acks=-1)
+    assert code_of(error) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert log.high_watermark == 0
+
+
+def test_a_pending_shrink_does_not_let_the_high_watermark_pass_who_leaves() -> None:
+    partition, log = led(isr=(1, 2), replicas=(1, 2))
+    append(partition)
+    partition.isr = Shrinking(frozenset({1, 2}), removing=frozenset({2}))
+    assert not partition.maybe_raise_high_watermark(LAG_MS * 2)
+    assert log.high_watermark == 0
+
+
+def test_acks_all_needs_min_insync_replicas_and_acks_1_does_not() -> None:
+    partition, _ = led(**{"min.insync.replicas": "2"})
+    append(partition, acks=1)
+    with pytest.raises(KafkaError) as error:
+        append(partition, acks=-1)
+    assert code_of(error) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+def test_acks_all_reports_an_isr_that_shrank_after_the_append() -> None:
+    partition, _ = led(isr=(1,), **{"min.insync.replicas": "2"})
+    append(partition)
+    assert partition.acks_all_outcome(3) is None
+    partition.maybe_raise_high_watermark(0)
+    assert partition.acks_all_outcome(3) is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def test_a_follower_refuses_appends() -> None:
+    partition, log = led()
+    partition.become_follower(state(leader=2, epoch=1, replicas=(1, 2)), log)
+    with pytest.raises(KafkaError) as error:
+        append(partition)
+    assert code_of(error) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert partition.acks_all_outcome(1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_becoming_a_follower_again_of_the_same_leader_and_epoch_changes_nothing() -> None:
+    partition, log = led()
+    assert partition.become_follower(state(leader=2, epoch=1), log)
+    assert not partition.become_follower(state(leader=2, epoch=1), log)
+    assert partition.become_follower(state(leader=3, epoch=2), log)
+
+
+def test_a_wrong_epoch_is_told_before_the_wrong_role() -> None:
+    partition, log = led()
+    partition.become_follower(state(leader=2, epoch=5), log)
+    for epoch, code in ((4, ErrorCode.FENCED_LEADER_EPOCH), (6, ErrorCode.UNKNOWN_LEADER_EPOCH)):
+        with pytest.raises(KafkaError) as error:
+            partition.readable_log(epoch, leader_only=True)
+        assert code_of(error) is code
+    with pytest.raises(KafkaError) as error:
+        partition.readable_log(5, leader_only=True)
+    assert code_of(error) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert partition.readable_log(5, leader_only=False) is log
+
+
+def read(partition: Partition, entry: FetchEntry, isolation: Isolation = Isolation.READ_UNCOMMITTED):
+    return partition.read(entry, 1000, isolation, leader_only=True, min_one_batch=True)
+
+
+def test_consumers_read_below_the_high_watermark_and_replicas_to_the_log_end() -> None:
+    partition, _ = led(isr=(1, 2), replicas=(1, 2))
+    append(partition)
+    assert read(partition, FetchEntry(T0, 0, 1000)).size == 0
+    found = read(partition, FetchEntry(T0, 0, 1000), Isolation.LOG_END)
+    assert slice_bytes(found.records) == b"abc"
+
+
+def test_between_high_watermark_and_log_end_there_is_nothing_and_no_error() -> None:
+    partition, _ = led(isr=(1, 2), replicas=(1, 2))
+    append(partition)
+    found = read(partition, FetchEntry(T0, 2, 1000))
+    assert (found.error, found.size, found.high_watermark) == (ErrorCode.NONE, 0, 0)
+    with pytest.raises(KafkaError) as error:
+        read(partition, FetchEntry(T0, 4, 1000))
+    assert code_of(error) is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_read_committed_stops_at_the_last_stable_offset() -> None:
+    partition, log = led()
+    append(partition, b"abc")
+    append(partition, b"de")
+    partition.maybe_raise_high_watermark(0)
+    log.stable_limit = 3
+    assert slice_bytes(read(partition, FetchEntry(T0, 0, 1000), Isolation.READ_COMMITTED).records) == b"abc"
+
+
+def test_a_reader_whose_epoch_ended_earlier_here_is_told_where_to_cut() -> None:
+    partition, log = led()
+    append(partition)
+    partition.become_leader(state(epoch=4), log, now_ms=0)
+    append(partition)
+    found = read(partition, FetchEntry(T0, 5, 1000, last_fetched_epoch=0))
+    assert found.diverging == EpochEnd(0, 3)
+    assert found.size == 0
+    assert read(partition, FetchEntry(T0, 5, 1000, last_fetched_epoch=4)).diverging is None
+    with pytest.raises(KafkaError) as error:
+        read(partition, FetchEntry(T0, 5, 1000, last_fetched_epoch=7))
+    assert code_of(error) is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def at(partition: Partition, timestamp: int, replica_id: int = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED):
+    return partition.offset_for_timestamp(timestamp, isolation, -1, leader_only=True, replica_id=replica_id)
+
+
+def test_latest_is_the_high_watermark_with_the_leader_epoch_and_earliest_the_log_start() -> None:
+    partition, _ = led()
+    append(partition)
+    partition.maybe_raise_high_watermark(0)
+    latest, earliest = at(partition, LATEST_TIMESTAMP), at(partition, EARLIEST_TIMESTAMP)
+    assert latest is not None and (latest.timestamp, latest.offset, latest.leader_epoch) == (-1, 3, 0)
+    assert earliest is not None and (earliest.timestamp, earliest.offset, earliest.leader_epoch) == (-1, 0, 0)
+
+
+def test_a_time_beyond_all_records_finds_nothing() -> None:
+    partition, _ = led()
+    append(partition)
+    partition.maybe_raise_high_watermark(0)
+    assert at(partition, 5000) is None
+    found = at(partition, 900)
+    assert found is not None and found.offset == 0
+
+
+def test_a_new_leader_answers_clients_offset_not_available_until_its_epoch_is_committed() -> None:
+    partition, log = led(isr=(1, 2), replicas=(1, 2))
+    append(partition)
+    partition.become_leader(state(epoch=1, isr=(1, 2), replicas=(1, 2)), log, now_ms=0)
+    for timestamp in (LATEST_TIMESTAMP, 900):
+        with pytest.raises(KafkaError) as error:
+            at(partition, timestamp)
+        assert code_of(error) is ErrorCode.OFFSET_NOT_AVAILABLE
+    assert at(partition, EARLIEST_TIMESTAMP) is not None
+    assert at(partition, LATEST_TIMESTAMP, replica_id=2, isolation=Isolation.LOG_END) is not None
+
+
+def test_gauges_tell_under_replication_without_counting_replicas_being_added() -> None:
+    partition, log = led(isr=(1,), replicas=(1, 2))
+    assert partition.is_under_replicated
+    moving = state(epoch=1, replicas=(1, 2))
+    moving.adding_replicas = [2]
+    partition.become_leader(moving, log, now_ms=0)
+    assert not partition.is_under_replicated
