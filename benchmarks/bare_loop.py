@@ -27,6 +27,8 @@ PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS = 0, 1, 2, 3, 18
 SPOKEN = {PRODUCE: (3, 3), FETCH: (4, 4), LIST_OFFSETS: (1, 1), METADATA: (1, 1), API_VERSIONS: (0, 0)}
 UNSUPPORTED_VERSION = 35
 FIRST_BUFFER_BYTES = 256 * 1024
+SMALL_BYTES = 32 * 1024
+"""Up to here reading is cheaper than a sendfile of its own."""
 MSG_MORE = socket.MSG_MORE
 
 _size = struct.Struct(">i").unpack_from
@@ -267,10 +269,12 @@ class BareLoop:
                 partition = self.partition(name, index)
                 start, size = partition.locate(offset, min(partition_max, max_bytes - total))
                 head += _fetched(index, 0, partition.next_offset, partition.next_offset, 0, size)
-                if size:
+                total += size
+                if size > SMALL_BYTES:
                     out += (bytes(head), (partition.fd, start, size))
                     head.clear()
-                    total += size
+                elif size:
+                    head += os.pread(partition.fd, size, start)
         if total < at_least:
             return False
         if head:

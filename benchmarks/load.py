@@ -186,7 +186,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--topic", required=True, help="created when it is not there")
     parser.add_argument("--record-bytes", type=int, default=100)
-    parser.add_argument("--batch-records", type=int, default=10_000)
+    parser.add_argument("--batch-records", type=int, default=9_000)
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--depth", type=int, default=4, help="requests under way per connection")
     parser.add_argument("--seconds", type=float, default=5.0)

@@ -130,7 +130,7 @@ ROUTES: dict[ApiKey, Route] = {
 class _Service:
     """One route made ready: what is looked up once per API instead of once per request."""
 
-    __slots__ = ("api", "max_version", "metrics", "rule", "_route", "_handle", "_decoders")
+    __slots__ = ("_decoders", "_handle", "_route", "api", "max_version", "metrics", "rule")
 
     def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
         self.api = api

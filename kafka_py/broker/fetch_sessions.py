@@ -36,7 +36,7 @@ class SessionEntry(FetchEntry):
     high_watermark: -1 when it must be sent again. order: position in the session; answered partitions move to the end.
     """
 
-    __slots__ = ("session", "high_watermark", "sent_log_start_offset", "order", "heard_from")
+    __slots__ = ("heard_from", "high_watermark", "order", "sent_log_start_offset", "session")
 
     def __init__(self, session: FetchSession, entry: FetchEntry, order: int) -> None:
         super().__init__(
@@ -104,7 +104,7 @@ class FetchSession:
     epoch: the one the next incremental request must carry.
     """
 
-    __slots__ = ("id", "is_privileged", "created_ms", "last_used_ms", "epoch", "entries", "news", "is_parked", "_next_order")
+    __slots__ = ("_next_order", "created_ms", "entries", "epoch", "id", "is_parked", "is_privileged", "last_used_ms", "news")
 
     def __init__(self, session_id: int, *, is_privileged: bool, now_ms: float) -> None:
         self.id = session_id
@@ -244,7 +244,7 @@ class SessionCache:
 class FullFetch(PlainSource):
     """A fetch that names all its partitions; with INITIAL_EPOCH it asks for a session as well."""
 
-    __slots__ = ("_cache", "_wants_session", "_is_privileged", "_now_ms")
+    __slots__ = ("_cache", "_is_privileged", "_now_ms", "_wants_session")
 
     def __init__(
         self, entries: list[FetchEntry], cache: SessionCache, *, wants_session: bool, is_privileged: bool, now_ms: float
@@ -295,7 +295,7 @@ class IncrementalFetch:
     def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
         """(the session's id, the partitions to answer)."""
         session = self.session
-        changed = []
+        changed: FetchResults = []
         for entry, read in results:
             assert isinstance(entry, SessionEntry)
             if entry.note_answer(read):

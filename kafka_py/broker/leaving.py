@@ -38,11 +38,8 @@ async def leave_in_order(
             log.info("Controlled shutdown succeeded")
             return True
         else:
-            log.info(
-                "Controlled shutdown: error %s, %d partitions still led here",
-                ErrorCode(response.error_code).name,
-                len(response.remaining_partitions),
-            )
+            left = len(response.remaining_partitions)
+            log.info("Controlled shutdown: error %d, %d partitions still led here", response.error_code, left)
     log.warning("Controlled shutdown did not succeed, stopping all the same")
     return False
 

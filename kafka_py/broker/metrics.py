@@ -22,7 +22,7 @@ class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):
 class ApiMetrics:
     """The tables of one API, made as its versions and errors occur."""
 
-    __slots__ = ("name", "times", "_registry", "_versions", "_errors")
+    __slots__ = ("_errors", "_registry", "_versions", "name", "times")
 
     def __init__(self, registry: MetricRegistry, name: str) -> None:
         self.name = name

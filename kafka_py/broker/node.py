@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -30,6 +31,7 @@ class Node:
 
     live_config: the settings, which may change at run time. broker_epoch: of the present registration.
     topic_waits: operations that wait for the metadata cache to show a topic, or show it no more.
+    cluster_known: set once the controller has described a cluster that this broker is part of.
     """
 
     broker_id: int
@@ -50,6 +52,7 @@ class Node:
     controller: Controller
     request_metrics: AllRequestMetrics
     broker_epoch: int = -1
+    cluster_known: asyncio.Event = field(default_factory=asyncio.Event)
     authorizer: Authorizer = field(default=ALLOW_ALL)
 
     @property

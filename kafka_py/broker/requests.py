@@ -47,16 +47,16 @@ class RequestContext:
     """
 
     __slots__ = (
-        "connection",
-        "slot",
+        "_send",
         "api",
         "api_version",
-        "correlation_id",
         "client_id",
-        "started_s",
-        "request_bytes",
+        "connection",
+        "correlation_id",
         "metrics",
-        "_send",
+        "request_bytes",
+        "slot",
+        "started_s",
     )
 
     def __init__(

@@ -7,12 +7,14 @@ Node; this file alone knows how it is made. Source: zookeeper facts, section 15;
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
+from typing import Any
 
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.ids import TopicPartition
@@ -25,6 +27,7 @@ from kafka_py.broker.config_changes import ConfigChanges
 from kafka_py.broker.configs import BrokerConfig, warnings_of
 from kafka_py.broker.dispatch import Dispatcher
 from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
+from kafka_py.broker.handlers.metadata import CLUSTER_KNOWN_TIMEOUT_S
 from kafka_py.broker.leaving import leave_in_order
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.broker.metadata_cache import MetadataCache
@@ -149,7 +152,7 @@ class KafkaServer:
             self._live.current,
             self._listening.listeners,
             self._listening.inter_broker_listener,
-            dispatcher.on_request,  # type: ignore[arg-type]
+            dispatcher.on_request,
             loop=self.loop,
             clock=self.clock,
             registry=self.registry,
@@ -167,6 +170,9 @@ class KafkaServer:
         await self._listener.start()
         self._start_tasks()
         sockets.start()
+        # "Started" is what scripts wait for; a client that comes then should find the cluster described.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.node.cluster_known.wait(), CLUSTER_KNOWN_TIMEOUT_S)
 
     def _open_log_dirs(self) -> LogDirs:
         log_dirs = LogDirs(
@@ -340,8 +346,8 @@ class KafkaServer:
         except ZkError as error:
             log.error("The controller was not told of the failed log directory: %s", error)
 
-    def _spawn(self, work: object) -> None:
-        task = self.loop.create_task(work)  # type: ignore[arg-type]
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

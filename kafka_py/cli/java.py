@@ -169,10 +169,8 @@ def _has_server(names: Sequence[str]) -> bool:
     return any(re.fullmatch(r"zookeeper(-\d[^/]*)?\.jar", name) for name in names)
 
 
-def server_command(
-    properties: str | Path, environment: Mapping[str, str], *, may_install: bool = True, gc_log: Path | None = None
-) -> list[str]:
-    """The command line of a server process. gc_log: where to keep the collector's log. Raises CommandFailed."""
+def server_command(properties: str | Path, environment: Mapping[str, str], *, may_install: bool = True) -> list[str]:
+    """The command line of a server process. Raises CommandFailed."""
 
     def options(name: str, default: str) -> list[str]:
         # As the classic script: set but empty counts as set.
@@ -184,12 +182,11 @@ def server_command(
     port = environment.get("JMX_PORT")
     jmx = "-Dcom.sun.management.jmxremote -Dcom.sun.management.jmxremote.authenticate=false "
     jmx += "-Dcom.sun.management.jmxremote.ssl=false"
-    gc = f"-Xlog:gc*:file={gc_log}:time,tags:filecount=10,filesize=100M" if gc_log else ""
     return [
         str(java.executable),
         *options("KAFKA_HEAP_OPTS", "-Xmx512M"),
         *options("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -Xshare:auto -Djava.awt.headless=true"),
-        *options("KAFKA_GC_LOG_OPTS", gc),
+        *options("KAFKA_GC_LOG_OPTS", ""),
         *(options("KAFKA_JMX_OPTS", jmx) if port or "KAFKA_JMX_OPTS" in environment else []),
         *([f"-Dcom.sun.management.jmxremote.port={port}"] if port else []),
         *options("KAFKA_LOG4J_OPTS", f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()} -Dlog4j2.disableJmx=true"),

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import Any
 
 import kafka_py
 from kafka_py.base.errors import ConfigError, KafkaError
@@ -108,7 +109,8 @@ async def _run(config: BrokerConfig, watch: LoopWatch) -> int:
     try:
         server = KafkaServer(config, watch=watch)
         started = loop.create_task(server.start())
-        await asyncio.wait({started, stop}, return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {started, stop}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
             started.cancel()
             await asyncio.wait({started})

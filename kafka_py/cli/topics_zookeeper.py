@@ -7,6 +7,7 @@ the controller's own. Source: reference tools, section 2; controller.md section 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -42,6 +43,7 @@ def run_on_zookeeper(connect: str, request: TopicRequest) -> None:
 async def _connected(connect: str, request: TopicRequest) -> None:
     from kafka_py.zk.kazoo_session import KazooSession
 
+    logging.getLogger("kafka_py.zk").setLevel(logging.ERROR)  # the failure says in one line what each attempt would
     servers = ConnectString.parse(connect, "zookeeper")
     session = KazooSession(servers, session_timeout_ms=SESSION_TIMEOUT_MS, create_chroot=False)
     try:

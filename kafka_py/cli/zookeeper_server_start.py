@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import CommandFailed, UsageError, run
@@ -67,25 +68,22 @@ def _check_port(file: str, address: str, port: str) -> None:
             raise CommandFailed(f"clientPort={port} of {file} cannot be used: {error}") from None
 
 
-def gc_log_of(environment: Mapping[str, str]) -> Path | None:
-    """Where -loggc asks for the collector's log; the scripts hand it on in this variable."""
-    folder = environment.get("KAFKA_PY_GC_LOG_DIR")
-    return Path(folder, "zookeeper-gc.log") if folder else None
+def become_server(file: str) -> NoReturn:
+    """Replaces this process by the server. Raises CommandFailed, ConfigError."""
+    check_properties(file, read_properties(file))
+    command = server_command(os.path.abspath(file), os.environ)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(command[0], command)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Does not return when all is well: the process is the server from then on."""
     if not arguments or arguments[0].startswith("-"):
         print(USAGE, file=sys.stderr)
         return 1
     if len(arguments) > 1:
         raise UsageError(f"Unexpected argument: {arguments[1]}\n{USAGE}")
-    file = arguments[0]
-    check_properties(file, read_properties(file))
-    command = server_command(os.path.abspath(file), os.environ, gc_log=gc_log_of(os.environ))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(command[0], command)
+    return become_server(arguments[0])
 
 
 def cli() -> None:

@@ -20,6 +20,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.configs import ClientOptions, parse_server
 from kafka_py.clients.connections import Connect, Connections, NodeConnection
 from kafka_py.clients.errors import ClientTimeout, IllegalState
+from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import ClusterView, Node, bootstrap_view, least_loaded, view_of_response
 from kafka_py.net.client import ConnectionLost
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -64,6 +65,7 @@ class Cluster:
         self._needed = asyncio.Event()
         self._hurry = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
+        self._closed = False
         self._last_error: KafkaError | None = None
 
     def start(self) -> None:
@@ -77,6 +79,9 @@ class Cluster:
         self._listeners.append(listener)
 
     async def close(self) -> None:
+        # Not by cancel() alone: before Python 3.12 wait_for may swallow one that comes together with its result.
+        self._closed = True
+        self._hurry.set()
         if self._keeper is not None:
             self._keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -105,7 +110,8 @@ class Cluster:
         self.request_refresh(at_once=at_once)
         timeout_ms = self.options.request_timeout_ms if timeout_ms is None else timeout_ms
         try:
-            await asyncio.wait_for(waiter, timeout_ms / 1000)
+            async with asyncio.timeout(timeout_ms / 1000):
+                await waiter
         except TimeoutError:
             because = f": {self._last_error}" if self._last_error is not None else ""
             raise ClientTimeout(f"Timed out waiting for metadata after {timeout_ms:.0f} ms{because}") from None
@@ -115,9 +121,8 @@ class Cluster:
         return self.view
 
     async def _keep_fresh(self) -> None:
-        while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._needed.wait(), self.options.metadata_max_age_ms / 1000)
+        while not self._closed:
+            await wait_until_set(self._needed, self.options.metadata_max_age_ms)
             self._needed.clear()
             self._hurry.clear()
             waiters, self._waiters = self._waiters, []
@@ -134,8 +139,7 @@ class Cluster:
                     if not waiter.done():
                         waiter.set_result(None)
             self.connections.close_idle()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), self.options.retry_backoff_ms / 1000)
+            await wait_until_set(self._hurry, self.options.retry_backoff_ms)
 
     async def _update(self) -> None:
         wanted = self._wanted()

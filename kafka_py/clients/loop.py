@@ -29,6 +29,16 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+async def wait_until_set(event: asyncio.Event, timeout_ms: float) -> bool:
+    """Whether the event was set in time. Unlike asyncio.wait_for of 3.11 this never swallows a cancellation."""
+    try:
+        async with asyncio.timeout(max(0.0, timeout_ms) / 1000):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
 class LoopThread:
     """A running loop; the thread is a daemon, so a client that was never closed does not keep a program alive."""
 

@@ -96,14 +96,16 @@ class Channel:
                 log.exception("The reply of broker %d to %s failed", self.broker, type(request.message).__name__)
 
     async def _until_answered(self, request: ControllerRequest) -> Any:
+        logged = ""
         while True:
             try:
                 async with asyncio.timeout(self._timeout_s):
                     return await self._exchange(request)
             except Exception as error:
-                name = type(request.message).__name__
                 reason = f"{type(error).__name__}: {error}"
-                log.warning("Controller cannot send %s to broker %d (%s), will retry", name, self.broker, reason)
+                if reason != logged:  # ten times a second would drown everything else
+                    name, logged = type(request.message).__name__, reason
+                    log.warning("Broker %d does not take %s (%s), trying until it does", self.broker, name, reason)
                 self._disconnect()
                 await asyncio.sleep(RESEND_AFTER_MS / 1000)
 

@@ -12,26 +12,45 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from kafka_py.base.clock import Clock
+from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.controller import broker_changes, deletion, failover, leader_balance, reassignment, topic_changes
+from kafka_py.controller import (
+    broker_changes,
+    deletion,
+    failover,
+    isr_changes,
+    leader_balance,
+    reassignment,
+    topic_changes,
+)
 from kafka_py.controller import events as happening
 from kafka_py.controller.batch import MissingListener
 from kafka_py.controller.channels import Connect
 from kafka_py.controller.cluster import Assignment, Cluster
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.events import Asked, ControllerState, ElectionType, Event, EventQueue, QueuedEvent
+from kafka_py.controller.events import (
+    Asked,
+    ControllerState,
+    ElectionType,
+    Event,
+    EventQueue,
+    IsrProposal,
+    QueuedEvent,
+)
+from kafka_py.controller.isr_changes import IsrAnswers
 from kafka_py.controller.leader_balance import ElectionResults
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
 from kafka_py.controller.reassignment import Refusals
 from kafka_py.controller.term import Surroundings, Term
 from kafka_py.zk.access import ControllerMoved
-from kafka_py.zk.session import EventType, WatchEvent
+from kafka_py.zk.session import EventType, SessionClosed, SessionExpired, WatchEvent
 from kafka_py.zk.store import ZkStore
 
 NO_CONTROLLER = -1
 STAND_AGAIN_AFTER_S = 1.0
 """After a fail-over that went wrong we leave the seat to others for so long; what stopped us may well stop us again."""
+SESSION_GONE = (SessionExpired, SessionClosed)
 QUIET_S = 300
 """After so long without an event, the times that former events waited are forgotten."""
 
@@ -48,7 +67,8 @@ HANDLERS: dict[type[Event], Handler] = {
     happening.LogDirEventNotification: broker_changes.log_dir_event,
     happening.TopicChange: topic_changes.topic_change,
     happening.PartitionModifications: topic_changes.partition_modifications,
-    happening.IsrChangeNotification: topic_changes.isr_change,
+    happening.IsrChangeNotification: isr_changes.isr_change,
+    happening.AlterIsrReceived: isr_changes.alter_isr,
     happening.UncleanLeaderElectionEnable: topic_changes.unclean_enabled,
     happening.TopicUncleanLeaderElectionEnable: topic_changes.topic_unclean_enabled,
     happening.TopicDeletion: deletion.topic_deletion,
@@ -118,7 +138,7 @@ class Controller:
     @property
     def is_active(self) -> bool:
         """Whether this broker is the controller, as far as it knows."""
-        return self.active_controller_id == self.broker_id
+        return self._term is not None and self.active_controller_id == self.broker_id
 
     @property
     def epoch(self) -> int:
@@ -193,6 +213,13 @@ class Controller:
         found: dict[TopicPartition, Assignment] = await self._ask(happening.ListPartitionReassignments(partitions))
         return found
 
+    async def alter_isr(
+        self, broker_id: int, broker_epoch: int, proposals: Mapping[TopicPartition, IsrProposal]
+    ) -> IsrAnswers:
+        """Changes in-sync sets for a leader. Raises KafkaError(STALE_BROKER_EPOCH) for a broker of another epoch."""
+        answers: IsrAnswers = await self._ask(happening.AlterIsrReceived(broker_id, broker_epoch, proposals))
+        return answers
+
     async def _ask(self, event: Asked) -> Any:
         self.put(event)
         return await event.answer
@@ -235,7 +262,13 @@ class Controller:
             log.error("Cannot tell brokers who leads, another controller shall try: %s", error)
             event.preempt()
             await self._guarded(self._force_reelection)
+        except SESSION_GONE as error:
+            log.warning("%s was not finished: %s", type(event).__name__, error)
+            event.preempt()
         except Exception as error:
+            if isinstance(event, Asked) and isinstance(error, KafkaError):
+                event.refuse(error)
+                return
             log.exception("Processing %s failed", type(event).__name__)
             if isinstance(event, Asked):
                 event.refuse(error)
@@ -243,6 +276,8 @@ class Controller:
     async def _guarded(self, step: Callable[[], Awaitable[None]]) -> None:
         try:
             await step()
+        except (*SESSION_GONE, ControllerMoved) as error:
+            log.warning("Leaving the controller's office was not finished: %s", error)
         except Exception:
             log.exception("Leaving the controller's office failed")
 
@@ -306,6 +341,8 @@ class Controller:
         except ControllerMoved as error:
             log.info("Another broker was elected: %s", error)
             await self._maybe_resign()
+        except SESSION_GONE:
+            raise  # a new session stands for election itself
         except Exception:
             log.exception("Broker %d cannot be the controller", self.broker_id)
             self._stand_again = asyncio.get_running_loop().call_later(STAND_AGAIN_AFTER_S, self._end_pause)
@@ -318,7 +355,7 @@ class Controller:
     async def _force_reelection(self) -> None:
         """Leaves the office and the seat, so that an election is held. Raises ControllerMoved if one was."""
         await self._look_who_is_controller()
-        if not self.is_active or self._term is None:
+        if self._term is None or not self.is_active:
             return
         fence = self._term.epoch_zk_version
         self.active_controller_id = NO_CONTROLLER

@@ -29,6 +29,7 @@ class TopicDeletion:
 
     def __init__(self, term: Term) -> None:
         self._term = term
+        self._just_made: set[str] = set()  # waited for once, so that one that never comes does not keep us busy
 
     @property
     def _is_enabled(self) -> bool:
@@ -60,8 +61,7 @@ class TopicDeletion:
         wanted = await term.store.topics_to_delete(term.watches.topic_deletions)
         unknown = wanted - term.cluster.topics
         if unknown:
-            log.warning("Not deleting topics %s: they do not exist", sorted(unknown))
-            await term.store.unmark_for_deletion(unknown, term.epoch_zk_version)
+            await self._refuse_missing(unknown)
         wanted -= unknown
         if not self._is_enabled:
             await self._refuse(wanted)
@@ -71,6 +71,18 @@ class TopicDeletion:
             term.cluster.mark_ineligible({partition.topic for partition in term.cluster.reassigning} & wanted)
             term.cluster.queue_for_deletion(wanted)
             await self.resume()
+
+    async def _refuse_missing(self, unknown: set[str]) -> None:
+        """Topics that were made a moment ago are not missing: the event that brings them waits behind this one."""
+        term = self._term
+        just_made = unknown & await term.store.topics()
+        if just_made - self._just_made:
+            term.put(TopicDeletionEvent())
+        self._just_made = just_made
+        missing = unknown - just_made
+        if missing:
+            log.warning("Not deleting topics %s: they do not exist", sorted(missing))
+            await term.store.unmark_for_deletion(missing, term.epoch_zk_version)
 
     async def resume_for(self, topics: Collection[str]) -> None:
         """What these topics waited for has happened."""

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -233,6 +233,27 @@ class IsrChangeNotification(Event):
     """Partition leaders have changed in-sync sets in ZooKeeper."""
 
     state = ControllerState.ISR_CHANGE
+
+
+class IsrProposal(NamedTuple):
+    """An in-sync set as a leader wants it. leader_epoch, zk_version: of the leadership that the leader knows."""
+
+    leader_epoch: int
+    isr: tuple[int, ...]
+    zk_version: int
+
+
+@dataclass(frozen=True, eq=False)
+class AlterIsrReceived(Asked):
+    """A leader of protocol version 2.7 or later asks for other in-sync sets (KIP-497).
+
+    Answer: partition -> the Leadership it has now, or the KafkaError the change was refused with.
+    """
+
+    state = ControllerState.ISR_CHANGE
+    broker: int
+    broker_epoch: int
+    proposals: Mapping[TopicPartition, IsrProposal]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Topics that appear, grow or vanish in ZooKeeper, in-sync sets that leaders change, and unclean elections allowed.
+"""Topics that appear, grow or vanish in ZooKeeper, and unclean elections that are allowed from now on.
 
 Handlers of events (I/O). Source: controller reference, section 5; section 1 for the rest.
 """
@@ -13,7 +13,6 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.cluster import Assignment, Replica
 from kafka_py.controller.events import (
-    IsrChangeNotification,
     PartitionModifications,
     TopicChange,
     TopicUncleanLeaderElectionEnable,
@@ -79,21 +78,6 @@ async def start_partitions(term: Term, partitions: Collection[TopicPartition]) -
     await term.transitions.replicas(replicas, replica_states.NEW)
     await term.transitions.partitions(partitions, partition_states.ONLINE)
     await term.transitions.replicas(replicas, replica_states.ONLINE)
-
-
-async def isr_change(term: Term, _event: IsrChangeNotification) -> None:
-    """Leaders have changed in-sync sets: everybody is told, and reassignments that waited for that go on."""
-    names = await term.store.isr_changes(term.watches.isr_changes)
-    try:
-        listed = await term.store.read_isr_changes(names)
-        changed = [partition for partition in sorted(listed) if term.cluster.assignment(partition).replicas]
-        if changed:
-            await term.leaderships.refresh(changed)
-            term.update_metadata(term.cluster.brokers, changed)
-            for partition in changed:
-                await term.reassignments.maybe_complete(partition)
-    finally:
-        await term.store.delete_isr_changes(names, term.epoch_zk_version)
 
 
 async def unclean_enabled(term: Term, _event: UncleanLeaderElectionEnable) -> None:

@@ -22,6 +22,14 @@ def _at_once(_delay_ms: float, callback: Callable[[], None]) -> None:
     callback()
 
 
+def _do_nothing() -> None:
+    pass
+
+
+def _ignore(_took_ms: float) -> None:
+    pass
+
+
 def _raise(_directory: str, error: OSError) -> None:
     raise error
 
@@ -34,11 +42,13 @@ class LogContext:
     io_failed: told of an I/O error in the directory; takes it offline. Called on the loop.
     flush_in_append: whether an append that reaches flush.messages syncs before it returns, as the classic does;
         if not, AppendInfo.flush_due tells the caller to hold its answer until a flush job has run.
+    flushed: told of each flush how many milliseconds it took. recovery_point_lowered: told of a truncation below the
+        recovery point, whose checkpoint would now make recovery skip data that is written later.
     """
 
     __slots__ = (
-        "background", "clock", "files", "flush_in_append", "handles", "io_failed", "later", "log_dir",
-        "producer_expiration_ms", "random",
+        "background", "clock", "files", "flush_in_append", "flushed", "handles", "io_failed", "later", "log_dir",
+        "producer_expiration_ms", "random", "recovery_point_lowered",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +63,8 @@ class LogContext:
         io_failed: Callable[[str, OSError], None] | None = None,
         flush_in_append: bool = True,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        flushed: Callable[[float], None] | None = None,
+        recovery_point_lowered: Callable[[], None] | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self.log_dir = log_dir
@@ -64,6 +76,8 @@ class LogContext:
         self.io_failed = _raise if io_failed is None else io_failed
         self.flush_in_append = flush_in_append
         self.producer_expiration_ms = producer_expiration_ms
+        self.flushed = _ignore if flushed is None else flushed
+        self.recovery_point_lowered = _do_nothing if recovery_point_lowered is None else recovery_point_lowered
         self.random = random.Random() if rng is None else rng
 
     def roll_jitter(self, jitter_ms: int, segment_ms: int) -> int:

@@ -231,6 +231,12 @@ def remove_files(files: Files, paths: Iterable[str]) -> None:
             files.remove(path)
 
 
+def remove_tree(files: Files, directory: str) -> None:
+    """Removes a directory with all that is in it; one that is gone already is fine. Blocks."""
+    with contextlib.suppress(FileNotFoundError):
+        files.remove_tree(directory)
+
+
 def raise_open_files_limit() -> int:
     """Lifts the process's soft limit on descriptors to its hard limit; returns the limit now in force."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
+from kafka_py.base.clock import Clock
 from kafka_py.log import filenames
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.segment import Segment
@@ -22,7 +23,9 @@ class FlushJob:
     the last flush, so that the directory, and the one that holds it, need a sync too.
     """
 
-    __slots__ = ("_base_offsets", "_directory", "_names_changed", "_path", "generation", "up_to")
+    __slots__ = (
+        "_base_offsets", "_clock", "_directory", "_names_changed", "_path", "generation", "took_ms", "up_to",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -32,24 +35,30 @@ class FlushJob:
         generation: int,
         *,
         names_changed: bool,
+        clock: Clock,
     ) -> None:
         self._directory = directory
         self._path = directory.path
         self._base_offsets = [segment.base_offset for segment in segments]
         self._names_changed = names_changed
+        self._clock = clock
+        self.took_ms = 0.0
         self.up_to = up_to
         self.generation = generation
 
     def run(self) -> None:
-        """Blocks until everything is on disk; any thread. Raises OSError.
+        """Blocks until everything is on disk, and notes how long that took; any thread. Raises OSError.
 
         A file that has been renamed or removed meanwhile is being deleted and needs no sync.
         """
+        begun_ms = self._clock.monotonic_ms()
         for base_offset in self._base_offsets:
-            for suffix in (*filenames.SEGMENT_SUFFIXES, filenames.SNAPSHOT):
+            for suffix in filenames.SEGMENT_SUFFIXES:
                 self._sync(filenames.segment_file(base_offset, suffix))
+        self._sync(filenames.segment_file(self.up_to, filenames.SNAPSHOT))
         if self._names_changed:
             self._sync_names()
+        self.took_ms = self._clock.monotonic_ms() - begun_ms
 
     def _sync_names(self) -> None:
         for path in (self._path, self._path.rpartition("/")[0]):

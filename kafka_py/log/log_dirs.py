@@ -18,15 +18,17 @@ from typing import NamedTuple
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.base.meters import MetricRegistry
 from kafka_py.log import filenames
 from kafka_py.log.background import Background, InlineBackground
 from kafka_py.log.configs import LogConfig, LogOptions
 from kafka_py.log.context import LATER, PRODUCER_EXPIRATION_MS, LogContext
-from kafka_py.log.files import Files
+from kafka_py.log.files import Files, remove_tree
 from kafka_py.log.handles import OpenHandles
 from kafka_py.log.loading import LoadedDirectory, load_directory
 from kafka_py.log.log_dir import LogDir, LogDirError
 from kafka_py.log.meta_properties import MetaProperties, agreed
+from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.recovery import open_log
 
@@ -76,6 +78,7 @@ class LogDirs:
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
         flush_in_append: bool = True,
         max_open_handles: int = 256,
+        metrics: MetricRegistry | None = None,
     ) -> None:
         self.options = options
         self.on_failure = on_failure
@@ -86,7 +89,10 @@ class LogDirs:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._futures: dict[TopicPartition, PartitionLog] = {}
         self._preferred: dict[TopicPartition, str] = {}
+        self._to_delete: list[tuple[LogDir, str]] = []
+        self._meters = LogMeters(metrics)
         self._stopped = False
+        self._checkpoint_due = False
         self._default_config = LogConfig.for_topic(options)
         self._dirs: dict[str, LogDir] = {}
         for path in map(os.path.abspath, options.log_directories):
@@ -102,8 +108,14 @@ class LogDirs:
                 io_failed=self._io_failed,
                 flush_in_append=flush_in_append,
                 producer_expiration_ms=producer_expiration_ms,
+                flushed=self._meters.flushed,
+                recovery_point_lowered=self._checkpoint_soon,
             )
-            self._dirs[path] = LogDir(path, context, self._failed_callback(path))
+            log_dir = self._dirs[path] = LogDir(path, context, self._failed_callback(path))
+            if metrics is not None:
+                LogDirectoryMetrics(metrics, log_dir, logDirectory=path)
+        if metrics is not None:
+            LogManagerMetrics(metrics, self)
 
     # -- start
 
@@ -144,7 +156,9 @@ class LogDirs:
                 self._io_failed(log_dir.path, error)
 
     def load(self, config_of: Callable[[str], LogConfig] | None = None) -> None:
-        """Opens every log, in parallel threads; recovers where the last stop was not clean. Blocks.
+        """Opens every log, in parallel threads; recovers where the last stop was not clean.
+
+        Blocks, for long after a crash; may be called from any thread, for nothing is running yet.
 
         config_of: the settings of a topic; without it all have the broker's.
         Raises LogDirError for a directory that holds something else, or a partition that lies in two of them.
@@ -166,8 +180,8 @@ class LogDirs:
                 other = known.setdefault(log.topic_partition, log)
                 if other is not log:
                     raise LogDirError(f"{log.topic_partition} lies in both {other.directory} and {log.directory}")
-        for path in found.to_delete:
-            self._remove_later(log_dir, path, self.options.log_segment_delete_delay_ms)
+                self._meters.add(log)
+        self._to_delete += [(log_dir, path) for path in found.to_delete]
 
     # -- logs
 
@@ -233,6 +247,7 @@ class LogDirs:
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {directory}: {error}") from error
         self._logs[topic_partition] = log
+        self._meters.add(log)
         self._preferred.pop(topic_partition, None)
         _log.info("created the log of %s in %s", topic_partition, log_dir.path)
         return log
@@ -266,17 +281,34 @@ class LogDirs:
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
         log.let_go("deleted")
+        self._meters.remove(log)
         _log.info("the log of %s is renamed to %s and will be removed", topic_partition, path)
         self._remove_later(log_dir, path, log.config.file_delete_delay_ms)
-        self.checkpoint_recovery_points()
-        self.checkpoint_log_start_offsets()
+        self._checkpoint_soon()
+
+    def _checkpoint_soon(self) -> None:
+        """Recovery points and log starts are out of date on disk: once more after whatever is going on now."""
+        if self._checkpoint_due or self._stopped:
+            return
+        self._checkpoint_due = True
+
+        def checkpoint() -> None:
+            self._checkpoint_due = False
+            if not self._stopped:
+                self.checkpoint_recovery_points()
+                self.checkpoint_log_start_offsets()
+
+        if self._later is None:
+            checkpoint()
+        else:
+            self._later(0, checkpoint)
 
     def _remove_later(self, log_dir: LogDir, path: str, delay_ms: int) -> None:
         files = log_dir.context.files
         failed = self._failed_callback(log_dir.path)
         log_dir.context.later(
             min(delay_ms, _LONGEST_DELAY_MS),
-            lambda: self._background.run(lambda: files.remove_tree(path), None, failed),
+            lambda: self._background.run(lambda: remove_tree(files, path), None, failed),
         )
 
     def logs_of(self, topic: str) -> list[PartitionLog]:
@@ -286,8 +318,14 @@ class LogDirs:
     # -- upkeep
 
     def start_tasks(self) -> None:
-        """Begins the periodic upkeep: retention, flushes, checkpoints, producer expiry, idle files."""
+        """Begins the periodic upkeep: retention, flushes, checkpoints, producer expiry, idle files.
+
+        Directories that were found marked for deletion are removed after the delay of a deletion.
+        """
         options = self.options
+        for log_dir, path in self._to_delete:
+            self._remove_later(log_dir, path, options.log_segment_delete_delay_ms)
+        self._to_delete.clear()
         for interval_ms, task in (
             (options.log_retention_check_interval_ms, self.delete_old_segments),
             (options.log_flush_scheduler_interval_ms, self.flush_dirty_logs),
@@ -400,6 +438,7 @@ class LogDirs:
             for log in [log for log in logs.values() if log.log_dir == path]:
                 log.let_go(f"in the offline directory {path}")
                 lost.append(log.topic_partition)
+                self._meters.remove(log)
                 if not self._stopped:
                     del logs[log.topic_partition]
         on_failure = self.on_failure

@@ -88,9 +88,12 @@ def _drop(directory: PartitionDirectory, snapshots: list[int], offset: int) -> N
 
 
 def write_snapshot(directory: PartitionDirectory, producers: ProducerStates, snapshots: list[int]) -> bool:
-    """Writes the state under its end offset unless the newest snapshot is as new; whether it did. Not synced."""
+    """Writes the state under its end offset unless the newest snapshot is as new; whether it did. Not synced.
+
+    A log that nothing was ever written to has none, as with the classic.
+    """
     offset = producers.end_offset
-    if snapshots and snapshots[-1] >= offset:
+    if offset <= (snapshots[-1] if snapshots else 0):
         return False
     data = encode_snapshot(producers.active())
     file = directory.open(offset, filenames.SNAPSHOT, create=True)

@@ -20,6 +20,7 @@ from kafka_py.log.epochs import EpochStart, LeaderEpochs
 from kafka_py.log.files import FileInfo, write_atomically
 from kafka_py.log.leftovers import finish_swaps, remove_leftovers
 from kafka_py.log.log_segments import LogSegments
+from kafka_py.log.overflow import OffsetOverflow, split_segment
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.partition_metadata import read_topic_id
 from kafka_py.log.producer_state import ProducerStates
@@ -57,8 +58,12 @@ def open_log(
     is_clean: the last stop was clean: nothing is checked and the recovery point is the log end.
     Raises OSError: its log directory has failed.
     """
-    loading = _Loading(PartitionDirectory(directory, context.files, context.handles), config, context)
-    return loading.load(topic_partition, checkpointed, is_clean)
+    place = PartitionDirectory(directory, context.files, context.handles)
+    while True:
+        try:
+            return _Loading(place, config, context).load(topic_partition, checkpointed, is_clean)
+        except OffsetOverflow as overflow:
+            split_segment(place, overflow.base_offset)
 
 
 class _Loading:
@@ -165,14 +170,17 @@ class _Loading:
         return cut
 
     def _read_again(self, segment: Segment) -> int:
-        """The position after the last sound batch."""
+        """The position after the last sound batch. Raises ValueError, OffsetOverflow."""
         segment.reset_indexes(self.config)
         valid = 0
         try:
             for position, header, batch in iter_file_batches(segment.file(), 0, segment.size):
                 verify_crc(batch, 0, header)
                 last_offset = header.last_offset
-                if not 0 <= last_offset - segment.base_offset <= MAX_RELATIVE_OFFSET:
+                too_far = last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+                if too_far and position > 0:
+                    raise OffsetOverflow(segment.base_offset)
+                if too_far or last_offset < segment.base_offset:
                     raise CorruptBatch(f"offset {last_offset} does not belong into this segment", position)
                 largest = TimeOffset(header.max_timestamp, last_offset)
                 segment.index(position, len(batch), last_offset, largest, self.config.index_interval_bytes)
@@ -231,7 +239,7 @@ class _Loading:
                 self.producers.end_offset = offset
                 self._snapshot()
             return
-        strays = [offset for offset in self.snapshots if offset not in bases]
+        strays = [offset for offset in self.snapshots if offset not in bases and offset <= log_end_offset]
         for offset in strays if not strays or strays[-1] < bases[-1] else strays[:-1]:
             self.place.remove_if_present(filenames.segment_file(offset, filenames.SNAPSHOT))
             self.snapshots.remove(offset)

@@ -191,12 +191,15 @@ class StoredLog:
         up_to = self.log_end_offset if up_to is None else up_to
         if up_to <= self.recovery_point:
             return None
-        segments = self._segments.between(self.recovery_point, up_to)
+        segments = self._segments.between(self.recovery_point, up_to - 1)
         names_changed, self._names_changed = self._names_changed, False
-        return FlushJob(self._place, segments, up_to, self._generation, names_changed=names_changed)
+        return FlushJob(
+            self._place, segments, up_to, self._generation, names_changed=names_changed, clock=self._context.clock
+        )
 
     def flushed(self, job: FlushJob) -> None:
         """Takes the result of a job that has run: only a finished flush raises the recovery point."""
+        self._context.flushed(job.took_ms)
         if job.generation == self._generation and job.up_to > self.recovery_point:
             self.recovery_point = job.up_to
             self.last_flush_ms = self._context.clock.wall_ms()
@@ -301,7 +304,9 @@ class StoredLog:
         self._generation += 1
         self.log_start_offset = start_offset
         self.log_end_offset = end_offset
-        self.recovery_point = min(self.recovery_point, end_offset)
+        if self.recovery_point > end_offset:
+            self.recovery_point = end_offset
+            self._context.recovery_point_lowered()
         producer_replay.load_snapshot(
             self._place, self._producers, self._snapshots, start_offset, end_offset,
             self._context.clock.wall_ms(), self._context.producer_expiration_ms,

@@ -66,6 +66,17 @@ class ColdReads:
                 self._can_probe = False
         return True
 
+    def read_now(self, part: FileSlice) -> bytearray | None:
+        """The bytes of a small slice; None when the disk would have to be waited for, or the file is too short."""
+        data = bytearray(part.size)
+        try:
+            got = os.preadv(part.file.fileno(), (data,), part.position, _RWF_NOWAIT if self._can_probe else 0)
+        except OSError as error:
+            if error.errno in _UNSUPPORTED:
+                self._can_probe = False
+            return None
+        return data if got == part.size else None
+
     def bring_in(self, part: FileSlice, offset: int, then: Callable[[], None]) -> None:
         """Read the window that begins at `offset` in a thread, and call `then` on the loop.
 

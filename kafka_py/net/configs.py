@@ -4,6 +4,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, one_of
 
 MAX_INT = (1 << 31) - 1
+SYSTEM_BUFFER_BYTES = -1
 DEFAULT_PROTOCOL_MAP = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
 
 
@@ -52,11 +53,11 @@ class NetOptions(OptionTable):
     )  # fmt: skip
     socket_send_buffer_bytes = Option(
         "socket.send.buffer.bytes", 102_400, importance="high", unit="bytes",
-        about="SO_SNDBUF of accepted sockets; -1 leaves it to the operating system.",
+        about="SO_SNDBUF of accepted sockets; the default and -1 leave it to the system, which grows it as needed.",
     )  # fmt: skip
     socket_receive_buffer_bytes = Option(
         "socket.receive.buffer.bytes", 102_400, importance="high", unit="bytes",
-        about="SO_RCVBUF of accepted sockets; -1 leaves it to the operating system.",
+        about="SO_RCVBUF of accepted sockets; the default and -1 leave it to the system, which grows it as needed.",
     )  # fmt: skip
     socket_request_max_bytes = Option(
         "socket.request.max.bytes", 104_857_600, at_least(1), importance="high", unit="bytes",
@@ -98,6 +99,15 @@ class NetOptions(OptionTable):
         "queued.max.request.bytes", -1, kind=Kind.LONG, unit="bytes",
         about="Room for large requests that are being received; beyond it their connections wait. <= 0: no bound.",
     )  # fmt: skip
+
+    def buffer_bytes(self, option: Option[int]) -> int:
+        """What to ask the system for; SYSTEM_BUFFER_BYTES when it should decide.
+
+        Setting any size turns the system's own growing of buffers off, and 102400 bytes, meant as a large size when it
+        became Kafka's default, then cost several times the system calls. So only a size that differs is set.
+        """
+        value: int = getattr(self, option.attribute)
+        return SYSTEM_BUFFER_BYTES if value == option.default else value
 
     def validate(self) -> None:
         super().validate()

@@ -154,7 +154,7 @@ class Connection:
         try:
             for frame in frames:
                 slot = self._next_slot
-                if slot - self._head >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES or self._mutes:
+                if (self._waiting or self._mutes) and self._is_over_bounds():
                     self._backlog.append(frame)
                     continue
                 self._next_slot = slot + 1
@@ -270,8 +270,13 @@ class Connection:
             return
         self._read(True)
 
+    def _is_over_bounds(self) -> bool:
+        """Whether no further request may be handed on. Never while all are answered and nobody muted it."""
+        full = self._next_slot - self._head >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES
+        return full or self._mutes > 0
+
     def _may_take_more(self, unanswered: int) -> bool:
-        if self._mutes or unanswered >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES:
+        if self._is_over_bounds():
             return False
         if unanswered and self._services.unanswered >= self._services.max_queued:
             return False

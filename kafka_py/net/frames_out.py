@@ -15,6 +15,8 @@ from kafka_py.net.transport import MSG_MORE, Buffer, Transport
 
 JOIN_BYTES = 64 * 1024
 """Up to here copying parts together is cheaper than handing the kernel a list of them."""
+SMALL_SLICE_BYTES = 32 * 1024
+"""Slices up to here are read and leave together with their neighbours; larger ones go by sendfile, uncopied."""
 MOST_BUFFERS = 512
 TURN_BYTES = 2 * 1024 * 1024
 """One connection sends no more than this before others get their turn."""
@@ -65,32 +67,41 @@ class FrameSender:
         turn_ends = self.sent_bytes + TURN_BYTES
         try:
             while parts:
-                if self.sent_bytes >= turn_ends:
-                    return Flushed.BLOCKED
                 first = parts[0]
                 if isinstance(first, FileSlice):
-                    if not self._send_slice(first):
+                    goes_alone = self._offset or first.size > SMALL_SLICE_BYTES or not self._send_run()
+                    if goes_alone and not self._send_slice(first):
                         return Flushed.READING
                 elif len(parts) == 1 and not self._offset:
                     self._sent(self._transport.send(first, 0))
                 else:
                     self._send_run()
+                if self._offset or self.sent_bytes >= turn_ends:  # a part that left in part: the socket is full
+                    return Flushed.BLOCKED if parts else Flushed.DONE
         except BlockingIOError:
             return Flushed.BLOCKED
         return Flushed.DONE
 
-    def _send_run(self) -> None:
-        """Send the bytes up to the next file slice, or as many buffers as one call takes."""
+    def _send_run(self) -> bool:
+        """Send the bytes and small slices up to the next large slice, or as many as one call takes.
+
+        False, and nothing sent, when a slice is first that must go by itself.
+        """
         parts = self.parts
         run: list[Buffer] = []
         flags = 0
         size = -self._offset
-        for part in islice(parts, MOST_BUFFERS):
+        for at, part in enumerate(islice(parts, MOST_BUFFERS)):
             if isinstance(part, FileSlice):
-                flags = MSG_MORE
-                break
+                data = self._read_small(part, size) if at or not self._offset else None
+                if data is None:
+                    flags = MSG_MORE
+                    break
+                parts[at] = part = data
             run.append(part)
             size += len(part)
+        if not run:
+            return False
         if self._offset:
             run[0] = memoryview(run[0])[self._offset :]
         if len(run) == 1:
@@ -99,11 +110,19 @@ class FrameSender:
             self._sent(self._transport.send(b"".join(run), flags))
         else:
             self._sent(self._transport.sendmsg(run, (), flags))
+        return True
 
-    def _send_slice(self, part: FileSlice) -> bool:
+    def _read_small(self, part: FileSlice, gathered: int) -> Buffer | None:
+        """The slice's bytes, if it is small, in memory, and fits what was gathered to be sent together."""
+        if part.size > SMALL_SLICE_BYTES or gathered + part.size > JOIN_BYTES:
+            return None
+        return self._cold_reads.read_now(part)
+
+    def _send_slice(self, part: Part) -> bool:
         """False when the data must be read from disk first, which then is under way."""
+        assert isinstance(part, FileSlice)
         offset = self._offset
-        if part.size == 0:
+        if not part.size:
             self._sent(0)
             return True
         if offset >= self._warm_until:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
-from collections.abc import Mapping
-from typing import Any
 
 WINDOW_S = 60.0
 """The longest stall is that of the present and the previous window."""
@@ -54,37 +52,21 @@ class LoopWatch:
             self._previous_s, self._longest_s = self._longest_s, 0.0
 
 
-class WatchedSelector(selectors.BaseSelector):
+class WatchedSelector(selectors.DefaultSelector):
     """The system's selector, with the time between waits reported."""
 
     def __init__(self, watch: LoopWatch) -> None:
-        self._inner = selectors.DefaultSelector()
+        super().__init__()
         self._watch = watch
         self._woke_s = time.monotonic()
-        self.register = self._inner.register  # type: ignore[method-assign]
-        self.unregister = self._inner.unregister  # type: ignore[method-assign]
-        self.modify = self._inner.modify  # type: ignore[method-assign]
-        self.get_key = self._inner.get_key  # type: ignore[method-assign]
-
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._inner.register(fileobj, events, data)
-
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._inner.unregister(fileobj)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         began = time.monotonic()
-        ready = self._inner.select(timeout)
+        ready = super().select(timeout)
         woke = time.monotonic()
         self._watch.turn(began - self._woke_s, woke - began, woke)
         self._woke_s = woke
         return ready
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._inner.get_map()
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 def new_event_loop(*, use_uvloop: bool = False) -> tuple[asyncio.AbstractEventLoop, LoopWatch]:

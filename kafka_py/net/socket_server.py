@@ -22,6 +22,7 @@ from kafka_py.net.frames_in import MemoryPool
 from kafka_py.net.limits import Admission, ConnectionLimits
 from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
+from kafka_py.net.memory import keep_freed_memory
 from kafka_py.net.metrics import AcceptMetrics, AcceptorMetrics, SocketMetrics, SocketServerMetrics
 from kafka_py.net.transport import PlaintextTransport, tune
 
@@ -67,6 +68,10 @@ class SocketServer:
         self._loop = loop
         self._clock = clock
         self._on_request = on_request
+        self._buffer_bytes = (
+            options.buffer_bytes(NetOptions.socket_send_buffer_bytes),
+            options.buffer_bytes(NetOptions.socket_receive_buffer_bytes),
+        )
         names = [endpoint.listener_name for endpoint in listeners]
         self._limits = ConnectionLimits(options, names, inter_broker_listener)
         self._inter_broker_listener = inter_broker_listener
@@ -114,6 +119,7 @@ class SocketServer:
 
     def start(self) -> None:
         """Serve: accept connections and read requests."""
+        keep_freed_memory()
         for served in self._served.values():
             served.listener.start()
         self._sweep_later()
@@ -163,7 +169,7 @@ class SocketServer:
         if self._limits.admission(endpoint.listener_name) is Admission.MAKE_ROOM:
             self._make_room(endpoint.listener_name)
         try:
-            tune(connected, self._options.socket_send_buffer_bytes, self._options.socket_receive_buffer_bytes)
+            tune(connected, *self._buffer_bytes)
             local_host, local_port = connected.getsockname()[:2]
         except OSError:  # gone again already
             connected.close()

@@ -86,15 +86,15 @@ class ReplicationOptions(OptionTable):
         about="Length of one sample of the quota of moves between log directories.",
     )
     leader_replication_throttled_rate = Option(
-        "leader.replication.throttled.rate", MAX_LONG, at_least(0), kind=Kind.LONG, live=Live.PER_BROKER,
+        "leader.replication.throttled.rate", MAX_LONG, at_least(0), kind=Kind.LONG, live=Live.CLUSTER_WIDE,
         about="Bytes per second this broker sends to throttled followers; set at run time only.",
     )
     follower_replication_throttled_rate = Option(
-        "follower.replication.throttled.rate", MAX_LONG, at_least(0), kind=Kind.LONG, live=Live.PER_BROKER,
+        "follower.replication.throttled.rate", MAX_LONG, at_least(0), kind=Kind.LONG, live=Live.CLUSTER_WIDE,
         about="Bytes per second this broker fetches for throttled partitions; set at run time only.",
     )
     replica_alter_log_dirs_io_max_bytes_per_second = Option(
-        "replica.alter.log.dirs.io.max.bytes.per.second", MAX_LONG, at_least(0), kind=Kind.LONG, live=Live.PER_BROKER,
+        "replica.alter.log.dirs.io.max.bytes.per.second", MAX_LONG, at_least(0), kind=Kind.LONG, live=Live.CLUSTER_WIDE,
         about="Bytes per second copied between log directories; set at run time only.",
     )
 

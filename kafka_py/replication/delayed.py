@@ -22,14 +22,14 @@ class AppendResult:
     """
 
     __slots__ = (
-        "topic_partition",
-        "error",
-        "message",
         "base_offset",
+        "end_offset",
+        "error",
         "log_append_time",
         "log_start_offset",
+        "message",
         "record_errors",
-        "end_offset",
+        "topic_partition",
     )
 
     def __init__(
@@ -65,7 +65,7 @@ AcksOutcome = Callable[[TopicPartition, int], ErrorCode | None]
 class DelayedProduce(DelayedOperation):
     """An acks=-1 produce that waits until every in-sync replica has its records."""
 
-    __slots__ = ("results", "_waiting", "_outcome_of", "_on_done", "_on_expired")
+    __slots__ = ("_on_done", "_on_expired", "_outcome_of", "_waiting", "results")
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class DelayedFetch(DelayedOperation):
     What it gets is read again when it completes, so it sees all that came in meanwhile.
     """
 
-    __slots__ = ("_params", "_source", "_bytes_available", "_answer", "_on_expired")
+    __slots__ = ("_answer", "_bytes_available", "_on_expired", "_params", "_source")
 
     def __init__(
         self,

@@ -95,7 +95,7 @@ class ProduceExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceM
 class ReplicaMetrics:
     """All tables of replication, and those of each topic as it is first used."""
 
-    __slots__ = ("_registry", "_topics", "all_topics", "manager", "_produce", "_followers", "_consumers")
+    __slots__ = ("_consumers", "_followers", "_produce", "_registry", "_topics", "all_topics", "manager")
 
     def __init__(self, registry: MetricRegistry) -> None:
         self._registry = registry

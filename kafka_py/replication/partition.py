@@ -55,24 +55,24 @@ class Partition:
     """
 
     __slots__ = (
-        "topic_partition",
-        "local_id",
-        "log",
-        "leader_id",
+        "_lag_max_ms",
+        "adding_replicas",
+        "controller_epoch",
+        "followers",
         "is_leader",
+        "isr",
         "leader_epoch",
         "leader_epoch_start",
-        "controller_epoch",
-        "zk_version",
-        "replicas",
-        "adding_replicas",
-        "removing_replicas",
-        "isr",
-        "followers",
-        "topic_id",
+        "leader_id",
         "listeners",
+        "local_id",
+        "log",
         "noted_log_start",
-        "_lag_max_ms",
+        "removing_replicas",
+        "replicas",
+        "topic_id",
+        "topic_partition",
+        "zk_version",
     )
 
     def __init__(self, topic_partition: TopicPartition, local_id: int, lag_max_ms: int) -> None:
@@ -173,7 +173,7 @@ class Partition:
                 ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH,
                 f"{self.topic_partition}: epoch {current_leader_epoch} was asked, it is {self.leader_epoch}",
             )
-        if leader_only and not self.is_leader or self.log is None:
+        if (leader_only and not self.is_leader) or self.log is None:
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {self.local_id} does not lead {self.topic_partition}"
             )

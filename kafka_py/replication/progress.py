@@ -12,12 +12,12 @@ class FollowerProgress:
     """How far one follower is. `log_end_offset` is where it fetched last; -1 until it fetches from this leader."""
 
     __slots__ = (
+        "_leader_end_at_previous_fetch",
+        "_previous_fetch_ms",
         "broker_id",
+        "last_caught_up_ms",
         "log_end_offset",
         "log_start_offset",
-        "last_caught_up_ms",
-        "_previous_fetch_ms",
-        "_leader_end_at_previous_fetch",
     )
 
     def __init__(self, broker_id: int) -> None:

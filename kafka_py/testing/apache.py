@@ -11,10 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -22,9 +19,14 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-COORDINATES = Path(__file__).resolve().parents[2] / "tests" / "compat" / "java"
+from kafka_py.base.properties import format_properties
+from kafka_py.testing.processes import ROOT, Process, free_port
+from kafka_py.testing.wire_client import WireClient
+from kafka_py.wire.messages.metadata import MetadataRequest
+
+COORDINATES = ROOT / "tests" / "compat" / "java"
 
 QUICK_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 """Starts fast and stays small: for tests."""
@@ -35,8 +37,6 @@ CLASSIC_JVM = (
 )  # fmt: skip
 """What the classic start script gives a broker: for benchmarks."""
 
-START_TIMEOUT_S = 60
-STOP_TIMEOUT_S = 60
 RUN_TIMEOUT_S = 60
 
 _LOG4J = """\
@@ -140,124 +140,85 @@ def cache_directory() -> Path:
     return Path(os.environ.get("KAFKA_PY_CACHE") or Path.home() / ".cache" / "kafka_py")
 
 
-class ApacheBroker:
-    """A broker of Apache Kafka 2.8.2 with a directory, an id and a port that outlive its process.
+class ApacheBroker(Process):
+    """A broker of Apache Kafka 2.8.2, the counterpart of BrokerProcess; a context manager that stops it.
 
-    The log directory is `directory`/log unless `settings` name others; the server log is `directory`/server.log.
+    The port and the folder stay the same through restarts. started_in_s: how long the last start took.
     """
 
     def __init__(
         self,
-        directory: str | os.PathLike[str],
-        zookeeper: str,
+        folder: Path,
+        zookeeper_connect: str,
         *,
-        broker_id: int = 1,
-        port: int = 0,
-        settings: Mapping[str, object] | None = None,
+        broker_id: int = 0,
+        settings: Mapping[str, str] | None = None,
+        log_dirs: Sequence[Path] = (),
+        port: int | None = None,
         jvm: Sequence[str] = QUICK_JVM,
     ) -> None:
-        """zookeeper: connect string. Raises Unavailable."""
-        self.jars = apache_kafka()
-        self.directory = Path(directory)
+        """folder: for its files. settings: go on top of server.properties. Raises Unavailable."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.broker_id = broker_id
         self.port = port or free_port()
-        self.jvm = jvm
-        self.log_dir = self.directory / "log"
-        self.settings = {
-            "broker.id": broker_id,
+        self.log_dirs = list(log_dirs) or [folder / "kafka-logs"]
+        self.properties = {
+            "broker.id": str(broker_id),
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
-            "zookeeper.connect": zookeeper,
-            "log.dirs": self.log_dir,
-            **_SMALL,
+            "log.dirs": ",".join(str(path) for path in self.log_dirs),
+            "zookeeper.connect": zookeeper_connect,
+            **_CLUSTER_OF_ONE,
             **(settings or {}),
         }
         self.started_in_s = 0.0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._config = folder / "server.properties"
+        command = apache_kafka().command("kafka.Kafka", str(self._config), jvm=jvm, log_level="INFO")
+        super().__init__(command, folder / "server.log", folder=folder)
 
     @property
     def bootstrap(self) -> str:
+        """Its `bootstrap.servers`."""
         return f"127.0.0.1:{self.port}"
 
-    @property
-    def process(self) -> subprocess.Popen[bytes]:
-        assert self._process is not None, "the broker was not started"
-        return self._process
+    def launch(self) -> None:
+        """Starts it without waiting: for starts that are meant to fail."""
+        self._config.write_text(format_properties(self.properties))
+        self.log.write_text("")
+        super().start()
 
-    @property
-    def server_log(self) -> str:
-        return (self.directory / "server.log").read_text(errors="replace")
-
-    def start(self) -> None:
-        """Returns when the broker serves; raises AssertionError with its log when it does not."""
-        assert self._process is None
-        self.directory.mkdir(parents=True, exist_ok=True)
-        config = self.directory / "server.properties"
-        config.write_text("".join(f"{name}={value}\n" for name, value in self.settings.items()))
+    def start(self, timeout_s: float = 60) -> Self:
+        """Starts it and waits until it serves and knows the cluster. Raises NotReady with the end of its log."""
         begun = time.monotonic()
-        with open(self.directory / "server.log", "ab") as log:
-            written = log.tell()
-            self._process = subprocess.Popen(
-                self.jars.command("kafka.Kafka", str(config), jvm=self.jvm, log_level="INFO"),
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory,
-            )  # fmt: skip
-        while " started (kafka.server.KafkaServer)" not in self.server_log[written:]:
-            if self._process.poll() is not None or time.monotonic() > begun + START_TIMEOUT_S:
-                self.kill()
-                raise AssertionError(f"Apache's broker did not start:\n{self.server_log[written:][-5000:]}")
-            time.sleep(0.02)
+        self.launch()
+        self.wait_for_output(" started (kafka.server.KafkaServer)", timeout_s)
         self.started_in_s = time.monotonic() - begun
-
-    def stop(self) -> None:
-        """Stops it cleanly, with a controlled shutdown. Nothing happens if it does not run."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(STOP_TIMEOUT_S)
-            finally:
-                self.kill()
-
-    def kill(self) -> None:
-        """kill -9. Nothing happens if it does not run."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def resident_bytes(self) -> int:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s*(\d+) kB", status)
-        assert found is not None
-        return int(found[1]) * 1024
-
-    def cpu_seconds(self) -> float:
-        """User and system time of the process so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def __enter__(self) -> ApacheBroker:
-        self.start()
+        with WireClient(self.bootstrap) as client:
+            self.wait_for(lambda: self._knows_the_cluster(client), timeout_s, "the cluster's metadata")
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.kill()
+    def _knows_the_cluster(self, client: WireClient) -> bool:
+        answer = client.ask(MetadataRequest(topics=[]), 1)
+        return answer.controller_id >= 0 and self.broker_id in [broker.node_id for broker in answer.brokers]
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.kill()
+            raise
 
 
-_SMALL = {
-    "offsets.topic.num.partitions": 1,
-    "offsets.topic.replication.factor": 1,
-    "transaction.state.log.num.partitions": 1,
-    "transaction.state.log.replication.factor": 1,
-    "transaction.state.log.min.isr": 1,
-    "group.initial.rebalance.delay.ms": 0,
-    "log.cleaner.dedupe.buffer.size": 2_000_000,
+_CLUSTER_OF_ONE = {
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.dedupe.buffer.size": "2000000",
 }
-"""A cluster of one needs these."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+"""What a cluster of one must say, and the least memory for the cleaner."""
 
 
 class _ClassArchive:

@@ -7,16 +7,17 @@ each broker got, in order. Runs on the virtual loop, so waiting costs nothing. N
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicId, TopicPartition, random_uuid
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.controller.channels import Address
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.controller import Controller
-from kafka_py.testing.virtual_time import virtual_clock
-from kafka_py.testing.zookeeper import FakeSession, FakeZookeeper
+from kafka_py.testing.virtual_time import VirtualLoop, virtual_clock
+from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,
@@ -26,6 +27,7 @@ from kafka_py.wire.messages.leader_and_isr import (
 from kafka_py.wire.messages.stop_replica import StopReplicaPartitionError, StopReplicaRequest, StopReplicaResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataResponse
 from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.session import ZkSession
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import TopicAssignment
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
@@ -61,7 +63,7 @@ class SimulatedBroker:
 
     def __init__(self, world: ControllerWorld, broker_id: int, rack: str | None, config: ControllerOptions) -> None:
         self.id = broker_id
-        self.session: FakeSession = world.zookeeper.session()
+        self.session: Any = world.new_session()
         self.store = ZkStore(self.session)
         self.registration = BrokerIdZNode.of(
             [BrokerEndpoint(LISTENER, LISTENER, f"host{broker_id}", FIRST_PORT + broker_id)],
@@ -83,15 +85,20 @@ class ControllerWorld:
     the friendly answers; gets (broker, request, version), returns a response or None for the friendly one.
     """
 
-    def __init__(self, properties: Mapping[str, object] | None = None) -> None:
-        self.clock = virtual_clock()
+    def __init__(
+        self, properties: Mapping[str, object] | None = None, *, new_session: Callable[[], ZkSession] | None = None,
+        clock: Clock | None = None,
+    ) -> None:  # fmt: skip
+        """new_session, clock: of a real ZooKeeper, in place of the fake one and of virtual time."""
+        self.clock = clock or virtual_clock()
         self.zookeeper = FakeZookeeper(self.clock)
+        self.new_session: Callable[[], ZkSession] = new_session or self.zookeeper.session
         self.config = ControllerOptions.parse(properties)
         self.brokers: dict[int, SimulatedBroker] = {}
         self.told: list[Told] = []
         self.down: set[int] = set()
         self.answer: Callable[[int, Any, int], Any] = lambda *_: None
-        self._hands = ZkStore(self.zookeeper.session())  # the test's own: a tool, or an administrator
+        self._hands = ZkStore(self.new_session())  # the test's own: a tool, or an administrator
 
     # What happens
 
@@ -115,11 +122,10 @@ class ControllerWorld:
             await self.settle()
 
     async def kill(self, *broker_ids: int) -> None:
-        """Processes die and their sessions time out; nothing is tidied up."""
+        """Processes die and their sessions end; nothing is tidied up."""
         for broker_id in broker_ids:
             self.down.add(broker_id)
             broker = self.brokers.pop(broker_id)
-            self.zookeeper.end_session(broker.session.session_id)
             await broker.session.close()
             await broker.controller.shutdown()
         await self.settle()
@@ -138,8 +144,23 @@ class ControllerWorld:
         await self.settle()
 
     async def settle(self, seconds: float = 1.0) -> None:
-        """Lets everything happen that happens within that time."""
-        await asyncio.sleep(seconds)
+        """Lets everything happen that happens within that time; on a real ZooKeeper use `until`."""
+        if isinstance(asyncio.get_running_loop(), VirtualLoop):
+            await asyncio.sleep(seconds)
+
+    async def until(self, look: Callable[[], Awaitable[bool] | bool], timeout_s: float = 20) -> None:
+        """Waits until something holds. Raises TimeoutError."""
+        async with asyncio.timeout(timeout_s):
+            while True:
+                found = look()
+                if found is True or (not isinstance(found, bool) and await found):
+                    return
+                await asyncio.sleep(0.01)
+
+    async def close(self) -> None:
+        """Ends every process and the test's own session."""
+        await self.kill(*list(self.brokers))
+        await self._hands.session.close()
 
     # What is seen
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.records.batch import decode_records, read_header, stamp_offset
+from kafka_py.records.batch import BatchHeader, decode_records, read_header, stamp_offset
 from kafka_py.testing.fake_answers import ANSWERS
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.compiler import decode
@@ -36,15 +36,37 @@ Trouble = ErrorCode | str | Callable[[Any], Any]
 
 
 @dataclass
+class FakeProducerState:
+    """What a leader remembers of an idempotent producer: its epoch, the next sequence, its last five batches."""
+
+    epoch: int
+    next_sequence: int
+    recent: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=5))
+
+    def check(self, header: BatchHeader, base_offset: int) -> tuple[ErrorCode, int | None]:
+        """(error, None) for a batch to append or refuse, (NONE, its offset) for one that is there already."""
+        for first, last, offset in self.recent:
+            if (header.base_sequence, header.last_sequence) == (first, last):
+                return ErrorCode.NONE, offset
+        if header.producer_epoch < self.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH, None
+        if header.base_sequence != self.next_sequence:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
+        self.next_sequence = (header.last_sequence + 1) & 0x7FFFFFFF
+        self.recent.append((header.base_sequence, header.last_sequence, base_offset))
+        return ErrorCode.NONE, None
+
+
+@dataclass
 class FakePartition:
-    """One log: stamped batches, where it begins and ends, and the sequence each producer must go on with."""
+    """One log: stamped batches, where it begins and ends, and what it remembers of producers."""
 
     leader: int
     leader_epoch: int = 0
     start_offset: int = 0
     end_offset: int = 0
     batches: list[bytes] = field(default_factory=list)
-    sequences: dict[int, tuple[int, int]] = field(default_factory=dict)
+    producers: dict[int, FakeProducerState] = field(default_factory=dict)
     aborted: list[tuple[int, int]] = field(default_factory=list)
     last_stable_offset: int | None = None
 
@@ -52,28 +74,19 @@ class FakePartition:
         """(error, base offset) of one produced batch."""
         batch = bytearray(records)
         header = read_header(batch)
-        if header.has_producer_id and header.base_sequence >= 0:
-            error = self._check_sequence(header.producer_id, header.producer_epoch, header)
-            if error is not ErrorCode.NONE:
-                return error, -1
         base_offset = self.end_offset
+        if header.has_producer_id and header.base_sequence >= 0:
+            state = self.producers.get(header.producer_id)
+            if state is None or header.producer_epoch > state.epoch:
+                first = header.base_sequence if state is None else 0
+                state = self.producers[header.producer_id] = FakeProducerState(header.producer_epoch, first)
+            error, old_offset = state.check(header, base_offset)
+            if error is not ErrorCode.NONE or old_offset is not None:
+                return error, -1 if old_offset is None else old_offset
         stamp_offset(batch, 0, base_offset, self.leader_epoch)
         self.batches.append(bytes(batch))
         self.end_offset = base_offset + header.last_offset_delta + 1
         return ErrorCode.NONE, base_offset
-
-    def _check_sequence(self, producer_id: int, epoch: int, header: Any) -> ErrorCode:
-        known = self.sequences.get(producer_id)
-        if known is not None and known[0] == epoch and header.last_sequence == known[1]:
-            return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
-        if known is not None and known[0] == epoch:
-            expected = (known[1] + 1) & 0x7FFFFFFF
-        else:
-            expected = 0 if known is not None else header.base_sequence
-        if header.base_sequence != expected:
-            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-        self.sequences[producer_id] = (epoch, header.last_sequence)
-        return ErrorCode.NONE
 
     def read(self, offset: int, max_bytes: int, up_to_offset: int | None = None) -> bytes:
         """Whole batches from the one that holds `offset` on, at least one, and before `up_to_offset`."""
@@ -257,7 +270,8 @@ class FakeCluster:
                 return
             self._appended.clear()
             try:
-                await asyncio.wait_for(self._appended.wait(), remaining)
+                async with asyncio.timeout(remaining):
+                    await self._appended.wait()
             except TimeoutError:
                 return
 

@@ -140,7 +140,12 @@ class MemoryLogDirs:
         return self.logs.get(topic_partition)
 
     def get_or_create(
-        self, topic_partition: TopicPartition, config: LogConfig, *, is_new: bool = False, topic_id: TopicId | None = None
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig | None = None,
+        *,
+        is_new: bool = False,
+        topic_id: TopicId | None = None,
     ) -> MemoryLog:
         if self.failure is not None:
             raise self.failure

@@ -26,6 +26,8 @@ from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.files import FakeFiles, Loss
 
+_PARTITION = TopicPartition("t", 0)
+
 SMALL = {"segment.index.bytes": 1200, "index.interval.bytes": 200}
 """Index settings with which a few hundred bytes make an entry."""
 
@@ -81,7 +83,7 @@ class LogWorld:
         *,
         files: FakeFiles | None = None,
         background: Background | None = None,
-        topic_partition: TopicPartition = TopicPartition("t", 0),
+        topic_partition: TopicPartition = _PARTITION,
     ) -> None:
         self.clock = ManualClock()
         self.files = files or FakeFiles(now_ms=self.clock.wall_ms)
@@ -104,7 +106,7 @@ class LogWorld:
         self.log = self.open(is_clean=True)
 
     def open(self, *, is_clean: bool = False, checkpointed: Checkpointed | None = None) -> PartitionLog:
-        """Opens the log anew from disk; by default as after an unclean stop, with the recovery point it had."""
+        """Opens the log anew from disk; by default as after an unclean stop without any checkpoint."""
         self.log = open_log(
             self.topic_partition,
             self.directory,
@@ -124,14 +126,16 @@ class LogWorld:
         for number in range(count):
             self.append(batch([b"x" * size], timestamp=timestamp + number * step))
 
-    def mark(self, producer_id: int, epoch: int, control_type: ControlType, coordinator_epoch: int = 0) -> AppendInfo:
+    def mark(
+        self, producer_id: int, epoch: int, control_type: ControlType, coordinator_epoch: int = 0, timestamp: int = 1000
+    ) -> AppendInfo:
         """Appends the marker that ends a transaction."""
         marker = end_txn_marker(
             control_type,
             producer_id=producer_id,
             producer_epoch=epoch,
             coordinator_epoch=coordinator_epoch,
-            timestamp=self.clock.wall_ms(),
+            timestamp=timestamp,
         )
         return self.append(memoryview(bytearray(marker)), origin=Origin.COORDINATOR)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,7 @@ from kafka_py.zk.session import (
     ZkError,
     check_path,
 )
+from kafka_py.zk.store import ZkStore
 from kafka_py.zk.watches import FIRED_BY, WatchKind
 
 
@@ -443,3 +444,20 @@ class FakeSession(SessionLifecycle):
 
     async def sync(self, path: str) -> None:
         await self._request(lambda: None)
+
+
+def on_fake(scenario: Callable[[ZkStore, FakeZookeeper], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """Makes a test of a coroutine function over a store with a connected session, and its server."""
+
+    def test() -> None:
+        async def run() -> None:
+            server = FakeZookeeper()
+            session = server.session()
+            await session.connect()
+            await scenario(ZkStore(session), server)
+            await session.close()
+
+        asyncio.run(run())
+
+    test.__name__, test.__doc__ = scenario.__name__, scenario.__doc__
+    return test

@@ -13,7 +13,7 @@ from kafka_py.base.options import Kind, Option, OptionTable, at_least
 
 DEFAULT_PORT = 2181
 
-_SERVER = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]+|[^:]*:[^:]*:.*?))(?::(?P<port>\d+))?")
+_SERVER = re.compile(r"(?:\[(?P<v6>[^\[\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>\d+))?")
 
 
 class ConnectString(NamedTuple):

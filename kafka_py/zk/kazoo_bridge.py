@@ -217,9 +217,6 @@ class LoopHandler:
         def run() -> None:
             try:
                 func(*args, **kwargs)
-            except InterruptedError:
-                # How kazoo leaves its wait between two attempts to connect when it is stopped meanwhile.
-                pass
             except Exception:
                 log.exception("the ZooKeeper connection thread failed")
 

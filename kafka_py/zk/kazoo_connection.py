@@ -42,6 +42,10 @@ from kafka_py.zk.session import (
 
 log = logging.getLogger(__name__)
 
+_KAZOO_LOG = logging.getLogger("kafka_py.zk.kazoo")
+"""What kazoo itself says: several lines for every attempt to connect, so only its errors; we say the rest."""
+_KAZOO_LOG.setLevel(logging.ERROR)
+
 _ERRORS: dict[type[Exception], type[ZkError]] = {
     kazoo_errors.NoNodeError: NoNode,
     kazoo_errors.NodeExistsError: NodeExists,
@@ -69,7 +73,9 @@ def zk_error(error: BaseException, path: str) -> ZkError:
 class ConnectionOwner(Protocol):
     """Whom a connection tells what happens; all calls come on the loop, in the order in which things happened."""
 
-    def on_connected(self, connection: KazooConnection, session_id: int) -> None: ...
+    def on_connected(self, connection: KazooConnection, credentials: tuple[int, bytes]) -> None:
+        """credentials: session id and password."""
+        ...
 
     def on_suspended(self, connection: KazooConnection, last_zxid: int) -> None:
         """last_zxid: of the last answer read; what is newer may have been missed."""
@@ -81,7 +87,7 @@ class ConnectionOwner(Protocol):
 
     def on_event(self, connection: KazooConnection, event: WatchEvent) -> None: ...
 
-    def on_answer(self, request: Request, value: Any, error: ZkError | None) -> None: ...
+    def on_answer(self, connection: KazooConnection, request: Request, value: Any, error: ZkError | None) -> None: ...
 
 
 class Request:
@@ -113,7 +119,7 @@ class Request:
     def _post(self, value: Any, error: ZkError | None) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.inbox.post(connection.owner.on_answer, self, value, error)
+            connection.inbox.post(connection.owner.on_answer, connection, self, value, error)
             connection.answered()
 
 
@@ -146,16 +152,10 @@ class KazooConnection:
             handler=self._handler,
             connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=1.0, sleep_func=self._handler.sleep_func),
             command_retry=KazooRetry(max_tries=0, sleep_func=self._handler.sleep_func),
-            logger=log,
+            logger=_KAZOO_LOG,
         )
         self._client.add_listener(self._on_state)
         self._client._connection._read_watch_event = self._on_watch_bytes
-
-    @property
-    def credentials(self) -> tuple[int, bytes] | None:
-        """Session id and password while connected."""
-        found: tuple[int, bytes] | None = self._client.client_id
-        return found
 
     def start(self) -> None:
         """Begins to connect, without end and without blocking."""
@@ -200,6 +200,8 @@ class KazooConnection:
         The work is done by a thread of its own, which never keeps the process from exiting.
         """
         self._ending = True
+        if not self._client.connected:
+            self.drop()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def finished() -> None:
@@ -221,7 +223,7 @@ class KazooConnection:
 
     def _on_state(self, state: str) -> None:
         if state == KazooState.CONNECTED:
-            self.inbox.post(self.owner.on_connected, self, self._client.client_id[0])
+            self.inbox.post(self.owner.on_connected, self, self._client.client_id)
         elif state == KazooState.SUSPENDED:
             self.inbox.post(self.owner.on_suspended, self, self._client.last_zxid)
         elif not self._ending:

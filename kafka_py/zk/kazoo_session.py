@@ -56,6 +56,7 @@ from kafka_py.zk.watches import WatchKind
 log = logging.getLogger(__name__)
 
 CLOSE_TIMEOUT_S = 6.0
+ABANDON_TIMEOUT_S = 0.5
 MAX_PACKET_BYTES = 0xFFFFF
 """jute.maxbuffer unless configured: the server hangs up on larger requests."""
 
@@ -125,8 +126,8 @@ class KazooSession(SessionLifecycle):
 
     @property
     def credentials(self) -> tuple[int, bytes] | None:
-        """Session id and password while connected."""
-        return self._connection.credentials if self._connection is not None else None
+        """Id and password of the present session; whoever has them can take the session over. None before it."""
+        return self._credentials
 
     async def connect(self) -> None:
         try:
@@ -147,7 +148,6 @@ class KazooSession(SessionLifecycle):
     async def _open(self) -> None:
         self._opened = asyncio.get_running_loop().create_future()
         self._connection = self._new_connection(self._credentials)
-        self._credentials = None
         self._connection.start()
         await asyncio.shield(self._opened)
 
@@ -167,10 +167,15 @@ class KazooSession(SessionLifecycle):
         if self._state is CLOSED:
             return
         self._stop_renewals()
+        # Without a connection there is nobody to take leave of: the thread is only given the time to end.
+        patience_s = CLOSE_TIMEOUT_S if self._state is CONNECTED else ABANDON_TIMEOUT_S
         self._become(CLOSED)
         self._fail_waiting(SessionClosed)
+        if self._opened is not None and not self._opened.done():
+            self._opened.set_exception(SessionClosed())
+            self._opened.exception()  # whoever waits for it sees it; if nobody does, that is no error
         if self._connection is not None:
-            await asyncio.wait([self._connection.stop()], timeout=CLOSE_TIMEOUT_S)
+            await asyncio.wait([self._connection.stop()], timeout=patience_s)
 
     def drop_connection(self) -> None:
         """Breaks the connection, within the session; for tests of what comes after."""
@@ -179,10 +184,11 @@ class KazooSession(SessionLifecycle):
 
     # --- what the connection tells us ---
 
-    def on_connected(self, connection: KazooConnection, session_id: int) -> None:
+    def on_connected(self, connection: KazooConnection, credentials: tuple[int, bytes]) -> None:
         if connection is not self._connection or self._state is CLOSED:
             return
-        self._session_id = session_id
+        self._credentials = credentials
+        self._session_id = credentials[0]
         for piece in self._watches_to_arm():
             connection.call(Request(next(self._numbers), piece, "", None, None))
         for request in sorted(self._waiting, key=lambda request: request.number):
@@ -208,6 +214,7 @@ class KazooSession(SessionLifecycle):
             self._connection = self._new_connection(None)
             self._connection.start()
             return
+        self._credentials = None
         self._fail_waiting(SessionExpired if state is EXPIRED else AuthFailed)
         self._become(state)
         if state is AUTH_FAILED and self._opened is not None and not self._opened.done():
@@ -217,18 +224,22 @@ class KazooSession(SessionLifecycle):
         if connection is self._connection and self._state is not CLOSED:
             self._watches.fire(WatchEvent(event.type, self._below_chroot(event.path)))
 
-    def on_answer(self, request: Request, value: Any, error: ZkError | None) -> None:
+    def on_answer(self, connection: KazooConnection, request: Request, value: Any, error: ZkError | None) -> None:
         if request.answer is None:
             if error is not None and not isinstance(error, ConnectionLoss):
                 log.warning("the watches were not set again: %s", error)
             return
-        if isinstance(error, ConnectionLoss):
-            self._broken = True
-            self._send_again(request, error)
-        elif error is not None:
-            _fail(request, error)
-        else:
+        if error is None:
             self._succeed(request, value)
+        elif not isinstance(error, ConnectionLoss):
+            _fail(request, error)
+        elif self._state is CLOSED:
+            _fail(request, SessionClosed(request.path))
+        elif connection is not self._connection:
+            _fail(request, SessionExpired(request.path))
+        else:
+            self._broken = True
+            self._send_again(request)
 
     def _succeed(self, request: Request, value: Any) -> None:
         if request.tag is not None:
@@ -239,15 +250,9 @@ class KazooSession(SessionLifecycle):
         if request.answer is not None and not request.answer.done():
             request.answer.set_result(value)
 
-    def _send_again(self, request: Request, error: ConnectionLoss) -> None:
+    def _send_again(self, request: Request) -> None:
         """Keeps a request until we are connected again, unless nothing will come of that."""
-        if request.answer is None or request.answer.done():
-            return
-        if self._state is CLOSED:
-            _fail(request, SessionClosed(request.path))
-        elif self._state in (EXPIRED, AUTH_FAILED):
-            _fail(request, SessionExpired(request.path))
-        elif len(request.operation.serialize()) > MAX_PACKET_BYTES:
+        if len(request.operation.serialize()) > MAX_PACKET_BYTES:
             _fail(request, ConnectionLoss(request.path, f"the request is larger than {MAX_PACKET_BYTES} bytes"))
         else:
             self._waiting.append(request)

@@ -29,6 +29,15 @@ MOVES = moves_between(
     },
 )
 
+_LOUDNESS = {
+    CONNECTING: logging.INFO,
+    CONNECTED: logging.INFO,
+    SUSPENDED: logging.WARNING,
+    EXPIRED: logging.WARNING,
+    AUTH_FAILED: logging.ERROR,
+    CLOSED: logging.INFO,
+}
+
 RENEWAL_PAUSE_S = 1.0
 """Between attempts to make a new session, and before one after a refused authentication."""
 
@@ -63,7 +72,7 @@ class SessionLifecycle:
     def _become(self, state: SessionState) -> None:
         """Moves, tells the listeners, and renews the session if it has just been lost for good."""
         previous, self._state = self._state, MOVES.after(self._state, state)
-        log.debug("session: %s -> %s", previous.value, state.value)
+        log.log(_LOUDNESS[state], "ZooKeeper session: %s", state.value)
         for listener in list(self._listeners):
             try:
                 listener(state)

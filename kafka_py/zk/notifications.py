@@ -14,7 +14,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.zk.access import ZkAccess, pipelined
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import NoNode, SessionClosed, Watch, WatchEvent, ZkError
+from kafka_py.zk.session import SessionClosed, Watch, WatchEvent, ZkError
 from kafka_py.zk.znodes import (
     ConfigChangesZNode,
     ConfigChangeZNode,
@@ -112,7 +112,7 @@ class NotificationListener:
     async def start(self) -> None:
         """Replays what is there, then listens."""
         self._store.session.add_expiry_hooks(after=self._on_new_session)
-        await self._round(purge=True)
+        await self._round()
         self._task = asyncio.get_running_loop().create_task(self._listen(), name=f"notifications of {self._root}")
 
     async def stop(self) -> None:
@@ -133,14 +133,14 @@ class NotificationListener:
             await self._woken.wait()
             self._woken.clear()
             try:
-                await self._round(purge=True)
+                await self._round()
             except SessionClosed:
                 return
             except ZkError as error:
                 # After an expiry the hook of the new session wakes us again.
                 log.error("the notifications of %s were not read: %s", self._root, error)
 
-    async def _round(self, *, purge: bool) -> None:
+    async def _round(self) -> None:
         """Handles what is new. Sets the watch before it reads, so that nothing slips through."""
         names = sorted(await self._store.session.children(self._root, self._on_change))
         try:
@@ -152,7 +152,7 @@ class NotificationListener:
             if number > self._last_handled:
                 await self._handle(f"{self._root}/{name}")
                 self._last_handled = number
-        if purge and names:
+        if names:
             await self._purge(names)
 
     async def _handle(self, path: str) -> None:
@@ -173,11 +173,7 @@ class NotificationListener:
             for path, stat in zip(paths, stats, strict=True)
             if stat is not None and not isinstance(stat, BaseException) and now_ms - stat.ctime > EXPIRY_MS
         ]
-        for path in old:
-            try:
-                await self._store.delete_if_present(path)
-            except NoNode:
-                continue
+        await self._store.delete_many(old)
 
 
 def config_change_listener(

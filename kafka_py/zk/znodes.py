@@ -80,8 +80,8 @@ class BrokerIdZNode(ZNode):
     """
 
     endpoints: list[str]
-    listener_security_protocol_map: dict[str, str] | None
     jmx_port: int
+    listener_security_protocol_map: dict[str, str] | None = None
     timestamp: NumberText | None = None
     version: int = 4
     rack: str | None = None
@@ -426,4 +426,5 @@ def path_parents(path: str) -> list[str]:
 
 def table() -> Mapping[str, type[ZNode]]:
     """Template -> class, of every declared znode; documentation and tests read it."""
-    return {cls.TEMPLATE: cls for cls in ZNode.__subclasses__() if cls.TEMPLATE}
+    declared = [cls for cls in globals().values() if isinstance(cls, type) and issubclass(cls, ZNode)]
+    return {cls.TEMPLATE: cls for cls in declared if cls.TEMPLATE}

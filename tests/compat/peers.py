@@ -137,16 +137,17 @@ class AioKafka:
     def consume(self, bootstrap: str, topic: str, *, timestamp: int | None = None) -> list[Stored]:
         async def job() -> list[Stored]:
             partition = AioPartition(topic, 0)
-            async with aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, group_id=None) as consumer:
+            # With "earliest" its own look-up on assignment cannot overtake the seek, as "latest" does.
+            async with aiokafka.AIOKafkaConsumer(
+                bootstrap_servers=bootstrap, group_id=None, auto_offset_reset="earliest"
+            ) as consumer:
                 consumer.assign([partition])
                 end = (await consumer.end_offsets([partition]))[partition]
-                if timestamp is None:
-                    await consumer.seek_to_beginning(partition)
-                else:
+                if timestamp is not None:
                     found = await consumer.offsets_for_times({partition: timestamp})
                     consumer.seek(partition, found[partition].offset)
                 stored: list[Stored] = []
-                while await consumer.position(partition) < end:
+                while not stored or stored[-1].offset < end - 1:
                     batches = await consumer.getmany(partition, timeout_ms=TIMEOUT_S * 1000)
                     stored += [_stored(record) for records in batches.values() for record in records]
                 return stored

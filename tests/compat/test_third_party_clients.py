@@ -133,8 +133,8 @@ def test_a_batch_larger_than_every_fetch_limit_is_still_delivered(bootstrap):
     producer.produce(topic, value=value, partition=0)
     assert producer.flush(TIMEOUT_S) == 0
     consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": "unused", "fetch.max.bytes": 70000,
-         "message.max.bytes": 70000, "max.partition.fetch.bytes": 1000}
+        {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False,
+         "fetch.max.bytes": 70000, "message.max.bytes": 70000, "max.partition.fetch.bytes": 1000}
     )  # fmt: skip
     try:
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])

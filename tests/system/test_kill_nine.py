@@ -58,7 +58,9 @@ class Load:
 
 def read_numbers(bootstrap: str, topic: str, start: int, stop: int) -> list[int]:
     """The numbers at offsets start (inclusive) to stop (exclusive)."""
-    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "check.crcs": True})
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False, "check.crcs": True}
+    )
     try:
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, start)])
         numbers: list[int] = []

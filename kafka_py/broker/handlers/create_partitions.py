@@ -43,7 +43,7 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
     )
     for name in late:
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
-    return CreatePartitionsResponse(results=list(results.values()))
+    return CreatePartitionsResponse(throttle_time_ms=0, results=list(results.values()))
 
 
 def _check(node: Node, context: RequestContext, topic: CreatePartitionsTopic, occurrences: int) -> None:

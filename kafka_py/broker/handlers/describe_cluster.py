@@ -23,6 +23,7 @@ def handle(node: Node, context: RequestContext, request: DescribeClusterRequest)
                 DescribeClusterBroker(broker_id=broker.id, host=address.host, port=address.port, rack=broker.rack)
             )
     response = DescribeClusterResponse(
+        throttle_time_ms=0,
         error_code=ErrorCode.NONE,
         error_message=None,
         cluster_id=node.cluster_id,

@@ -55,7 +55,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
             result.error_message = error.message
             context.metrics.count_error(error.code.name)
         results.append(result)
-    return DescribeConfigsResponse(results=results)
+    return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 
 
 def _authorize(node: Node, context: RequestContext, resource: DescribeConfigsResource) -> None:

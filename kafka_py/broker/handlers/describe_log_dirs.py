@@ -20,7 +20,7 @@ from kafka_py.wire.messages.describe_log_dirs import (
 def handle(node: Node, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     """Every directory, offline ones with their error; without the right to see them, none (there is no error field)."""
     if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
-        return DescribeLogDirsResponse(results=[])
+        return DescribeLogDirsResponse(throttle_time_ms=0, results=[])
     if request.topics is None:
         described = node.log_dirs.describe()
     else:
@@ -28,7 +28,7 @@ def handle(node: Node, context: RequestContext, request: DescribeLogDirsRequest)
             TopicPartition(topic.topic, partition) for topic in request.topics for partition in topic.partition_index
         }
         described = node.log_dirs.describe(wanted.__contains__)
-    return DescribeLogDirsResponse(results=[_result(directory) for directory in described])
+    return DescribeLogDirsResponse(throttle_time_ms=0, results=[_result(directory) for directory in described])
 
 
 def _result(directory: LogDirDescription) -> DescribeLogDirsResult:

@@ -97,7 +97,7 @@ def _isolation(request: FetchRequest, is_follower: bool) -> Isolation:
 class _Permission:
     """Whether the reader may read a topic; asked once per topic and request."""
 
-    __slots__ = ("_node", "_context", "_known")
+    __slots__ = ("_context", "_known", "_node")
 
     def __init__(self, node: Node, context: RequestContext) -> None:
         self._node = node

@@ -31,4 +31,6 @@ async def handle(node: Node, context: RequestContext, request: InitProducerIdReq
     if transactional_id is not None:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker coordinates no transactions")
     producer_id = await node.producer_ids.next_id()
-    return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)
+    return InitProducerIdResponse(
+        throttle_time_ms=0, error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0
+    )

@@ -33,7 +33,9 @@ def check_broker_epoch(node: Node, broker_epoch: int) -> None:
 async def handle(node: Node, context: RequestContext, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
     """Takes the roles over and says of each partition how that went."""
     check_broker_epoch(node, request.broker_epoch)
-    outcome = await node.roles.become(request.controller_id, request.controller_epoch, list(_requests(request)))
+    roles = list(_requests(request))
+    await _read_overrides(node, roles)
+    outcome = await node.roles.become(request.controller_id, request.controller_epoch, roles)
     if context.api_version < _FIRST_BY_TOPIC_ID:
         errors = [
             LeaderAndIsrPartitionError(topic_name=topic, partition_index=partition, error_code=code)
@@ -51,6 +53,15 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
         ]
         topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=rows))
     return LeaderAndIsrResponse(error_code=ErrorCode.NONE, topics=topics)
+
+
+async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
+    """The settings of topics that come here for the first time: nobody announces those of a new topic."""
+    hosted = {topic_partition.topic for topic_partition in node.replicas.partitions}
+    new = {role.topic_partition.topic for role in roles} - hosted
+    if new:
+        for topic, overrides in (await node.store.topic_configs(new)).items():
+            node.topic_configs.set_overrides(topic, overrides)
 
 
 def _requests(request: LeaderAndIsrRequest) -> Iterator[RoleRequest]:

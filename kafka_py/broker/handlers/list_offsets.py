@@ -52,7 +52,7 @@ def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> 
 
 def _repeated(request: ListOffsetsRequest) -> set[TopicPartition]:
     seen: set[TopicPartition] = set()
-    repeated = set()
+    repeated: set[TopicPartition] = set()
     for topic in request.topics:
         for asked in topic.partitions:
             topic_partition = TopicPartition(topic.name, asked.partition_index)

@@ -5,6 +5,10 @@ Asking for a topic that does not exist may create it; the answer is LEADER_NOT_A
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import inspect
+
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType, authorized_operations
 from kafka_py.broker.metadata_cache import NO_LEADER, PartitionInfo
@@ -19,6 +23,9 @@ from kafka_py.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
+CLUSTER_KNOWN_TIMEOUT_S = 5.0
+"""How long an answer waits for the controller's first description of the cluster."""
+
 _FIRST_WITH_AUTO_CREATION_CHOICE = 4
 _FIRST_WITH_LISTENER_NOT_FOUND = 6
 _FIRST_WITH_OPERATIONS = 8
@@ -26,7 +33,21 @@ _LAST_WITH_CLUSTER_OPERATIONS = 10
 
 
 def handle(node: Node, context: RequestContext, request: MetadataRequest) -> object:
-    """Answers from the cache; waits only where a topic has to be created first."""
+    """Answers from the cache; waits only where a topic has to be created first, or the cluster is not known yet."""
+    if not node.metadata.brokers:
+        return _once_known(node, context, request)
+    return _answer(node, context, request)
+
+
+async def _once_known(node: Node, context: RequestContext, request: MetadataRequest) -> object:
+    """A broker that has just started would answer "no brokers", over which some clients ponder for half a minute."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(node.cluster_known.wait(), CLUSTER_KNOWN_TIMEOUT_S)
+    answer = _answer(node, context, request)
+    return await answer if inspect.iscoroutine(answer) else answer
+
+
+def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> object:
     names = _names_asked(node, context, request)
     if names is None:
         topics = [_described(node, context, request, name) for name in sorted(node.metadata.topics())

@@ -34,6 +34,8 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
             if not node.metadata.has_topic(topic):
                 node.topic_configs.forget(topic)
                 node.replicas.metrics.drop_topic(topic)
+        if node.metadata.is_live(node.broker_id):
+            node.cluster_known.set()
         for topic in mentioned:
             node.topic_waits.check_and_complete(topic)
     return UpdateMetadataResponse(error_code=ErrorCode.NONE)

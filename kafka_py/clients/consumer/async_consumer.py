@@ -26,6 +26,7 @@ from kafka_py.clients.consumer.subscriptions import (
     Subscriptions,
 )
 from kafka_py.clients.errors import ClientTimeout, IllegalState, NoOffsetForPartition, WakeupError
+from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.clients.serialization import deserializer
 
@@ -151,11 +152,7 @@ class AsyncConsumer:
             left_ms = deadline_ms - self._clock.monotonic_ms()
             if left_ms <= 0:
                 return records
-            try:
-                await asyncio.wait_for(self._news.wait(), left_ms / 1000)
-            except TimeoutError:
-                self._raise_what_waits()
-                return records
+            await wait_until_set(self._news, left_ms)
 
     def _raise_what_waits(self) -> None:
         if self._woken:
@@ -212,14 +209,11 @@ class AsyncConsumer:
             self._raise_what_waits()
             self._news.clear()
             self._begin_resets()
-            left_ms = deadline_ms - self._clock.monotonic_ms()
-            try:
-                await asyncio.wait_for(self._news.wait(), max(0.0, left_ms) / 1000)
-            except TimeoutError:
+            if not await wait_until_set(self._news, deadline_ms - self._clock.monotonic_ms()):
                 raise ClientTimeout(
                     f"Timeout of {self._timeout_ms(timeout):.0f} ms expired before the position for partition "
                     f"{partition} could be determined"
-                ) from None
+                )
 
     def _begin_resets(self) -> None:
         """Starts to look up the positions that are missing."""

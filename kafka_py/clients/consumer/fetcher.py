@@ -168,10 +168,11 @@ class Fetcher:
                     partition_max_bytes=wanted.max_bytes,
                 )
             )
+        longest_wait_ms = SHORT_WAIT_MS if self._some_wait else options.fetch_max_wait_ms
         future = connection.send(
             FetchRequest(
                 replica_id=CONSUMER,
-                max_wait_ms=min(options.fetch_max_wait_ms, SHORT_WAIT_MS) if self._some_wait else options.fetch_max_wait_ms,
+                max_wait_ms=min(options.fetch_max_wait_ms, longest_wait_ms),
                 min_bytes=options.fetch_min_bytes,
                 max_bytes=options.fetch_max_bytes,
                 isolation_level=int(options.reads_committed),

@@ -44,7 +44,7 @@ class Lane:
 
     __slots__ = (
         "bumping", "in_flight", "last_acked_sequence", "leader", "next_sequence", "open", "partition", "producer_epoch",
-        "producer_id", "queue", "topic",
+        "producer_id", "queue", "sent_to", "topic",
     )  # fmt: skip
 
     def __init__(self, topic: str, partition: int) -> None:
@@ -54,6 +54,7 @@ class Lane:
         self.queue: deque[ProducerBatch] = deque()
         self.open: ProducerBatch | None = None
         self.in_flight: list[ProducerBatch] = []
+        self.sent_to = NO_NODE
         # The idempotent producer's part (idempotence.py).
         self.producer_id = -1
         self.producer_epoch = -1
@@ -337,7 +338,7 @@ class Accumulator:
         """Puts batches in front of those never sent, to be sent again: in order of sequence, else of age."""
         with self.lock:
             again = list(batches)
-            waiting = []
+            waiting: list[ProducerBatch] = []
             for batch in lane.queue:
                 (again if batch.attempts or batch.sequence != NO_SEQUENCE else waiting).append(batch)
             if all(batch.sequence != NO_SEQUENCE for batch in again):

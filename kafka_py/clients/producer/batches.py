@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.clients.errors import ClientTimeout
-from kafka_py.records.batch import decode_records
-from kafka_py.records.builder import BatchBuilder, record_size_bound
+from kafka_py.records.batch import HEADER_SIZE, decode_records
+from kafka_py.records.builder import BatchBuilder
 
 if TYPE_CHECKING:
     from kafka_py.clients.producer.accumulator import Lane
@@ -191,18 +191,18 @@ class ProducerBatch:
             self.data = builder.build()
         return self.data
 
-    def split(self, target: int) -> list[ProducerBatch]:
-        """New batches of about `target` bytes with its records, callbacks and sequences; futures follow them."""
+    def split(self) -> list[ProducerBatch]:
+        """Batches of about half its size with its records, callbacks and sequences; futures follow them."""
+        target = (self.builder.uncompressed_size + HEADER_SIZE) // 2
         parts: list[tuple[int, ProducerBatch]] = []
         part: ProducerBatch | None = None
         for index, record in enumerate(decode_records(self.encode())):
-            size = record_size_bound(record.key, record.value, record.headers)
-            if part is None or part.size + size > target:
+            if part is None or part.size >= target:
                 part = ProducerBatch(self.lane, BatchBuilder(self.builder.codec), target, 0, self.created_ms)
                 parts.append((index, part))
             part.builder.append(record.timestamp, record.key, record.value, record.headers)
             part.details.append(self.details[index])
-            part.size += size
+            part.size = part.builder.uncompressed_size
         self._hand_on(parts)
         return [part for _, part in parts]
 

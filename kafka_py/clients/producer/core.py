@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_py.base.clock import Clock, SystemClock
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.connections import Connect
 from kafka_py.clients.errors import BufferExhausted, ClientTimeout, IllegalState
@@ -43,7 +43,7 @@ class ProducerCore:
     ) -> None:
         self.options = ProducerOptions.load(properties)
         if self.options.transactional_id is not None:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "transactional.id is set: this producer has no transactions")
+            raise ConfigError("Invalid value for configuration transactional.id: this producer has no transactions")
         self.client_id = self.options.client_id or f"producer-{next(_numbers)}"
         self.key_serializer = serializer("key.serializer", self.options.key_serializer, properties)
         self.value_serializer = serializer("value.serializer", self.options.value_serializer, properties)
@@ -137,7 +137,8 @@ class ProducerCore:
         waiter = self.accumulator.wait_for_memory(size, lambda: settle(granted))
         self.sender.step()
         try:
-            await asyncio.wait_for(granted, max(0.0, deadline_ms - self.clock.monotonic_ms()) / 1000)
+            async with asyncio.timeout(max(0.0, deadline_ms - self.clock.monotonic_ms()) / 1000):
+                await granted
         except BaseException as error:
             self.accumulator.withdraw(waiter)
             if isinstance(error, TimeoutError):
@@ -192,7 +193,8 @@ class ProducerCore:
         self.accumulator.stop(IllegalState("Cannot perform operation after producer has been closed"))
         try:
             if timeout_s is None or timeout_s > 0:
-                await asyncio.wait_for(self.sender.flush(), timeout_s)
+                async with asyncio.timeout(timeout_s):
+                    await self.sender.flush()
         except TimeoutError:
             pass
         finally:

@@ -42,17 +42,24 @@ class ProducerIdentity:
     def next_to_send(self, lane: Lane) -> int | None:
         """Index in the lane's queue of the batch that may be sent now; None when it must wait for answers.
 
-        A batch that is sent again goes alone: its successors would only be refused while its fate is open.
+        A batch that is sent again goes alone: its successors would only be refused while its fate is open. So does
+        the first batch of an id and epoch: a leader that has not seen them yet takes any sequence, also the second's.
         """
         first = lane.queue[0]
-        if first.sequence == NO_SEQUENCE:
-            if lane.bumping or any(batch.attempts > 1 for batch in lane.in_flight):
-                return None
-            stale = lane.producer_id != self.producer_id or lane.producer_epoch != self.epoch
-            return None if stale and lane.in_flight else 0
-        if lane.in_flight:
+        if lane.in_flight and not self._may_follow(lane, first):
             return None
+        if first.sequence == NO_SEQUENCE:
+            return None if lane.bumping else 0
         return next((index for index, batch in enumerate(lane.queue) if self._may_repeat(batch)), None)
+
+    def _may_follow(self, lane: Lane, batch: ProducerBatch) -> bool:
+        """Whether a batch may be sent while others of its lane are in flight."""
+        return (
+            batch.sequence == NO_SEQUENCE
+            and lane.last_acked_sequence != NO_SEQUENCE
+            and (lane.producer_id, lane.producer_epoch) == (self.producer_id, self.epoch)
+            and not any(each.attempts > 1 for each in lane.in_flight)
+        )
 
     @staticmethod
     def _may_repeat(batch: ProducerBatch) -> bool:

@@ -25,14 +25,9 @@ from kafka_py.clients.producer.accumulator import Accumulator, Lane
 from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch, settle
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.idempotence import GAPS, ProducerIdentity
+from kafka_py.clients.producer.requests import answers_by_partition, error_of, produce_request, timed_out
 from kafka_py.net.client import ConnectionLost
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
-from kafka_py.wire.messages.produce import (
-    PartitionProduceData,
-    PartitionProduceResponse,
-    ProduceRequest,
-    TopicProduceData,
-)
 
 _log = logging.getLogger(__name__)
 
@@ -166,6 +161,8 @@ class Sender:
     def _next_index(self, lane: Lane) -> int | None:
         if not lane.queue:
             return None
+        if lane.in_flight and lane.sent_to != lane.leader:
+            return None  # the old leader's answers come first, or the new one might see what is second before the first
         if self._identity is not None:
             if not self._identity.settle(lane):
                 self._initialize()
@@ -197,20 +194,15 @@ class Sender:
     def _send(
         self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float
     ) -> None:
-        topics: dict[str, list[PartitionProduceData]] = {}
         for batch in batches:
-            lane = batch.lane
             if self._identity is not None:
                 self._identity.stamp(batch)
-            records = batch.data or self._encode(batch)
+            if batch.data is None:
+                self._encode(batch)
             batch.attempts += 1
-            lane.in_flight.append(batch)
-            topics.setdefault(lane.topic, []).append(PartitionProduceData(index=lane.partition, records=records))
-        request = ProduceRequest(
-            acks=self._acks,
-            timeout_ms=self._options.request_timeout_ms,
-            topic_data=[TopicProduceData(name=name, partition_data=data) for name, data in topics.items()],
-        )
+            batch.lane.in_flight.append(batch)
+            batch.lane.sent_to = node_id
+        request = produce_request(batches, self._acks, self._options.request_timeout_ms)
         try:
             if self._acks == 0:
                 connection.send_and_forget(request)
@@ -224,15 +216,15 @@ class Sender:
         self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
         future.add_done_callback(partial(self._on_answer, node_id, batches))
 
-    def _encode(self, batch: ProducerBatch) -> bytes:
-        uncompressed = batch.builder.uncompressed_size
+    def _encode(self, batch: ProducerBatch) -> None:
         data = batch.encode()
         if self._options.compression_type != "none":
-            self._accumulator.note_compression(batch.lane, uncompressed, len(data))
-        return data
+            self._accumulator.note_compression(batch.lane, batch.builder.uncompressed_size, len(data))
 
     def _on_answer(self, node_id: int, batches: list[ProducerBatch], future: asyncio.Future[Any]) -> None:
         self._in_flight[node_id] -= 1
+        if self._closed:
+            return
         now_ms = self._clock.monotonic_ms()
         error = ConnectionLost("closed") if future.cancelled() else future.exception()
         if error is not None:
@@ -245,21 +237,13 @@ class Sender:
     def _take_answer(self, node_id: int, batches: list[ProducerBatch], response: Any, now_ms: float) -> None:
         if response.throttle_time_ms:
             self._throttled_until[node_id] = now_ms + response.throttle_time_ms
-        answers: dict[tuple[str, int], PartitionProduceResponse] = {
-            (topic.name, partition.index): partition
-            for topic in response.responses
-            for partition in topic.partition_responses
-        }
+        answers = answers_by_partition(response)
         for batch in batches:
-            lane = batch.lane
-            answer = answers.get((lane.topic, lane.partition))
-            if answer is None:
-                missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the broker's answer leaves out {lane}")
-                self._failed([batch], missing, now_ms)
-            elif answer.error_code == 0:
+            answer = answers.get((batch.lane.topic, batch.lane.partition))
+            if answer is not None and answer.error_code == 0:
                 self._finish(batch, answer.base_offset, answer.log_append_time_ms)
             else:
-                self._refused(batch, _error_of(batch, answer), now_ms)
+                self._refused(batch, error_of(batch, answer), now_ms)
 
     def _finish(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         batch.lane.in_flight.remove(batch)
@@ -298,14 +282,14 @@ class Sender:
             self._accumulator.put_back(lane, [batch])
             return
         if expired and retriable:
-            error = _timed_out(batch, now_ms, f"; the last error was {error}")
+            error = timed_out(batch, now_ms, f"; the last error was {error}")
         self._give_up(batch, error)
 
     def _split(self, batch: ProducerBatch) -> None:
         """The broker takes smaller batches only: halves go out at once, in order."""
         count = len(batch.details)
         _log.warning("The batch of %d records for %s is too large for the broker; splitting it", count, batch.lane)
-        parts = batch.split(max(batch.builder.uncompressed_size // 2, 1))
+        parts = batch.split()
         self._accumulator.replace(batch, parts)
         self._accumulator.put_back(batch.lane, parts)
 
@@ -319,7 +303,7 @@ class Sender:
         """Gives up batches that have waited for delivery.timeout.ms."""
         while lane.queue and now_ms - lane.queue[0].created_ms >= self._delivery_ms:
             batch = self._accumulator.take(lane)
-            self._give_up(batch, _timed_out(batch, now_ms))
+            self._give_up(batch, timed_out(batch, now_ms))
 
     # Around it
 
@@ -419,19 +403,3 @@ async def _answered(batch: ProducerBatch, loop: asyncio.AbstractEventLoop) -> No
         await future
     for _, part in batch.parts or ():
         await _answered(part, loop)
-
-
-def _error_of(batch: ProducerBatch, answer: PartitionProduceResponse) -> KafkaError:
-    code = error_code(answer.error_code)
-    detail = f"{batch.lane}: {answer.error_message or code.meaning}"
-    for record in answer.record_errors:
-        detail += f"; record {record.batch_index}: {record.batch_index_error_message or 'refused'}"
-    return KafkaError(code, detail)
-
-
-def _timed_out(batch: ProducerBatch, now_ms: float, because: str = "") -> KafkaError:
-    return KafkaError(
-        ErrorCode.REQUEST_TIMED_OUT,
-        f"Expiring {len(batch.details)} record(s) for {batch.lane}:"
-        f"{now_ms - batch.created_ms:.0f} ms has passed since batch creation{because}",
-    )

@@ -296,24 +296,6 @@ async def test_a_broker_without_the_inter_broker_listener_is_not_let_in_and_nobo
 
 
 @scenario
-async def test_isr_changes_of_leaders_reach_every_broker_and_the_notes_are_removed():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [1, 2]})
-    world.forget()
-    store = await world.store()
-    partition = TopicPartition("t", 0)
-    shrunk = (await world.state("t"))._replace(isr=(1,))
-    assert await store.write_isr(partition, shrunk) == 1
-    await store.announce_isr_changes([partition, TopicPartition("unknown", 3)])
-    await world.settle()
-
-    assert world.story() == [f"UpdateMetadata -> {b}: live [1, 2]; t-0 leader 1 isr [1]" for b in (1, 2)]
-    assert world.controller.cluster.leadership(partition).zk_version == 1
-    assert await store.isr_changes() == []
-
-
-@scenario
 async def test_requests_are_sent_again_until_the_broker_answers_and_in_order():
     world = ControllerWorld()
     await world.start(1, 2)

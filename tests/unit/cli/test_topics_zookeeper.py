@@ -31,7 +31,12 @@ class World:
         async def all_of_them():
             session = self.server.session()
             await session.connect()
-            store = ZkStore(session)
+            try:
+                await on(ZkStore(session))
+            finally:
+                await session.close()
+
+        async def on(store):
             await store.ensure_top_level_paths()
             for broker_id, rack in enumerate(self.racks, 1):
                 endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", f"h{broker_id}", 9092)
@@ -39,7 +44,6 @@ class World:
                 await store.register_broker(broker_id, registration)
             for request in requests:
                 await request(store) if callable(request) else await carry_out(store, request)
-            await session.close()
 
         asyncio.run(all_of_them())
 

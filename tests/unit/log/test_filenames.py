@@ -51,7 +51,9 @@ def test_a_long_topic_is_cut_for_the_delete_directory():
     assert filenames.parse_partition_directory(name).topic_partition.partition == 1000
 
 
-@pytest.mark.parametrize("name", ["lost+found", "topic", "topic-", "-1", "topic-x", "topic-1-delete", "topic-1.ab-future"])
+@pytest.mark.parametrize(
+    "name", ["lost+found", "topic", "topic-", "-1", "topic-x", "topic-1-delete", "topic-1.ab-future"]
+)
 def test_other_directories_are_refused(name):
     with pytest.raises(ValueError, match=r"topic-partition|form"):
         filenames.parse_partition_directory(name)

@@ -103,3 +103,15 @@ def test_a_file_that_ends_early_ends_the_reading(part: FileSlice) -> None:
     part.size = 5000
     ColdReads(InlineLoop()).bring_in(part, 0, lambda: events.append("then"))
     assert events == ["then"]
+
+
+def test_a_small_slice_is_read_at_once_when_it_is_in_memory(part: FileSlice, monkeypatch: pytest.MonkeyPatch) -> None:
+    cold = ColdReads(InlineLoop())
+    assert cold.read_now(part) == bytes(200)
+    part.position = 900
+    assert cold.read_now(part) is None  # the file ends before the slice
+    Probe(monkeypatch, BlockingIOError(errno.EAGAIN, "would wait"))
+    assert cold.read_now(part) is None
+    Probe(monkeypatch, OSError(errno.EOPNOTSUPP, "not supported"))
+    assert cold.read_now(part) is None
+    assert cold.read_now(part) == bytes(200)  # from now on without the flag

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.net.configs import NetOptions
+from kafka_py.net.configs import SYSTEM_BUFFER_BYTES, NetOptions
 
 
 def test_defaults_are_those_of_the_reference() -> None:
@@ -42,3 +42,11 @@ def test_a_broken_rule_names_its_setting(settings: dict[str, str], complaint: st
 )
 def test_the_edges_are_allowed(settings: dict[str, str]) -> None:
     NetOptions.parse(settings)
+
+
+def test_only_a_buffer_size_that_differs_from_the_default_is_set() -> None:
+    row = NetOptions.socket_receive_buffer_bytes
+    assert NetOptions.parse().buffer_bytes(row) == SYSTEM_BUFFER_BYTES
+    assert NetOptions.parse({"socket.receive.buffer.bytes": "102400"}).buffer_bytes(row) == SYSTEM_BUFFER_BYTES
+    assert NetOptions.parse({"socket.receive.buffer.bytes": "-1"}).buffer_bytes(row) == SYSTEM_BUFFER_BYTES
+    assert NetOptions.parse({"socket.receive.buffer.bytes": "4096"}).buffer_bytes(row) == 4096

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from kafka_py.base.slices import FileSlice
+from kafka_py.net import frames_out
 from kafka_py.net.cold_reads import WINDOW_BYTES
 from kafka_py.net.frames_out import MOST_BUFFERS, TURN_BYTES, Flushed, FrameSender, Part
 from kafka_py.net.transport import MSG_MORE, Buffer
@@ -55,14 +56,23 @@ class Pipe:
 class Warmth:
     """Stands for ColdReads: windows are warm unless told otherwise; reading ends when the test says."""
 
-    def __init__(self, *cold_offsets: int) -> None:
+    def __init__(self, *cold_offsets: int, reads_small: bool = False) -> None:
         self.cold_offsets = list(cold_offsets)
+        self.reads_small = reads_small
         self.probed: list[int] = []
         self.reading: list[Callable[[], None]] = []
 
     def is_warm(self, _part: FileSlice, offset: int) -> bool:
         self.probed.append(offset)
         return offset not in self.cold_offsets
+
+    def read_now(self, part: FileSlice) -> bytes | None:
+        if not self.reads_small:
+            return None
+        file: Any = part.file
+        file.seek(part.position)
+        data: bytes = file.read(part.size)
+        return data if len(data) == part.size else None
 
     def bring_in(self, _part: FileSlice, _offset: int, then: Callable[[], None]) -> None:
         self.reading.append(then)
@@ -123,7 +133,35 @@ def test_a_header_waits_for_its_slice(file: BinaryIO) -> None:
     assert bytes(pipe.sent) == b"head" + bytes(range(10, 30)) + b"tail"
 
 
-def test_any_split_sends_the_same_bytes(file: BinaryIO) -> None:
+def test_small_slices_leave_with_their_neighbours(file: BinaryIO) -> None:
+    pipe = Pipe()
+    out = sender(pipe, Warmth(reads_small=True))
+    out.parts += [b"<", FileSlice(file, 10, 2), b"><", FileSlice(file, 20, 2), FileSlice(file, 0, 0), b">"]
+    assert out.flush() is Flushed.DONE
+    assert pipe.calls == [("send", 8, 0)]
+    assert bytes(pipe.sent) == b"<\x0a\x0b><\x14\x15>"
+
+
+def test_a_large_slice_goes_by_itself(file: BinaryIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames_out, "SMALL_SLICE_BYTES", 50)
+    pipe = Pipe()
+    out = sender(pipe, Warmth(reads_small=True))
+    out.parts += [b"<", FileSlice(file, 0, 50), b"><", FileSlice(file, 0, 51), b">"]
+    assert out.flush() is Flushed.DONE
+    assert pipe.calls == [("send", 53, MSG_MORE), ("send_file", 51, 0), ("send", 1, 0)]
+
+
+def test_more_small_slices_than_are_worth_joining(file: BinaryIO) -> None:
+    pipe = Pipe()
+    out = sender(pipe, Warmth(reads_small=True))
+    out.parts += [FileSlice(file, 0, 10_000)] * 10
+    assert out.flush() is Flushed.DONE
+    assert bytes(pipe.sent) == (bytes(range(256)) * 40)[:10_000] * 10
+    assert max(count for _, count, _ in pipe.calls) <= frames_out.JOIN_BYTES
+
+
+@pytest.mark.parametrize("reads_small", [False, True])
+def test_any_split_sends_the_same_bytes(file: BinaryIO, reads_small: bool) -> None:
     chance = random.Random(5)
     for _ in range(200):
         parts: list[Part] = []
@@ -137,7 +175,7 @@ def test_any_split_sends_the_same_bytes(file: BinaryIO) -> None:
                 parts.append(chance.randbytes(chance.randrange(200)))
                 expected += parts[-1]  # type: ignore[operator]
         pipe = Pipe(*(chance.choice((0, 1, 7, 100)) for _ in range(30)))
-        out = sender(pipe)
+        out = sender(pipe, Warmth(reads_small=reads_small))
         out.parts += parts
         while out.flush() is Flushed.BLOCKED:
             pass
@@ -195,6 +233,7 @@ def test_a_long_slice_is_probed_window_by_window(file: BinaryIO) -> None:
 def test_a_file_shorter_than_its_slice_ends_the_connection(file: BinaryIO) -> None:
     out = sender(Pipe())
     out.parts.append(FileSlice(file, 10_000, 1_000))
+    assert out.flush() is Flushed.BLOCKED  # what there is has left
     with pytest.raises(ConnectionError, match="early"):
         out.flush()
 

@@ -1,0 +1,61 @@
+"""Produce requests made of batches, and what their answers say of each.
+
+Pure: values in, values out; sender.py sends and decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.errors import error_code
+from kafka_py.clients.producer.batches import ProducerBatch
+from kafka_py.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+
+def produce_request(batches: Iterable[ProducerBatch], acks: int, timeout_ms: int) -> ProduceRequest:
+    """One request for batches of different partitions, all of them encoded."""
+    topics: dict[str, list[PartitionProduceData]] = {}
+    for batch in batches:
+        data = PartitionProduceData(index=batch.lane.partition, records=batch.data)
+        topics.setdefault(batch.lane.topic, []).append(data)
+    return ProduceRequest(
+        acks=acks,
+        timeout_ms=timeout_ms,
+        topic_data=[TopicProduceData(name=name, partition_data=data) for name, data in topics.items()],
+    )
+
+
+def answers_by_partition(response: ProduceResponse) -> dict[tuple[str, int], PartitionProduceResponse]:
+    """The answers by (topic, partition number)."""
+    return {
+        (topic.name, partition.index): partition
+        for topic in response.responses
+        for partition in topic.partition_responses
+    }
+
+
+def error_of(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> KafkaError:
+    """The error of an answer, with the records at fault; that of a broker that left the batch out, when None."""
+    if answer is None:
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the broker's answer leaves out {batch.lane}")
+    code = error_code(answer.error_code)
+    detail = f"{batch.lane}: {answer.error_message or code.meaning}"
+    for record in answer.record_errors:
+        detail += f"; record {record.batch_index}: {record.batch_index_error_message or 'refused'}"
+    return KafkaError(code, detail)
+
+
+def timed_out(batch: ProducerBatch, now_ms: float, because: str = "") -> KafkaError:
+    """The end of delivery.timeout.ms for a batch."""
+    return KafkaError(
+        ErrorCode.REQUEST_TIMED_OUT,
+        f"Expiring {len(batch.details)} record(s) for {batch.lane}:"
+        f"{now_ms - batch.created_ms:.0f} ms has passed since batch creation{because}",
+    )

@@ -1,0 +1,82 @@
+"""What the log measures: sizes and offsets of each log, flushes, failed directories.
+
+Source: reference metrics table, kafka.log.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import Gauge, MetricRegistry, MetricTable, Timing
+from kafka_py.log.partition_log import PartitionLog
+
+
+class LogMetrics(MetricTable, group="kafka.log:type=Log", tags=("topic", "partition")):
+    """One log; the owner is the PartitionLog."""
+
+    num_log_segments = Gauge("NumLogSegments", of=lambda log: len(log.segments), about="Segment files.")
+    log_start_offset = Gauge("LogStartOffset", of=lambda log: log.log_start_offset, about="First offset.")
+    log_end_offset = Gauge("LogEndOffset", of=lambda log: log.log_end_offset, about="Next offset.")
+    size = Gauge("Size", of=lambda log: log.size_bytes, unit="bytes", about="Bytes of all segments.")
+
+
+class FutureLogMetrics(MetricTable, group="kafka.log:type=Log", tags=("is-future", "topic", "partition")):
+    """The same of a replica that is being moved here from another directory."""
+
+    num_log_segments = Gauge("NumLogSegments", of=lambda log: len(log.segments), about="Segment files.")
+    log_start_offset = Gauge("LogStartOffset", of=lambda log: log.log_start_offset, about="First offset.")
+    log_end_offset = Gauge("LogEndOffset", of=lambda log: log.log_end_offset, about="Next offset.")
+    size = Gauge("Size", of=lambda log: log.size_bytes, unit="bytes", about="Bytes of all segments.")
+
+
+class FlushMetrics(MetricTable, group="kafka.log:type=LogFlushStats"):
+    """Flushes of all logs."""
+
+    log_flush = Timing("LogFlushRateAndTimeMs", unit="ms", about="Flushes: how often and how long.")
+
+
+class LogManagerMetrics(MetricTable, group="kafka.log:type=LogManager"):
+    """All directories together; the owner is the LogDirs."""
+
+    offline_log_directories = Gauge(
+        "OfflineLogDirectoryCount", of=lambda dirs: len(dirs.offline_directories), about="Failed log directories."
+    )
+
+
+class LogDirectoryMetrics(MetricTable, group="kafka.log:type=LogManager", tags=("logDirectory",)):
+    """One directory; the owner is the LogDir."""
+
+    offline = Gauge(
+        "LogDirectoryOffline", of=lambda log_dir: 0 if log_dir.is_online else 1, about="1 when the directory failed."
+    )
+
+
+class LogMeters:
+    """The metrics of the logs that live here: made with a log, closed with it. Without a registry nothing is kept."""
+
+    def __init__(self, registry: MetricRegistry | None) -> None:
+        self._registry = registry
+        self._tables: dict[tuple[TopicPartition, bool], MetricTable] = {}
+        self.flushes = None if registry is None else FlushMetrics(registry)
+
+    def add(self, log: PartitionLog) -> None:
+        """Begins to measure a log."""
+        if self._registry is None:
+            return
+        topic, partition = log.topic_partition.topic, str(log.topic_partition.partition)
+        if log.is_future:
+            tags = {"is-future": "true", "topic": topic, "partition": partition}
+            table: MetricTable = FutureLogMetrics(self._registry, log, **tags)
+        else:
+            table = LogMetrics(self._registry, log, topic=topic, partition=partition)
+        self._tables[log.topic_partition, log.is_future] = table
+
+    def remove(self, log: PartitionLog) -> None:
+        """Forgets a log that is gone."""
+        table = self._tables.pop((log.topic_partition, log.is_future), None)
+        if table is not None:
+            table.close()
+
+    def flushed(self, took_ms: float) -> None:
+        """Notes a flush."""
+        if self.flushes is not None:
+            self.flushes.log_flush.update(took_ms)

@@ -1,0 +1,249 @@
+"""Real processes for tests: started with their output kept, waited for, stopped by process id, never by name.
+
+`Process` is any command; `ZookeeperServer` and `ensemble` are the real ZooKeeper on free ports and temporary folders.
+Blocking: for fixtures and for tests of processes, not for code on a loop.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kafka_py.cli.java import server_command
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).resolve().parents[2]
+POLL_S = 0.01
+
+
+class NotReady(Exception):
+    """Something did not happen in time; the text has the end of the process's output."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback address that nobody listens on right now, all different."""
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def free_port() -> int:
+    """One free port."""
+    return free_ports(1)[0]
+
+
+def wait_until(look: Callable[[], T | None], timeout_s: float, what: str = "it") -> T:
+    """The first result that is true. Raises NotReady. For processes only; on a loop a test waits for events."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise NotReady(f"{what} did not happen within {timeout_s} s")
+        time.sleep(POLL_S)
+
+
+class Process:
+    """A command that runs beside the test, leader of its own process group; a context manager that stops it."""
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        log: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        """log: the file its output is appended to. environment: on top of the test's own."""
+        self.command = [str(part) for part in command]
+        self.log = log
+        self._environment = {**os.environ, **(environment or {})}
+        self._folder = folder
+        self._popen: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        with self.log.open("ab") as out:
+            self._popen = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                cwd=self._folder,
+                start_new_session=True,
+            )
+        return self
+
+    @property
+    def popen(self) -> subprocess.Popen[bytes]:
+        if self._popen is None:
+            raise NotReady(f"{self.command[0]} was not started")
+        return self._popen
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    @property
+    def running(self) -> bool:
+        return self._popen is not None and self._popen.poll() is None
+
+    def output(self) -> str:
+        """Everything it has written so far."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def wait_for(self, look: Callable[[], T | None], timeout_s: float = 30, what: str = "readiness") -> T:
+        """Waits for something true, and gives up at once when the process ends. Raises NotReady."""
+
+        def look_while_running() -> tuple[T] | None:
+            found = look()
+            if not found and not self.running:
+                raise NotReady(f"{self.command[0]} ended with {self.popen.returncode}")
+            return (found,) if found else None
+
+        try:
+            return wait_until(look_while_running, timeout_s, what)[0]
+        except NotReady as error:
+            end = "\n".join(self.output().splitlines()[-20:])
+            raise NotReady(f"{error}; the end of {self.log}:\n{end}") from None
+
+    def wait_for_output(self, text: str, timeout_s: float = 30) -> None:
+        """Waits until it has written this text. Raises NotReady."""
+        self.wait_for(lambda: text in self.output(), timeout_s, f"the output {text!r}")
+
+    def resident_mb(self) -> float:
+        """Resident memory in MB."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+
+    def cpu_seconds(self) -> float:
+        """Processor time used so far, user and system."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def wait(self, timeout_s: float = 30) -> int:
+        """Its exit code. Raises subprocess.TimeoutExpired."""
+        return self.popen.wait(timeout_s)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal to the process itself: SIGSTOP and SIGCONT pause and resume it."""
+        if self.running:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL to it and to all that it started."""
+        if self.running:
+            os.killpg(self.pid, signal.SIGKILL)
+            self.popen.wait()
+
+    def stop(self, timeout_s: float = 20) -> int | None:
+        """SIGTERM, and SIGKILL if that does not help; its exit code, None if it was never started."""
+        if self._popen is None:
+            return None
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGTERM)
+        try:
+            return self._popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._popen.returncode
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class ZookeeperServer(Process):
+    """A real ZooKeeper server, alone or as member `number` of an ensemble. Its data survive a restart."""
+
+    def __init__(
+        self, folder: Path, port: int | None = None, *, number: int = 0, members: Sequence[str] = (), tick_ms: int = 500
+    ) -> None:
+        """folder: for its files. members: the `server.N=...` lines of an ensemble.
+
+        tick_ms: sessions may last from 2 to 20 ticks, and are checked for expiry once a tick.
+        """
+        self.folder = folder
+        self.port = port or free_port()
+        data = folder / "data"
+        data.mkdir(parents=True, exist_ok=True)
+        if members:
+            (data / "myid").write_text(f"{number}\n")
+        self.properties = folder / "zookeeper.properties"
+        lines = [
+            f"dataDir={data}",
+            f"clientPort={self.port}",
+            "clientPortAddress=127.0.0.1",
+            f"tickTime={tick_ms}",
+            "minSessionTimeout=500",
+            "maxSessionTimeout=60000",
+            "initLimit=20",
+            "syncLimit=10",
+            "maxClientCnxns=0",
+            "admin.enableServer=false",
+            "4lw.commands.whitelist=*",
+            *members,
+        ]
+        self.properties.write_text("".join(f"{line}\n" for line in lines))
+        # A test server may lose what it holds when the machine dies, and so need not wait for the disk.
+        options = {"KAFKA_OPTS": f"{os.environ.get('KAFKA_OPTS', '')} -Dzookeeper.forceSync=no".strip()}
+        quick = {"KAFKA_JVM_PERFORMANCE_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"}
+        environment = {**os.environ, **options, **quick}
+        super().__init__(server_command(self.properties, environment), folder / "zookeeper.log")
+
+    @property
+    def connect(self) -> str:
+        """Its `zookeeper.connect`."""
+        return f"127.0.0.1:{self.port}"
+
+    def mode(self) -> str | None:
+        """standalone, leader or follower; None while it does not serve."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 0.5) as connection:
+                connection.sendall(b"srvr")
+                answer = b""
+                while piece := connection.recv(4096):
+                    answer += piece
+        except OSError:
+            return None
+        return next((line[6:] for line in answer.decode().splitlines() if line.startswith("Mode: ")), None)
+
+    def wait_serving(self, timeout_s: float = 60) -> str:
+        """Its mode, once it serves. Raises NotReady."""
+        return self.wait_for(self.mode, timeout_s, "ZooKeeper's readiness")
+
+    def __enter__(self) -> Self:
+        self.start()
+        try:
+            self.wait_serving()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+
+def ensemble(folder: Path, count: int = 3) -> list[ZookeeperServer]:
+    """The members of an ensemble on this machine, not started."""
+    ports = free_ports(count * 2)
+    members = [
+        f"server.{number}=127.0.0.1:{ports[2 * number - 2]}:{ports[2 * number - 1]}" for number in range(1, count + 1)
+    ]
+    return [ZookeeperServer(folder / str(number), number=number, members=members) for number in range(1, count + 1)]

@@ -1,0 +1,223 @@
+"""A log directory goes from Apache's broker to ours and back; every reader sees the same records on both.
+
+The same ZooKeeper, port, broker id and folders all along; only the software changes, after clean stops and after
+kill -9.
+"""
+
+import random
+import re
+import time
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.records.batch import iter_headers
+from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.compression import Codec
+from kafka_py.testing import java_clients
+from kafka_py.testing.apache import ApacheBroker
+from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.java_clients import ToSend
+from kafka_py.testing.wire_client import WireClient
+from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
+from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+PRODUCER_ID = 4242
+CODECS = tuple(codec.name.lower() for codec in Codec)
+SMALL = {"segment.bytes": "30000", "index.interval.bytes": "1000"}
+TOPICS = {f"of-{codec}": SMALL for codec in CODECS} | {
+    "append-time": SMALL | {"message.timestamp.type": "LogAppendTime"},
+    "transactional": SMALL,
+    "idempotent": SMALL,
+}
+PARTITIONS = [f"{topic}:{partition}" for topic in TOPICS for partition in range(2)]
+READY_S = 30
+
+
+class Journey:
+    """One directory and the broker that has it at the moment."""
+
+    def __init__(self, apache_kafka, folder, zookeeper_connect):
+        self.jars = apache_kafka
+        log_dirs = [folder / "disk1", folder / "disk2"]
+        settings = {"num.recovery.threads.per.data.dir": "2", "zookeeper.session.timeout.ms": "1000"}
+        self.apache = ApacheBroker(folder / "apache", zookeeper_connect, broker_id=7, log_dirs=log_dirs,
+                                   settings=settings)  # fmt: skip
+        self.ours = BrokerProcess(folder / "ours", zookeeper_connect, broker_id=7, log_dirs=log_dirs,
+                                  settings=settings)  # fmt: skip
+        self.ours.port = self.apache.port
+        self.ours.properties["listeners"] = self.apache.properties["listeners"]
+        self.bootstrap = self.apache.bootstrap
+        self.sequence = 0
+        self.sent = 0
+        self.running = self.apache
+
+    def start(self, broker):
+        self.running = broker
+        broker.start()
+
+    def stop(self, how):
+        """how: stop, or kill with a torn end."""
+        getattr(self.running, how)()
+        if how == "kill":
+            self.tear()
+
+    def create_topics(self):
+        topics = [
+            CreatableTopic(name=name, num_partitions=2, replication_factor=1,
+                           configs=[CreateableTopicConfig(name=key, value=value) for key, value in configs.items()])
+            for name, configs in TOPICS.items()
+        ]  # fmt: skip
+        with WireClient(self.bootstrap) as client:
+            answer = client.ask(CreateTopicsRequest(topics=topics, timeout_ms=30000), 5)
+        assert {topic.error_code for topic in answer.topics} == {0}, answer
+
+    def write(self):
+        """Some of everything, with the Java producer and by hand."""
+        rng = random.Random(self.sent)
+        for codec in CODECS:
+            java_clients.produce(self.jars, self.bootstrap, self._records(f"of-{codec}", rng), compression_type=codec,
+                                 linger_ms=10, enable_idempotence=True, max_in_flight_requests_per_connection=5,
+                                 retries=10)  # fmt: skip
+        java_clients.produce(self.jars, self.bootstrap, self._records("append-time", rng), compression_type="lz4")
+        script = []
+        for number in range(6):
+            script += ["begin", *self._records("transactional", rng, 10), "flush", "abort" if number % 3 else "commit"]
+        java_clients.produce(self.jars, self.bootstrap, script, transactional_id="journey")
+        for _ in range(10):
+            assert self.append_idempotent(3).error_code == 0
+        left_open = {"producer_id": PRODUCER_ID + 1, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+        assert self._append("transactional", 4, **left_open).error_code == 0
+
+    def write_more(self):
+        for codec in ("none", "zstd"):
+            records = self._records(f"of-{codec}", random.Random(self.sent))
+            java_clients.produce(self.jars, self.bootstrap, records, compression_type=codec)
+
+    def _records(self, topic, rng, count=300):
+        base = 1_700_000_000_000
+        for _ in range(count):
+            self.sent += 1
+            key = None if rng.random() < 0.3 else b"key-%d" % rng.randrange(40)
+            value = None if rng.random() < 0.05 else rng.randbytes(rng.randrange(100)) + b"x" * rng.randrange(200)
+            headers = (("trace", b"%d" % self.sent), ("none", None)) if rng.random() < 0.2 else ()
+            yield ToSend(topic, rng.randrange(2), key, value, headers, base + self.sent)
+
+    def append_idempotent(self, count, *, sequence=None):
+        """One batch of a producer that lives through all changes; the partition's answer."""
+        at = self.sequence if sequence is None else sequence
+        result = self._append("idempotent", count, producer_id=PRODUCER_ID, producer_epoch=0, base_sequence=at)
+        if result.error_code == 0 and sequence is None:
+            self.sequence += count
+        return result
+
+    def _append(self, topic, count, **fields):
+        """A batch made here, to partition 0; asked again until the broker leads the partition."""
+        builder = BatchBuilder(**fields)
+        now_ms = int(time.time() * 1000)  # a producer whose last time stamp is days ago is forgotten on load
+        for number in range(count):
+            builder.append(now_ms, None, b"%d" % number)
+        partition = PartitionProduceData(index=0, records=builder.build())
+        data = TopicProduceData(name=topic, partition_data=[partition])
+        request = ProduceRequest(transactional_id="any", acks=-1, timeout_ms=10000, topic_data=[data])
+        deadline = time.monotonic() + READY_S
+        with WireClient(self.bootstrap) as client:
+            while True:
+                [result] = client.ask(request, 8).responses[0].partition_responses
+                if result.error_code not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+                    return result
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+
+    def read(self):
+        """Everything; and what of the transactions is committed."""
+        everything = java_clients.consume(self.jars, self.bootstrap, PARTITIONS, isolation_level="read_uncommitted")
+        committed = java_clients.consume(self.jars, self.bootstrap, ["transactional:0", "transactional:1"],
+                                         isolation_level="read_committed")  # fmt: skip
+        return everything, committed
+
+    def tear(self):
+        """What a power failure may leave at the end of files that were being written."""
+        tails = {
+            "of-none-0": b"\0" * 200,
+            "of-snappy-0": b"\xff" * 90,
+            "of-gzip-0": self._torn("of-gzip-0"),
+            "of-lz4-0": self._spoilt("of-lz4-0"),
+            "idempotent-0": b"\0\0\0",
+        }
+        for partition, tail in tails.items():
+            with open(self._logs(partition)[-1], "ab") as log:
+                log.write(tail)
+
+    def _logs(self, partition):
+        return sorted(path for disk in self.ours.log_dirs for path in disk.glob(f"{partition}/*.log"))
+
+    def _torn(self, partition):
+        """A batch without its end."""
+        data = self._logs(partition)[0].read_bytes()
+        [(_, header), *_] = iter_headers(data)
+        return data[: header.size_bytes - 10]
+
+    def _spoilt(self, partition):
+        """The next batch of the partition, with one bit flipped."""
+        data = bytearray(b"".join(path.read_bytes() for path in self._logs(partition)))
+        headers = list(iter_headers(data))
+        position, header = headers[0]
+        batch = data[position : position + header.size_bytes]
+        batch[:8] = headers[-1][1].next_offset.to_bytes(8, "big")
+        batch[70] ^= 1
+        return bytes(batch)
+
+    def verify_indexes(self):
+        """Apache's dump tool holds every index against its log."""
+        indexes = [str(path) for disk in self.ours.log_dirs for path in sorted(disk.glob("*/*index"))]
+        result = self.jars.run("kafka.tools.DumpLogSegments", "--verify-index-only", "--files", ",".join(indexes))
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert {line.split()[0] for line in result.lines if not line.endswith(" is empty.")} == {"Dumping"}
+
+    def complaints(self):
+        """What Apache's broker found wrong, but for the append that it was to refuse."""
+        found = [line for line in self.apache.output().splitlines() if re.search(r"\b(WARN|ERROR|FATAL)\b", line)]
+        return [line for line in found if "Error processing append operation" not in line]
+
+    def check_producer_state(self):
+        """The broker that took over knows the producer: it refuses a gap, and tells a repeat from news."""
+        last = self.sequence - 3
+        repeated = self.append_idempotent(3, sequence=last)
+        assert repeated.error_code == 0
+        assert repeated.base_offset == last
+        gap = self.append_idempotent(1, sequence=self.sequence + 5)
+        assert gap.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert self.append_idempotent(3).base_offset == last + 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_a_directory_goes_to_our_broker_and_back(apache_kafka, zk_chroot, tmp_path, how):
+    journey = Journey(apache_kafka, tmp_path, zk_chroot)
+    try:
+        journey.start(journey.apache)
+        journey.create_topics()
+        journey.write()
+        written = journey.read()
+        journey.stop(how)
+
+        journey.start(journey.ours)
+        assert journey.read() == written
+        journey.check_producer_state()
+        journey.write_more()
+        written = journey.read()
+        journey.stop(how)
+        if how == "stop":
+            journey.verify_indexes()
+
+        journey.start(journey.apache)
+        assert journey.read() == written
+        journey.check_producer_state()
+        if how == "stop":
+            assert journey.complaints() == []
+        journey.stop("stop")
+    finally:
+        journey.apache.kill()
+        journey.ours.kill()

@@ -1,0 +1,283 @@
+"""The way of a request: what is answered, what ends the connection, what makes a task."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.broker import dispatch
+from kafka_py.broker.authorization import ALLOW_ALL, Operation
+from kafka_py.broker.dispatch import Dispatcher, Route
+from kafka_py.broker.metrics import AllRequestMetrics
+from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.net.principal import ANONYMOUS
+from kafka_py.testing.clock import ManualClock
+from kafka_py.wire.apis import APIS, ApiKey
+from kafka_py.wire.frames import decode_response, encode_request
+from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+
+HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+
+
+class Client:
+    """A connection that keeps its answers."""
+
+    listener_name = "PLAINTEXT"
+    peer_host = "127.0.0.1"
+    principal = ANONYMOUS
+
+    def __init__(self) -> None:
+        self.answers: dict[int, Any] = {}
+        self.closed: str | None = None
+
+    def respond(self, slot: int, parts: Any) -> None:
+        assert slot not in self.answers
+        self.answers[slot] = parts
+
+    def close(self, reason: str) -> None:
+        self.closed = reason
+
+    def response(self, cls: type, version: int, slot: int = 0) -> Any:
+        payload = b"".join(self.answers[slot])
+        assert int.from_bytes(payload[:4], "big") == len(payload) - 4
+        correlation_id, message = decode_response(cls, version, payload[4:])
+        assert correlation_id == 77
+        return message
+
+
+class Broker:
+    """A dispatcher whose handlers the test gives."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, authorizer: Any = ALLOW_ALL) -> None:
+        self.monkeypatch = monkeypatch
+        self.node = SimpleNamespace(authorizer=authorizer)
+        self.metrics = AllRequestMetrics(MetricRegistry(ManualClock()))
+        self.dispatcher = Dispatcher(self.node, self.metrics)  # type: ignore[arg-type]
+        self.client = Client()
+
+    def serve(self, key: ApiKey, handle: Any) -> None:
+        service = self.dispatcher._services[int(key)]
+        service._handle = handle
+
+    def send(self, request: object, version: int, slot: int = 0) -> None:
+        self.send_frame(encode_request(request, version, 77, "client")[4:], slot)
+
+    def send_frame(self, frame: bytes, slot: int = 0) -> None:
+        self.dispatcher.on_request(self.client, slot, bytearray(frame))
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
+    return Broker(monkeypatch)
+
+
+def ok(*_: Any) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=0)
+
+
+def test_a_plain_handler_is_answered_at_once(broker: Broker) -> None:
+    seen: list[RequestContext] = []
+
+    def handle(node: Any, context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        seen.append(context)
+        assert (request.group_id, request.generation_id) == ("g", 1)
+        return HeartbeatResponse(error_code=0)
+
+    broker.serve(ApiKey.HEARTBEAT, handle)
+    broker.send(HEARTBEAT, 4)
+    assert broker.client.response(HeartbeatResponse, 4).error_code == 0
+    [context] = seen
+    assert (context.client_id, context.api_version, str(context.principal)) == ("client", 4, "User:ANONYMOUS")
+
+
+def test_a_coroutine_that_does_not_wait_needs_no_loop(broker: Broker) -> None:
+    async def handle(*_: Any) -> HeartbeatResponse:
+        return HeartbeatResponse(error_code=0)
+
+    broker.serve(ApiKey.HEARTBEAT, handle)
+    broker.send(HEARTBEAT, 4)
+    assert broker.client.response(HeartbeatResponse, 4).error_code == 0
+
+
+def test_a_coroutine_that_waits_goes_on_where_it_stood(broker: Broker) -> None:
+    steps: list[str] = []
+
+    async def scenario() -> None:
+        event, future = asyncio.Event(), asyncio.get_running_loop().create_future()
+
+        async def handle(*_: Any) -> HeartbeatResponse:
+            steps.append("begun")
+            await event.wait()
+            steps.append(await future)
+            with pytest.raises(ZeroDivisionError):
+                await failing()
+            await asyncio.sleep(0)
+            return HeartbeatResponse(error_code=0)
+
+        async def failing() -> None:
+            await asyncio.sleep(0)
+            raise ZeroDivisionError
+
+        broker.serve(ApiKey.HEARTBEAT, handle)
+        broker.send(HEARTBEAT, 4)
+        assert steps == ["begun"] and not broker.client.answers
+        event.set()
+        await asyncio.sleep(0)
+        future.set_result("went on")
+        while not broker.client.answers:
+            await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+    assert steps == ["begun", "went on"]
+    assert broker.client.response(HeartbeatResponse, 4).error_code == 0
+
+
+def test_an_error_while_waiting_is_answered_too(broker: Broker) -> None:
+    async def scenario() -> None:
+        async def handle(*_: Any) -> HeartbeatResponse:
+            await asyncio.sleep(0)
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+        broker.serve(ApiKey.HEARTBEAT, handle)
+        broker.send(HEARTBEAT, 4)
+        while not broker.client.answers:
+            await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+    assert broker.client.response(HeartbeatResponse, 4).error_code == ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_handler_may_answer_later_through_its_context(broker: Broker) -> None:
+    kept: list[RequestContext] = []
+
+    def handle(node: Any, context: RequestContext, request: Any) -> Any:
+        kept.append(context)
+        return ANSWERS_LATER
+
+    broker.serve(ApiKey.HEARTBEAT, handle)
+    broker.send(HEARTBEAT, 4)
+    assert not broker.client.answers
+    kept[0].answer(ok())
+    assert broker.client.response(HeartbeatResponse, 4).error_code == 0
+
+
+def test_no_response_is_an_answer_as_well(broker: Broker) -> None:
+    broker.serve(ApiKey.HEARTBEAT, lambda *_: None)
+    broker.send(HEARTBEAT, 4)
+    assert broker.client.answers == {0: None}
+
+
+def test_a_kafka_error_becomes_the_apis_answer(broker: Broker) -> None:
+    def handle(*_: Any) -> Any:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, "who?")
+
+    broker.serve(ApiKey.HEARTBEAT, handle)
+    broker.send(HEARTBEAT, 2)
+    assert broker.client.response(HeartbeatResponse, 2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_an_unforeseen_error_is_logged_and_answered(broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
+    broker.serve(ApiKey.HEARTBEAT, lambda *_: 1 / 0)
+    broker.send(HEARTBEAT, 2)
+    assert broker.client.response(HeartbeatResponse, 2).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_response_that_cannot_be_encoded_ends_the_connection(broker: Broker) -> None:
+    broker.serve(ApiKey.HEARTBEAT, lambda *_: HeartbeatResponse(error_code=1 << 20))
+    broker.send(HEARTBEAT, 2)
+    assert broker.client.closed
+    assert not broker.client.answers
+
+
+def test_an_api_of_later_releases_answers_its_error(broker: Broker) -> None:
+    broker.send(HEARTBEAT, 4)
+    assert broker.client.response(HeartbeatResponse, 4).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_an_unknown_api_ends_the_connection(broker: Broker) -> None:
+    broker.send_frame(b"\x03\xe8\x00\x00\x00\x00\x00\x4d\xff\xff")
+    assert broker.client.closed
+
+
+@pytest.mark.parametrize("frame", [b"", b"\x00", b"\x00\x0c\x00\x04", b"\x00\x0c\x00\x04\x00\x00\x00\x4d\x00\xff"])
+def test_a_header_that_cannot_be_read_ends_the_connection(broker: Broker, frame: bytes) -> None:
+    broker.send_frame(frame)
+    assert broker.client.closed
+
+
+def test_a_body_that_cannot_be_read_ends_the_connection(broker: Broker) -> None:
+    whole = encode_request(HEARTBEAT, 4, 77, "client")[4:]
+    broker.send_frame(whole[:-3])
+    assert broker.client.closed
+
+
+@pytest.mark.parametrize("version", [-1, 5, 32767])
+def test_an_unknown_version_ends_the_connection(broker: Broker, version: int) -> None:
+    whole = bytearray(encode_request(HEARTBEAT, 4, 77, "client")[4:])
+    whole[2:4] = version.to_bytes(2, "big", signed=True)
+    broker.send_frame(bytes(whole))
+    assert broker.client.closed
+
+
+def test_an_unknown_version_of_api_versions_is_answered_in_v0_with_what_there_is(broker: Broker) -> None:
+    whole = bytearray(encode_request(ApiVersionsRequest(), 3, 77, "client")[4:])
+    whole[2:4] = (99).to_bytes(2, "big")
+    broker.send_frame(bytes(whole))
+    response = broker.client.response(ApiVersionsResponse, 0)
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(row.api_key, row.min_version, row.max_version) for row in response.api_keys] == [(18, 0, 3)]
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_api_versions_lists_exactly_what_is_served(broker: Broker, version: int) -> None:
+    request = ApiVersionsRequest()
+    if version == 3:
+        request = ApiVersionsRequest(client_software_name="test-client", client_software_version="1.0")
+    broker.send(request, version)
+    response = broker.client.response(ApiVersionsResponse, version)
+    assert response.error_code == 0
+    assert {row.api_key: (row.min_version, row.max_version) for row in response.api_keys} == {
+        int(key): (api.min_version, api.max_version) for key, api in APIS.items()
+    }
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a b", "a/", "ü"])
+def test_a_malformed_client_software_name_is_an_invalid_request(broker: Broker, name: str) -> None:
+    broker.send(ApiVersionsRequest(client_software_name=name, client_software_version="1"), 3)
+    assert broker.client.response(ApiVersionsResponse, 3).error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_controller_requests_need_the_right_to_act_for_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Operation] = []
+
+    class Nobody:
+        def allows(self, who: Any, operation: Operation, *_: Any) -> bool:
+            asked.append(operation)
+            return False
+
+    broker = Broker(monkeypatch, Nobody())
+    broker.send(UpdateMetadataRequest(controller_id=1, controller_epoch=1, live_brokers=[]), 6)
+    response = broker.client.response(UpdateMetadataResponse, 6)
+    assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert asked == [Operation.CLUSTER_ACTION]
+
+
+def test_requests_are_counted_by_version_and_errors_by_name(broker: Broker) -> None:
+    broker.send(HEARTBEAT, 4, 0)
+    broker.send(HEARTBEAT, 4, 1)
+    metrics = broker.metrics.of(APIS[ApiKey.HEARTBEAT])
+    assert metrics._versions[4].requests == 2
+    assert metrics.times.total_time.count == 2
+
+
+def test_every_route_names_a_handler_that_exists() -> None:
+    for key, route in dispatch.ROUTES.items():
+        assert isinstance(route, Route)
+        service = dispatch._Service(APIS[key], route, AllRequestMetrics(MetricRegistry(ManualClock())).of(APIS[key]))
+        assert callable(service.handle)

@@ -1,0 +1,69 @@
+"""The metadata cache under UpdateMetadata."""
+
+import uuid
+
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.broker.metadata_cache import (
+    LEADER_DURING_DELETE,
+    Address,
+    LiveBroker,
+    MetadataCache,
+    MetadataUpdate,
+    PartitionInfo,
+)
+
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+ID = uuid.UUID(int=7)
+BROKER = LiveBroker(1, {"PLAINTEXT": Address("h", 9092)}, "r1")
+
+
+def info(leader: int = 1, epoch: int = 0) -> PartitionInfo:
+    return PartitionInfo(1, leader, epoch, (1,), 0, (1,), ())
+
+
+def update(*partitions: tuple[TopicPartition, PartitionInfo], controller: int = 1, **ids: uuid.UUID) -> MetadataUpdate:
+    return MetadataUpdate(controller, [BROKER], list(partitions), ids)
+
+
+def test_partitions_are_merged_and_brokers_replaced() -> None:
+    cache = MetadataCache()
+    cache.update(update((T0, info()), (U0, info()), t=ID))
+    cache.update(MetadataUpdate(2, [LiveBroker(2, {}, None)], [(T1, info(2))], {}))
+    assert set(cache.partitions_of("t")) == {0, 1}
+    assert cache.has_partition(U0)
+    assert cache.controller_id == 2
+    assert not cache.is_live(1) and cache.is_live(2)
+
+
+def test_a_leader_during_deletion_forgets_the_partition_and_with_the_last_the_topic_and_its_id() -> None:
+    cache = MetadataCache()
+    cache.update(update((T0, info()), (T1, info()), t=ID))
+    assert cache.topic_name(ID) == "t"
+    forgotten, mentioned = cache.update(update((T0, info(LEADER_DURING_DELETE))))
+    assert (forgotten, mentioned) == ([T0], {"t"})
+    assert cache.has_topic("t")
+    cache.update(update((T1, info(LEADER_DURING_DELETE))))
+    assert not cache.has_topic("t")
+    assert cache.topic_name(ID) is None and cache.topic_id("t") == ZERO_UUID
+
+
+def test_a_missing_topic_id_does_not_erase_a_known_one() -> None:
+    cache = MetadataCache()
+    cache.update(update((T0, info()), t=ID))
+    cache.update(update((T0, info(epoch=1)), t=ZERO_UUID))
+    assert cache.topic_id("t") == ID
+
+
+def test_addresses_are_per_listener() -> None:
+    cache = MetadataCache()
+    cache.update(update())
+    assert cache.address(1, "PLAINTEXT") == Address("h", 9092)
+    assert cache.address(1, "OTHER") is None
+    assert cache.address(9, "PLAINTEXT") is None
+    assert cache.racks() == {1: "r1"}
+
+
+def test_no_controller_is_none() -> None:
+    cache = MetadataCache()
+    cache.update(update(controller=-1))
+    assert cache.controller_id is None

@@ -1,0 +1,134 @@
+"""Cutting a log: data, indexes, epochs, producer state and offsets follow."""
+
+import pytest
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.log.answers import Origin
+from kafka_py.records.control import ControlType
+from kafka_py.testing.stored_logs import LogWorld, batch
+
+NOW = 1_600_000_000_000
+
+
+@pytest.fixture
+def world() -> LogWorld:
+    """30 records in segments of ten; epochs 0, 1, 2 begin at 0, 8, 25."""
+    world = LogWorld({"segment.bytes": 1700})
+    for number in range(30):
+        epoch = 0 if number < 8 else 1 if number < 25 else 2
+        world.append(batch([b"x" * 100], timestamp=1000 + number), epoch=epoch)
+    world.log.update_high_watermark(28)
+    return world
+
+
+def read_offsets(world):
+    return [record.offset for record in world.read_all()]
+
+
+@pytest.mark.parametrize("target", [29, 25, 20, 17, 10, 9, 1, 0])
+def test_records_from_the_target_on_are_gone(world, target):
+    assert world.log.truncate_to(target)
+    log = world.log
+    assert (log.log_end_offset, log.high_watermark) == (target, min(target, 28))
+    assert log.recovery_point <= target
+    assert read_offsets(world) == list(range(target))
+    assert world.append(batch([b"new"], timestamp=9999)).first_offset == target
+    assert read_offsets(world) == list(range(target + 1))
+    assert log.offset_for_timestamp(5000) == (9999, target, log.latest_epoch)
+
+
+@pytest.mark.parametrize(
+    ("target", "epochs"),
+    [(29, [(0, 0), (1, 8), (2, 25)]), (25, [(0, 0), (1, 8)]), (9, [(0, 0), (1, 8)]), (8, [(0, 0)]), (0, [])],
+)
+def test_epochs_that_begin_at_or_past_the_target_are_forgotten(world, target, epochs):
+    world.log.truncate_to(target)
+    assert world.log.epoch_entries == epochs
+    assert world.data("leader-epoch-checkpoint").splitlines()[1] == str(len(epochs)).encode()
+
+
+def test_the_active_segment_gets_its_index_room_back(world):
+    world.log.truncate_to(15)
+    assert len(world.data("00000000000000000010.index")) == 1200
+    assert [segment.base_offset for segment in world.log.segments] == [0, 10]
+    assert world.names(".log") == ["00000000000000000000.log", "00000000000000000010.log"]
+    assert [offset for offset, _ in world.log.segments[-1].offset_index.all_entries()] == [2, 4]  # relative
+    for offset in range(15):
+        assert world.read_all(offset)[0].offset == offset
+
+
+def test_at_or_beyond_the_end_only_an_epoch_without_data_is_forgotten(world):
+    world.log.assign_epoch(3, 30)
+    assert not world.log.truncate_to(30)
+    assert world.log.epoch_entries == [(0, 0), (1, 8), (2, 25)]
+    assert read_offsets(world) == list(range(30))
+
+
+def test_below_the_first_segment_everything_goes(world):
+    world.log.advance_log_start_offset(15)
+    world.log.delete_old_segments(world.clock.wall_ms())
+    assert world.log.truncate_to(5)
+    assert (world.log.log_start_offset, world.log.log_end_offset, world.log.high_watermark) == (5, 5, 5)
+    assert world.log.epoch_entries == []
+    assert world.append().first_offset == 5
+
+
+def test_below_the_log_start_the_start_comes_down(world):
+    world.log.advance_log_start_offset(15)
+    world.log.truncate_to(12)
+    assert (world.log.log_start_offset, world.log.log_end_offset) == (12, 12)
+
+
+def test_starting_anew_deletes_everything(world):
+    world.log.truncate_fully_and_start_at(1000)
+    log = world.log
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (1000, 1000, 1000)
+    assert log.epoch_entries == []
+    assert world.names(".log") == ["00000000000000001000.log"]
+    assert world.names(".snapshot") == []
+    assert world.append().first_offset == 1000
+
+
+def test_a_negative_offset_is_a_mistake_of_the_caller(world):
+    with pytest.raises(ValueError, match="-1"):
+        world.log.truncate_to(-1)
+
+
+def produced(sequence, **fields):
+    return batch([b"x" * 100], producer_id=9, producer_epoch=0, base_sequence=sequence, timestamp=NOW, **fields)
+
+
+@pytest.mark.parametrize("target", range(1, 24))
+def test_producers_are_as_they_were_at_the_target(target):
+    world = LogWorld({"segment.bytes": 1000})
+    for sequence in range(24):
+        world.append(produced(sequence))
+    world.log.truncate_to(target)
+    with pytest.raises(KafkaError):
+        world.append(produced(target + 1))
+    info = world.append(produced(target))
+    assert (info.first_offset, info.duplicate) == (target, False)
+    assert world.append(produced(target)).duplicate
+
+
+def test_snapshots_past_the_target_are_removed(world):
+    world.log.truncate_to(15)
+    assert world.names(".snapshot") == ["00000000000000000010.snapshot"]
+    world.log.truncate_to(0)
+    assert world.names(".snapshot") == []
+
+
+def test_transactions_are_as_they_were_at_the_target():
+    world = LogWorld()
+    world.append(produced(0, transactional=True))
+    world.append(produced(1, transactional=True))
+    world.mark(9, 0, ControlType.ABORT, timestamp=NOW)
+    world.log.update_high_watermark(3)
+    assert world.log.last_stable_offset == 3
+    world.log.truncate_to(2)
+    assert world.log.last_stable_offset == 0
+    assert world.log.segments[0].txn_index.all_entries() == []
+    world.append(produced(2, transactional=True), origin=Origin.CLIENT)
+    world.mark(9, 0, ControlType.COMMIT, timestamp=NOW)
+    world.log.update_high_watermark(4)
+    assert world.log.last_stable_offset == 4

@@ -1,0 +1,162 @@
+"""LeaderAndIsr and StopReplica on the receiving side (controller facts, section 11)."""
+
+import asyncio
+import uuid
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.log.configs import LogConfig
+from kafka_py.replication.partition import Partition
+from kafka_py.replication.reads import FetchEntry
+from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges, RoleRequest, StopRequest
+from kafka_py.testing.replicas import ReplicaWorld, role
+
+T0 = TopicPartition("t", 0)
+ID, OTHER_ID = uuid.UUID(int=1), uuid.UUID(int=2)
+
+
+class Roles:
+    """RoleChanges over a ReplicaWorld; broker 2 is alive, broker 3 is not."""
+
+    def __init__(self) -> None:
+        self.world = ReplicaWorld()
+        self.started: list[tuple[Partition, int]] = []
+        self.stopped_following: list[TopicPartition] = []
+        self.stopped: list[tuple[TopicPartition, bool]] = []
+        self.changes = RoleChanges(
+            self.world.manager,
+            self.world.clock,
+            is_live=lambda broker: broker == 2,
+            log_config=lambda _topic: LogConfig.for_topic(),
+            callbacks=RoleCallbacks(
+                on_become_follower=self.started.extend,
+                on_stop_following=self.stopped_following.extend,
+                on_stopped=self.stopped.extend,
+            ),
+        )
+
+    def become(self, state: Any, topic_id: uuid.UUID = ZERO_UUID, controller_epoch: int = 1) -> ErrorCode:
+        outcome = run(self.changes.become(9, controller_epoch, [RoleRequest(T0, topic_id, state)]))
+        return outcome[T0]
+
+    def stop(self, leader_epoch: int, *, delete: bool = True) -> ErrorCode:
+        return run(self.changes.stop(9, 1, [StopRequest(T0, leader_epoch, delete)]))[T0]
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(coroutine)
+
+
+@pytest.fixture
+def roles() -> Roles:
+    return Roles()
+
+
+def test_a_new_partition_gets_a_log_and_its_first_epoch(roles: Roles) -> None:
+    assert roles.become(role(is_new=True), ID) is ErrorCode.NONE
+    partition = roles.world.partition(T0)
+    assert partition.is_leader and partition.leader_epoch == 0 and partition.topic_id == ID
+    assert roles.world.log_dirs.logs[T0].latest_epoch == 0
+
+
+def test_an_epoch_that_is_not_newer_is_stale(roles: Roles) -> None:
+    roles.become(role(epoch=3))
+    for epoch in (2, 3):
+        assert roles.become(role(epoch=epoch)) is ErrorCode.STALE_CONTROLLER_EPOCH
+    assert roles.become(role(epoch=4)) is ErrorCode.NONE
+
+
+def test_an_older_controller_is_refused_as_a_whole_and_the_highest_is_remembered(roles: Roles) -> None:
+    roles.become(role(), controller_epoch=5)
+    with pytest.raises(KafkaError) as error:
+        roles.become(role(epoch=1), controller_epoch=4)
+    assert error.value.code is ErrorCode.STALE_CONTROLLER_EPOCH
+    with pytest.raises(KafkaError):
+        run(roles.changes.stop(9, 4, []))
+    assert roles.changes.controller_epoch == 5
+
+
+def test_a_partition_that_is_not_assigned_here_is_unknown_and_may_come_later(roles: Roles) -> None:
+    assert roles.become(role(leader=2, isr=(2,))) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert roles.become(role(isr=(1,))) is ErrorCode.NONE
+
+
+def test_another_topic_id_is_refused_and_none_at_all_is_not_checked(roles: Roles) -> None:
+    roles.become(role(), ID)
+    assert roles.become(role(epoch=1), OTHER_ID) is ErrorCode.INCONSISTENT_TOPIC_ID
+    assert roles.become(role(epoch=1), ZERO_UUID) is ErrorCode.NONE
+    assert roles.world.partition(T0).topic_id == ID
+
+
+def test_a_follower_starts_fetching_at_its_log_end_when_it_knows_epochs_else_at_its_high_watermark(roles: Roles) -> None:
+    roles.become(role(leader=2, isr=(2, 1)))
+    assert [(partition.leader_id, offset) for partition, offset in roles.started] == [(2, 0)]
+    roles.become(role(epoch=1))
+    roles.world.append(T0)
+    roles.become(role(leader=2, epoch=2, isr=(2, 1)))
+    assert roles.started[-1][1] == 3
+
+
+def test_a_follower_of_a_dead_leader_has_its_log_but_takes_no_epoch_over(roles: Roles) -> None:
+    assert roles.become(role(leader=3, epoch=4, isr=(3, 1))) is ErrorCode.NONE
+    assert T0 in roles.world.log_dirs.logs
+    assert roles.started == []
+    assert roles.become(role(leader=2, epoch=4, isr=(2, 1))) is ErrorCode.NONE
+    assert roles.started[0][0].leader_id == 2
+
+
+def test_what_is_parked_on_a_partition_is_answered_when_it_becomes_a_follower(roles: Roles) -> None:
+    world = roles.world
+    roles.become(role(isr=(1, 2)))
+    world.append(T0, acks=-1)
+    world.fetch(FetchEntry(T0, 3, 100))
+    roles.become(role(leader=2, epoch=1, isr=(2, 1)))
+    assert world.appended[0][0].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert world.fetched[0][0][1].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_disk_that_fails_is_that_partitions_error(roles: Roles) -> None:
+    roles.world.log_dirs.failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    assert roles.become(role()) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert T0 not in roles.world.manager.partitions
+
+
+def test_offline_partitions_answer_storage_errors(roles: Roles) -> None:
+    roles.world.manager.offline.add(T0)
+    assert roles.become(role()) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert roles.stop(-2) is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_stopping_needs_a_newer_epoch_or_one_of_the_two_that_stand_for_none(roles: Roles) -> None:
+    roles.become(role(epoch=3))
+    for epoch in (2, 3):
+        assert roles.stop(epoch) is ErrorCode.FENCED_LEADER_EPOCH
+    assert roles.stop(4, delete=False) is ErrorCode.NONE
+    assert T0 in roles.world.manager.partitions
+    assert roles.stop(-1) is ErrorCode.NONE
+
+
+def test_deleting_forgets_the_partition_and_removes_its_log(roles: Roles) -> None:
+    roles.become(role())
+    partition = roles.world.partition(T0)
+    assert roles.stop(-2) is ErrorCode.NONE
+    assert roles.world.log_dirs.deleted == [T0]
+    assert T0 not in roles.world.manager.partitions
+    assert not partition.is_leader
+    assert roles.stopped == [(T0, True)]
+
+
+def test_stopping_an_unknown_partition_removes_left_over_files(roles: Roles) -> None:
+    roles.world.log_dirs.get_or_create(T0)
+    assert roles.stop(5) is ErrorCode.NONE
+    assert roles.world.log_dirs.deleted == [T0]
+
+
+def test_a_partition_that_comes_back_after_deletion_begins_at_the_first_epoch(roles: Roles) -> None:
+    roles.become(role(epoch=7), ID)
+    roles.stop(-2)
+    assert roles.become(role(epoch=0, is_new=True), OTHER_ID) is ErrorCode.NONE

@@ -1,0 +1,107 @@
+"""Fenced writes, recursive creation and deletion, set-or-create."""
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.testing.zookeeper import on_fake
+from kafka_py.zk.access import NOT_FENCED, ControllerMoved
+from kafka_py.zk.session import BadVersion, CreateOp, DeleteOp, NodeExists, NoNode, SetOp
+
+
+@on_fake
+async def test_recursive_creation_makes_the_missing_parents_with_null_data(store, zk):
+    assert await store.create_recursive("/a/b/c", b"x") == "/a/b/c"
+    assert {path: data for path, data in zk.tree().items() if path.startswith("/a")} == {
+        "/a": None,
+        "/a/b": None,
+        "/a/b/c": b"x",
+    }
+    assert await store.create_recursive("/a/n_", b"", sequence=True) == "/a/n_0000000001"
+    with pytest.raises(NodeExists):
+        await store.create_recursive("/a/b/c", b"y")
+
+
+@on_fake
+async def test_creation_costs_one_request_when_the_parent_is_there(store, zk):
+    await store.create_recursive("/a")
+    before = zk.requests
+    await store.create_recursive("/a/b")
+    assert zk.requests - before == 1
+
+
+@on_fake
+async def test_set_or_create_writes_either_way(store, zk):
+    await store.set_or_create("/a/b", b"1")
+    await store.set_or_create("/a/b", b"2")
+    assert await store.read("/a/b") == (b"2", await store.session.exists("/a/b"))
+    assert await store.read("/none") is None
+
+
+@on_fake
+async def test_recursive_deletion_takes_everything_below_and_tolerates_absence(store, zk):
+    for path in ("/a/b/c", "/a/b/d", "/a/e"):
+        await store.create_recursive(path)
+    assert await store.delete_recursive("/a") is True
+    assert await store.delete_recursive("/a") is False
+    assert await store.session.exists("/a") is None
+
+
+@on_fake
+async def test_a_child_that_appears_during_a_deletion_is_deleted_too(store, zk):
+    await store.create_recursive("/a/b")
+    other = zk.session()
+    await other.connect()
+    made = []
+
+    async def create():
+        made.append(await other.create("/a/b/late"))
+
+    await_children = store.session.children
+
+    async def children(path, watch=None):
+        names = await await_children(path, watch)
+        if path == "/a/b" and not made:
+            await create()
+        return names
+
+    store.session.children = children
+    assert await store.delete_recursive("/a")
+    assert made
+    assert await store.session.exists("/a") is None
+
+
+@on_fake
+async def test_a_fenced_write_needs_the_remembered_version_of_the_controller_epoch(store, zk):
+    """One multi: a check of /controller_epoch, then the write."""
+    await store.create_recursive("/controller_epoch", b"0")
+    await store.session.set("/controller_epoch", b"1")
+    assert await store.fenced(CreateOp("/a", b""), 1) == "/a"
+    assert (await store.fenced(SetOp("/a", b"x"), 1)).version == 1
+    await store.session.set("/controller_epoch", b"2")
+    for op in (SetOp("/a", b"y"), CreateOp("/b"), DeleteOp("/a")):
+        with pytest.raises(ControllerMoved) as moved:
+            await store.fenced(op, 1)
+        assert moved.value.code is ErrorCode.STALE_CONTROLLER_EPOCH
+    assert (await store.session.get("/a"))[0] == b"x"
+    await store.fenced(SetOp("/a", b"z"), NOT_FENCED)
+    assert (await store.session.get("/a"))[0] == b"z"
+
+
+@on_fake
+async def test_the_error_of_a_fenced_write_is_that_of_the_write_alone(store, zk):
+    await store.create_recursive("/controller_epoch", b"0")
+    await store.create_recursive("/a")
+    for error, op in [
+        (NodeExists, CreateOp("/a")),
+        (NoNode, SetOp("/none", b"")),
+        (BadVersion, SetOp("/a", b"", 7)),
+        (NoNode, DeleteOp("/none")),
+    ]:
+        with pytest.raises(error):
+            await store.fenced(op, 0)
+
+
+@on_fake
+async def test_another_failure_of_the_check_is_raised_as_it_is(store, zk):
+    with pytest.raises(NoNode, match="/controller_epoch"):
+        await store.fenced(CreateOp("/a"), 0)

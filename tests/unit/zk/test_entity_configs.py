@@ -1,0 +1,53 @@
+"""Overrides by entity and the announcement of their change."""
+
+from kafka_py.testing.zookeeper import on_fake
+from kafka_py.zk.znodes import entity_path
+
+
+@on_fake
+async def test_a_change_is_written_first_and_then_announced(store, zk):
+    await store.ensure_top_level_paths()
+    entity = entity_path(("topics", "t"))
+    await store.change_entity_config(entity, {"segment.bytes": "1048576"})
+    await store.change_entity_config(entity, {})
+    tree = zk.tree()
+    assert tree["/config/topics/t"] == b'{"version":1,"config":{}}'
+    assert tree["/config/changes/config_change_0000000000"] == b'{"version":2,"entity_path":"topics/t"}'
+    assert "/config/changes/config_change_0000000001" in tree
+    written = await store.session.exists("/config/topics/t")
+    announced = await store.session.exists("/config/changes/config_change_0000000001")
+    assert written.mzxid < announced.czxid
+
+
+@on_fake
+async def test_names_come_out_as_they_are(store, zk):
+    await store.ensure_top_level_paths()
+    alice = entity_path(("users", "CN=alice,O=x/y"))
+    await store.change_entity_config(alice, {"producer_byte_rate": "1"})
+    await store.change_entity_config(
+        entity_path(("users", "CN=alice,O=x/y"), ("clients", "c 1")), {"consumer_byte_rate": "2"}
+    )
+    await store.change_entity_config(entity_path(("users", "<default>")), {"request_percentage": "3"})
+    assert await store.entity_names("users") == ["<default>", "CN=alice,O=x/y"]
+    assert await store.all_entity_configs("users") == {
+        "<default>": {"request_percentage": "3"},
+        "CN=alice,O=x/y": {"producer_byte_rate": "1"},
+    }
+    assert await store.all_entity_configs(f"{alice}/clients") == {"c 1": {"consumer_byte_rate": "2"}}
+    assert await store.all_entity_configs("users/nobody/clients") == {}
+
+
+@on_fake
+async def test_topic_overrides_are_read_together(store, zk):
+    await store.ensure_top_level_paths()
+    await store.change_entity_config("topics/a", {"x": "1"})
+    assert await store.topic_configs(["a", "b"]) == {"a": {"x": "1"}, "b": {}}
+    assert await store.topic_config("a") == {"x": "1"}
+
+
+@on_fake
+async def test_what_cannot_be_read_has_no_overrides(store, zk):
+    await store.create_recursive("/config/topics/null")
+    await store.create_recursive("/config/topics/bad", b'{"version":1,"config":{"x":1}}')
+    await store.create_recursive("/config/topics/text", b"x")
+    assert await store.topic_configs(["null", "bad", "text", "none"]) == {"null": {}, "bad": {}, "text": {}, "none": {}}

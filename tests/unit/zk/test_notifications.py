@@ -1,0 +1,185 @@
+"""Sequential notifications, written and read."""
+
+import asyncio
+
+import pytest
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.testing.zookeeper import FakeZookeeper, on_fake
+from kafka_py.zk.access import ControllerMoved
+from kafka_py.zk.notifications import EXPIRY_MS, NotificationListener, config_change_listener
+from kafka_py.zk.store import ZkStore
+
+T0, U1 = TopicPartition("t", 0), TopicPartition("u", 1)
+
+
+class Clock:
+    """A wall clock that stands still until it is moved."""
+
+    def __init__(self, now_ms):
+        self.now_ms = now_ms
+
+    def wall_ms(self):
+        return self.now_ms
+
+    def monotonic_ms(self):
+        return float(self.now_ms)
+
+
+class Applied:
+    """A handler that keeps what it was given."""
+
+    def __init__(self):
+        self.entities = []
+        self._changed = asyncio.Event()
+
+    async def __call__(self, entity):
+        self.entities.append(entity)
+        self._changed.set()
+        if entity.endswith("broken"):
+            raise RuntimeError("cannot be applied")
+
+    async def wait(self, count):
+        while len(self.entities) < count:
+            self._changed.clear()
+            await self._changed.wait()
+
+
+@on_fake
+async def test_isr_changes_are_announced_read_and_deleted_as_listed(store, zk):
+    await store.ensure_top_level_paths()
+    epoch = await store.elect_controller(1, 0)
+    seen = []
+    assert await store.isr_changes(seen.append) == []
+    await store.announce_isr_changes([T0, U1])
+    await store.announce_isr_changes([T0])
+    names = await store.isr_changes()
+    assert names == ["isr_change_0000000000", "isr_change_0000000001"]
+    assert len(seen) == 1
+    assert await store.read_isr_changes(names) == {T0, U1}
+    await store.announce_isr_changes([U1])
+    with pytest.raises(ControllerMoved):
+        await store.delete_isr_changes(names, 0)
+    await store.delete_isr_changes([*names, "isr_change_0000000099"], epoch.epoch_zk_version)
+    assert await store.isr_changes() == ["isr_change_0000000002"]
+
+
+@on_fake
+async def test_notifications_that_cannot_be_read_list_nothing(store, zk):
+    await store.ensure_top_level_paths()
+    await store.session.create("/isr_change_notification/isr_change_0000000000", b"?")
+    await store.session.create("/log_dir_event_notification/log_dir_event_0000000000", None)
+    assert await store.read_isr_changes(await store.isr_changes()) == set()
+    assert await store.read_log_dir_events(await store.log_dir_events()) == set()
+
+
+@on_fake
+async def test_log_dir_events_name_their_brokers(store, zk):
+    await store.ensure_top_level_paths()
+    epoch = await store.elect_controller(1, 0)
+    await store.announce_log_dir_failure(3)
+    await store.announce_log_dir_failure(3)
+    names = await store.log_dir_events()
+    assert await store.read_log_dir_events(names) == {3}
+    await store.delete_log_dir_events(names, epoch.epoch_zk_version)
+    assert await store.log_dir_events() == []
+
+
+@on_fake
+async def test_existing_notifications_are_replayed_at_the_start_and_new_ones_follow(store, zk):
+    await store.ensure_top_level_paths()
+    await store.announce_config_change("topics/a")
+    await store.announce_config_change("topics/b")
+    applied = Applied()
+    listener = config_change_listener(store, applied, Clock(0))
+    await listener.start()
+    assert applied.entities == ["topics/a", "topics/b"]
+    await store.announce_config_change("topics/c")
+    await applied.wait(3)
+    await store.announce_config_change("topics/d")
+    await applied.wait(4)
+    assert applied.entities == ["topics/a", "topics/b", "topics/c", "topics/d"]
+    await listener.stop()
+
+
+@on_fake
+async def test_each_notification_is_handled_once_also_when_it_fails(store, zk):
+    await store.ensure_top_level_paths()
+    applied = Applied()
+    listener = config_change_listener(store, applied, Clock(0))
+    await listener.start()
+    await store.session.create("/config/changes/config_change_0000000000", b"not json")
+    for entity in ("topics/broken", "topics/fine"):
+        await store.announce_config_change(entity)
+    await applied.wait(2)
+    await store.announce_config_change("topics/last")
+    await applied.wait(3)
+    assert applied.entities == ["topics/broken", "topics/fine", "topics/last"]
+    await listener.stop()
+
+
+@on_fake
+async def test_a_name_without_number_stops_the_list(store, zk):
+    await store.ensure_top_level_paths()
+    await store.announce_config_change("topics/a")
+    await store.session.create("/config/changes/zzz")
+    applied = Applied()
+    listener = config_change_listener(store, applied, Clock(0))
+    await listener.start()
+    assert applied.entities == []
+    await store.session.delete("/config/changes/zzz")
+    await applied.wait(1)
+    await listener.stop()
+
+
+def test_notifications_older_than_15_minutes_are_deleted_after_a_round():
+    async def run():
+        server_clock = Clock(1_000_000)
+        zk = FakeZookeeper(server_clock)
+        session = zk.session()
+        await session.connect()
+        store = ZkStore(session)
+        await store.ensure_top_level_paths()
+        await store.announce_config_change("topics/old")
+        server_clock.now_ms += EXPIRY_MS
+        await store.announce_config_change("topics/young")
+        applied = Applied()
+        listener = config_change_listener(store, applied, Clock(1_000_000 + EXPIRY_MS + 1))
+        await listener.start()
+        assert applied.entities == ["topics/old", "topics/young"]
+        assert await session.children("/config/changes") == ["config_change_0000000001"]
+        await listener.stop()
+
+    asyncio.run(run())
+
+
+@on_fake
+async def test_after_a_new_session_what_came_meanwhile_is_handled(store, zk):
+    await store.ensure_top_level_paths()
+    applied = Applied()
+    listener = config_change_listener(store, applied, Clock(0))
+    await listener.start()
+    store.session.expire()
+    other = zk.session()
+    await other.connect()
+    await ZkStore(other).announce_config_change("topics/a")
+    await applied.wait(1)
+    await ZkStore(other).announce_config_change("topics/b")
+    await applied.wait(2)
+    assert applied.entities == ["topics/a", "topics/b"]
+    await listener.stop()
+
+
+@on_fake
+async def test_a_listener_serves_any_root(store, zk):
+    await store.create_recursive("/delegation_token/token_changes")
+    got = []
+
+    async def handle(data):
+        got.append(data)
+
+    listener = NotificationListener(store, "/delegation_token/token_changes", "token_change_", handle, Clock(0))
+    await store.create_recursive("/delegation_token/token_changes/token_change_", b"id", sequence=True)
+    await listener.start()
+    assert got == [b"id"]
+    await listener.stop()

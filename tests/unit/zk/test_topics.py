@@ -1,0 +1,130 @@
+"""Assignments, creation and deletion of topics."""
+
+import uuid
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.testing.zookeeper import on_fake
+from kafka_py.zk.access import ControllerMoved
+from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import EventType, NoNode
+from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+
+ID = uuid.UUID(int=77)
+
+
+@on_fake
+async def test_a_new_topic_has_its_configs_first_and_no_notification(store, zk):
+    """Creation order: (1) /config/topics/<t>, even when the config map is empty, (2) /brokers/topics/<t>."""
+    await store.ensure_top_level_paths()
+    await store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 1]}))
+    await store.create_topic("u", TopicAssignment.of({0: [1]}, ID), {"cleanup.policy": "compact"})
+    tree = zk.tree()
+    assert tree["/config/topics/t"] == b'{"version":1,"config":{}}'
+    assert tree["/config/topics/u"] == b'{"version":1,"config":{"cleanup.policy":"compact"}}'
+    assert tree["/brokers/topics/t"] == (
+        b'{"partitions":{"0":[1,2],"1":[2,1]},"removing_replicas":{},"adding_replicas":{},"version":3}'
+    )
+    assert b'"topic_id":"AAAAAAAAAAAAAAAAAAAATQ"' in tree["/brokers/topics/u"]
+    assert await store.session.children("/config/changes") == []
+    config, topic = await store.session.exists("/config/topics/t"), await store.session.exists("/brokers/topics/t")
+    assert config.czxid < topic.czxid
+
+
+@on_fake
+async def test_a_topic_that_exists_is_refused(store, zk):
+    await store.ensure_top_level_paths()
+    await store.create_topic("t", TopicAssignment.of({0: [1]}))
+    with pytest.raises(KafkaError) as refused:
+        await store.create_topic("t", TopicAssignment.of({0: [2]}))
+    assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
+    assert await store.topic_assignment("t") == TopicAssignment.of({0: [1]})
+
+
+@on_fake
+async def test_topics_are_read_together_and_missing_ones_left_out(store, zk):
+    await store.ensure_top_level_paths()
+    for name in ("a", "b"):
+        await store.create_topic(name, TopicAssignment.of({0: [1]}, ID))
+    seen = []
+    found = await store.topic_assignments(
+        ["a", "b", "none"], lambda topic: lambda event: seen.append((topic, event.type))
+    )
+    assert found == {name: TopicAssignment.of({0: [1]}, ID) for name in ("a", "b")}
+    assert await store.topics() == {"a", "b"}
+    assert await store.topic_exists("a")
+    assert not await store.topic_exists("none")
+    assert await store.partition_count("a") == 1
+    assert await store.partition_count("none") is None
+    await store.set_topic_assignment("b", TopicAssignment.of({0: [1], 1: [2]}, ID))
+    await store.session.sync("/")
+    assert seen == [("b", EventType.CHANGED)]
+
+
+@on_fake
+async def test_a_reassignment_is_kept_in_the_topic(store, zk):
+    await store.ensure_top_level_paths()
+    moving = TopicAssignment({0: ReplicaAssignment((2, 1), (2,), (1,)), 1: ReplicaAssignment((1,))}, ID)
+    await store.create_topic("t", moving)
+    assert await store.topic_assignment("t") == moving
+    assert b'"adding_replicas":{"0":[2]}' in zk.tree()["/brokers/topics/t"]
+
+
+@on_fake
+async def test_we4_14_and_15_a_topic_written_by_hand_may_have_gaps(store, zk):
+    """Writing /brokers/topics/<topic> directly creates a topic; partition numbers need not be contiguous."""
+    await store.create_recursive("/brokers/topics/t", b'{"version":1,"partitions":{"7":[1,2],"3":[2]}}')
+    assert await store.topic_assignment("t") == TopicAssignment.of({7: [1, 2], 3: [2]})
+    await store.session.set("/brokers/topics/t", b'{"version":1,"partitions":{"x":[1]}}')
+    with pytest.raises(MalformedZNode):
+        await store.topic_assignments(["t"])
+
+
+@on_fake
+async def test_a_fenced_assignment_needs_the_controllers_epoch(store, zk):
+    await store.ensure_top_level_paths()
+    await store.create_topic("t", TopicAssignment.of({0: [1]}))
+    epoch = await store.elect_controller(1, 0)
+    await store.set_topic_assignment("t", TopicAssignment.of({0: [2]}), epoch_zk_version=epoch.epoch_zk_version)
+    with pytest.raises(ControllerMoved):
+        await store.set_topic_assignment("t", TopicAssignment.of({0: [3]}), epoch_zk_version=0)
+    with pytest.raises(NoNode):
+        await store.set_topic_assignment("none", TopicAssignment.of({}))
+    assert await store.topic_assignment("t") == TopicAssignment.of({0: [2]})
+
+
+@on_fake
+async def test_a_deletion_is_queued_and_in_the_end_leaves_nothing(store, zk):
+    await store.ensure_top_level_paths()
+    await store.create_topic("t", TopicAssignment.of({0: [1]}))
+    epoch = await store.elect_controller(1, 0)
+    states = {TopicPartition("t", 0): PartitionState(1, 0, (1,), 1)}
+    await store.create_partition_states(states, epoch.epoch_zk_version)
+    assert await store.partitions_with_state("t") == {0}
+
+    seen = []
+    assert await store.topics_to_delete(seen.append) == set()
+    await store.mark_for_deletion("t")
+    await store.mark_for_deletion("t")
+    assert await store.topics_to_delete() == {"t"}
+    assert zk.tree()["/admin/delete_topics/t"] is None
+    assert len(seen) == 1
+
+    await store.delete_topic("t", epoch.epoch_zk_version)
+    assert [path for path in zk.tree() if path.endswith("/t")] == []
+    await store.delete_topic("t", epoch.epoch_zk_version)
+
+
+@on_fake
+async def test_queue_entries_of_unknown_topics_are_taken_back(store, zk):
+    await store.ensure_top_level_paths()
+    epoch = await store.elect_controller(1, 0)
+    await store.mark_for_deletion("a")
+    await store.unmark_for_deletion(["a", "never-there"], epoch.epoch_zk_version)
+    assert await store.topics_to_delete() == set()
+    await store.mark_for_deletion("a")
+    with pytest.raises(ControllerMoved):
+        await store.unmark_for_deletion(["a"], 0)
