@@ -29,6 +29,8 @@ class AutoCreation:
 
     async def create(self, name: str) -> ErrorCode:
         """Creates the topic and does not wait for its leaders: LEADER_NOT_AVAILABLE is success, clients ask again."""
+        if fault_of(name) is not None:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
         if name in self._in_flight:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         self._in_flight.add(name)

@@ -1,4 +1,4 @@
-"""Settings that change while the broker runs: topics' and brokers' overrides, read from ZooKeeper and put to work (I/O).
+"""Settings that change while the broker runs: overrides of topics and brokers, read from ZooKeeper, put to work (I/O).
 
 At the start every entity is applied once; later `/config/changes` names the entity to read again.
 Source: zookeeper facts, section 7; controller facts, section 1 (unclean elections).

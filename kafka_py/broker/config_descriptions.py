@@ -119,7 +119,8 @@ def _shown(name: str, value: str | None) -> str | None:
 
 def describe_loggers() -> Iterator[Description]:
     """The levels of this process's loggers (KIP-412); the root one is called `root`."""
-    names = sorted(name for name, logger in logging.root.manager.loggerDict.items() if isinstance(logger, logging.Logger))
+    known = logging.root.manager.loggerDict
+    names = sorted(name for name, logger in known.items() if isinstance(logger, logging.Logger))
     for name, logger in [("root", logging.root), *((name, logging.getLogger(name)) for name in names)]:
         level = _LEVELS.get(logger.getEffectiveLevel(), "INFO")
         yield Description(name, level, Source.DYNAMIC_BROKER_LOGGER, False, False, [], UNKNOWN_TYPE, "")

@@ -45,7 +45,8 @@ class ServerOptions(OptionTable):
         "background.threads", 10, at_least(1), live=_ALL, importance="high", about="Threads for background work.",
     )
     request_timeout_ms = Option(
-        "request.timeout.ms", 30_000, importance="high", unit="ms", about="How long this broker waits for another's answer.",
+        "request.timeout.ms", 30_000, importance="high", unit="ms",
+        about="How long this broker waits for another's answer.",
     )
     socket_connection_setup_timeout_ms = Option(
         "socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG, unit="ms",
@@ -93,7 +94,8 @@ class QuotaOptions(OptionTable):
         about="Length of a sample of controller mutations.",
     )
     client_quota_callback_class: Option[str | None] = Option(
-        "client.quota.callback.class", None, kind=Kind.CLASS, importance="low", about="Decides quotas instead of the tables.",
+        "client.quota.callback.class", None, kind=Kind.CLASS, importance="low",
+        about="Decides quotas instead of the tables.",
     )
 
 
@@ -145,7 +147,7 @@ class BrokerConfig(
             raise ConfigError("broker.id must be 0 or greater when broker.id.generation.enable is false")
 
     def unknown_settings(self) -> list[str]:
-        """Names that mean nothing to this broker, to be warned about; `listener.name.<listener>.` prefixes are known."""
+        """Names that mean nothing to this broker, to be warned about; `listener.name.` prefixes are known."""
         return [name for name in self.unknown if not name.startswith("listener.name.")]
 
 

@@ -208,7 +208,7 @@ class Dispatcher:
     def _unsupported(
         self, connection: ClientConnection, slot: Any, service: _Service, version: int, correlation_id: int
     ) -> None:
-        """A version we lack ends the connection, but ApiVersions is answered in v0, which any client reads (KIP-511)."""
+        """A version we lack ends the connection; ApiVersions is answered in v0, which any client reads (KIP-511)."""
         if service.api.key is not ApiKey.API_VERSIONS:
             connection.close(f"{service.api.name} v{version} is not supported")
             return

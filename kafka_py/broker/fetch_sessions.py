@@ -104,7 +104,9 @@ class FetchSession:
     epoch: the one the next incremental request must carry.
     """
 
-    __slots__ = ("_next_order", "created_ms", "entries", "epoch", "id", "is_parked", "is_privileged", "last_used_ms", "news")
+    __slots__ = (
+        "_next_order", "created_ms", "entries", "epoch", "id", "is_parked", "is_privileged", "last_used_ms", "news",
+    )  # fmt: skip
 
     def __init__(self, session_id: int, *, is_privileged: bool, now_ms: float) -> None:
         self.id = session_id

@@ -34,7 +34,7 @@ class SecurityOptions(OptionTable):
     )
     ssl_keystore_type = Option("ssl.keystore.type", "JKS", live=_EACH, about="JKS, PKCS12 or PEM.")
     ssl_keystore_location: Option[str | None] = Option(
-        "ssl.keystore.location", None, kind=Kind.STRING, live=_EACH, about="File with the broker's key and certificate.",
+        "ssl.keystore.location", None, kind=Kind.STRING, live=_EACH, about="File with the broker's key.",
     )
     ssl_keystore_password: Option[str | None] = Option(
         "ssl.keystore.password", None, kind=Kind.PASSWORD, live=_EACH, about="Password of the key store file.",

@@ -182,6 +182,7 @@ def server_command(properties: str | Path, environment: Mapping[str, str], *, ma
     port = environment.get("JMX_PORT")
     jmx = "-Dcom.sun.management.jmxremote -Dcom.sun.management.jmxremote.authenticate=false "
     jmx += "-Dcom.sun.management.jmxremote.ssl=false"
+    logging = f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()}" if LOGGING_CONFIG.exists() else ""
     return [
         str(java.executable),
         *options("KAFKA_HEAP_OPTS", "-Xmx512M"),
@@ -189,7 +190,7 @@ def server_command(properties: str | Path, environment: Mapping[str, str], *, ma
         *options("KAFKA_GC_LOG_OPTS", ""),
         *(options("KAFKA_JMX_OPTS", jmx) if port or "KAFKA_JMX_OPTS" in environment else []),
         *([f"-Dcom.sun.management.jmxremote.port={port}"] if port else []),
-        *options("KAFKA_LOG4J_OPTS", f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()} -Dlog4j2.disableJmx=true"),
+        *options("KAFKA_LOG4J_OPTS", f"{logging} -Dlog4j2.disableJmx=true"),
         "-Dzookeeper.jmx.log4j.disable=true",
         *options("KAFKA_OPTS", ""),
         "-cp",

@@ -51,6 +51,7 @@ NO_CONTROLLER = -1
 STAND_AGAIN_AFTER_S = 1.0
 """After a fail-over that went wrong we leave the seat to others for so long; what stopped us may well stop us again."""
 SESSION_GONE = (SessionExpired, SessionClosed)
+CLOSE_WITHIN_S = 5.0
 QUIET_S = 300
 """After so long without an event, the times that former events waited are forgotten."""
 
@@ -161,12 +162,19 @@ class Controller:
         self.put(happening.Startup())
 
     async def shutdown(self) -> None:
-        """Drops what waits, finishes the event that is being processed, and resigns."""
+        """Drops what waits, finishes the event that is being processed, and resigns.
+
+        An event that does not end, because ZooKeeper does not answer, is given up after CLOSE_WITHIN_S.
+        """
         if self._task is None or self._is_closing:
             return
         self._queue.clear_and_put(happening.ShutdownEventThread())
         self._is_closing = True
-        await self._task
+        done, _ = await asyncio.wait({self._task}, timeout=CLOSE_WITHIN_S)
+        if not done:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+            await self._close()
 
     def put(self, event: Event) -> QueuedEvent | None:
         """Enqueues an event; None once the controller has been shut down, when it is dropped."""

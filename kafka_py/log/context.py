@@ -17,6 +17,9 @@ LATER = Callable[[float, Callable[[], None]], object]
 
 PRODUCER_EXPIRATION_MS = 604_800_000
 
+LONGEST_DELAY_MS = 1 << 40
+"""A delay beyond this (about 35 years) means never."""
+
 
 def _at_once(_delay_ms: float, callback: Callable[[], None]) -> None:
     callback()

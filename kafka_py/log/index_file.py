@@ -54,6 +54,20 @@ class IndexFile:
         self.capacity = max(max_bytes // self.ENTRY.size, self.entries)
         self._forget_last()
 
+    def drop_zero_tail(self) -> None:
+        """Forgets entries of zeroes at the end: a file that lost its last trim with the power. None is ever written."""
+        if not self.entries or any(self.entry(self.entries - 1)):
+            return
+        low, high = 0, self.entries - 1
+        while low < high:
+            middle = (low + high) // 2
+            if any(self.entry(middle)):
+                low = middle + 1
+            else:
+                high = middle
+        self.entries = low
+        self._forget_last()
+
     def resize(self, max_bytes: int) -> None:
         """Gives the file room for `max_bytes`, whatever is past the entries now being zero; makes it if missing."""
         self.capacity = max(max_bytes // self.ENTRY.size, self.entries)

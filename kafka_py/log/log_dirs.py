@@ -11,9 +11,8 @@ import logging
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -21,8 +20,11 @@ from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.log import filenames
 from kafka_py.log.background import Background, InlineBackground
+from kafka_py.log.closing import close_directory
 from kafka_py.log.configs import LogConfig, LogOptions
-from kafka_py.log.context import LATER, PRODUCER_EXPIRATION_MS, LogContext
+from kafka_py.log.context import LATER, LONGEST_DELAY_MS, PRODUCER_EXPIRATION_MS, LogContext
+from kafka_py.log.descriptions import LogDirDescription as LogDirDescription
+from kafka_py.log.descriptions import describe_directory
 from kafka_py.log.files import Files, remove_tree
 from kafka_py.log.handles import OpenHandles
 from kafka_py.log.loading import LoadedDirectory, load_directory
@@ -37,25 +39,6 @@ _log = logging.getLogger(__name__)
 INITIAL_TASK_DELAY_MS = 30_000
 _PRODUCER_EXPIRY_CHECK_MS = 600_000
 _IDLE_HANDLES_CHECK_MS = 10_000
-_LONGEST_DELAY_MS = 1 << 40
-"""An interval beyond this (about 35 years) means never."""
-
-
-class LogDescription(NamedTuple):
-    """One log as DescribeLogDirs lists it. offset_lag: records that are not below the high watermark yet."""
-
-    topic_partition: TopicPartition
-    size_bytes: int
-    offset_lag: int
-    is_future: bool
-
-
-class LogDirDescription(NamedTuple):
-    """One directory as DescribeLogDirs lists it. error: NONE, or KAFKA_STORAGE_ERROR for one that is offline."""
-
-    path: str
-    error: ErrorCode
-    logs: list[LogDescription]
 
 
 class LogDirs:
@@ -307,7 +290,7 @@ class LogDirs:
         files = log_dir.context.files
         failed = self._failed_callback(log_dir.path)
         log_dir.context.later(
-            min(delay_ms, _LONGEST_DELAY_MS),
+            min(delay_ms, LONGEST_DELAY_MS),
             lambda: self._background.run(lambda: remove_tree(files, path), None, failed),
         )
 
@@ -334,7 +317,7 @@ class LogDirs:
             (_PRODUCER_EXPIRY_CHECK_MS, self.remove_expired_producers),
             (_IDLE_HANDLES_CHECK_MS, self._handles.close_idle),
         ):
-            if interval_ms < _LONGEST_DELAY_MS:
+            if interval_ms < LONGEST_DELAY_MS:
                 self._every(max(interval_ms, 1), task)
 
     def _every(self, interval_ms: int, task: Callable[[], object]) -> None:
@@ -386,7 +369,7 @@ class LogDirs:
 
     def checkpoint_log_start_offsets(self, *, now: bool = False) -> None:
         """Writes the log start offsets that lie above the first segment's base."""
-        self._checkpoint(filenames.LOG_START_CHECKPOINT, _start_above_first_segment, now)
+        self._checkpoint(filenames.LOG_START_CHECKPOINT, lambda log: log.start_to_checkpoint, now)
 
     def _checkpoint(self, name: str, value: Callable[[PartitionLog], int | None], now: bool) -> None:
         offsets: dict[str, dict[TopicPartition, int]] = {log_dir.path: {} for log_dir in self._live()}
@@ -402,22 +385,8 @@ class LogDirs:
 
     def describe(self, wanted: Callable[[TopicPartition], bool] = lambda _: True) -> list[LogDirDescription]:
         """Every directory with the logs in it, as DescribeLogDirs answers."""
-        logs: dict[str, list[LogDescription]] = {path: [] for path in self._dirs}
-        for log in self.all_logs():
-            if wanted(log.topic_partition):
-                logs[log.log_dir].append(self._describe(log))
-        return [
-            LogDirDescription(path, ErrorCode.NONE if log_dir.is_online else ErrorCode.KAFKA_STORAGE_ERROR, logs[path])
-            for path, log_dir in self._dirs.items()
-        ]
-
-    def _describe(self, log: PartitionLog) -> LogDescription:
-        tp = log.topic_partition
-        if not log.is_future:
-            return LogDescription(tp, log.size_bytes, max(log.high_watermark - log.log_end_offset, 0), False)
-        current = self._logs.get(tp)
-        lag = current.log_end_offset - log.log_end_offset if current is not None else -1
-        return LogDescription(tp, log.size_bytes, lag, True)
+        logs = [log for log in self.all_logs() if wanted(log.topic_partition)]
+        return [describe_directory(log_dir, logs, self.get) for log_dir in self._dirs.values()]
 
     # -- failure and stop
 
@@ -453,26 +422,12 @@ class LogDirs:
         self._stopped = True
         self.checkpoint_high_watermarks(now=True)
         live = self._live()
+        threads = self.options.num_recovery_threads_per_data_dir
         with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-closing") as pool:
-            list(pool.map(self._close, live))
+            list(pool.map(lambda log_dir: close_directory(log_dir, self._logs_in(log_dir), threads), live))
 
-    def _close(self, log_dir: LogDir) -> None:
-        logs = [log for log in self.all_logs() if log.log_dir == log_dir.path]
-        with ThreadPoolExecutor(self.options.num_recovery_threads_per_data_dir) as pool:
-            list(pool.map(_close_quietly, logs))
-        if not log_dir.is_online:
-            return
-        try:
-            points = {log.topic_partition: log.recovery_point for log in logs}
-            starts = {log.topic_partition: _start_above_first_segment(log) for log in logs}
-            log_dir.checkpoint(filenames.RECOVERY_POINT_CHECKPOINT, points, now=True)
-            log_dir.checkpoint(filenames.LOG_START_CHECKPOINT, _present(starts), now=True)
-            if all(log.is_closed for log in logs):
-                log_dir.leave_clean_mark()
-        except OSError as error:
-            log_dir.go_offline(error)
-        finally:
-            log_dir.close()
+    def _logs_in(self, log_dir: LogDir) -> list[PartitionLog]:
+        return [log for log in self.all_logs() if log.log_dir == log_dir.path]
 
     def abandon(self) -> None:
         """Lets go of every file and lock without writing anything: a stop that is not clean."""
@@ -481,18 +436,3 @@ class LogDirs:
             log.let_go("abandoned")
         for log_dir in self._dirs.values():
             log_dir.close()
-
-
-def _close_quietly(log: PartitionLog) -> None:
-    try:
-        log.close()
-    except KafkaError as error:
-        _log.error("closing %s: %s", log.topic_partition, error)
-
-
-def _start_above_first_segment(log: PartitionLog) -> int | None:
-    return log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None
-
-
-def _present(offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-    return {tp: offset for tp, offset in offsets.items() if offset is not None}

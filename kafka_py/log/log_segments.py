@@ -115,7 +115,8 @@ class LogSegments:
             return segment.size
         place = segment.find(offset)
         position = segment.size if place is None else place.position
-        self._mark(offset, segment, position)
+        if segment is self.active:
+            self._mark(offset, segment, position)
         return position
 
     def _mark(self, offset: int, segment: Segment, position: int) -> None:

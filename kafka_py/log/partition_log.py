@@ -7,7 +7,6 @@ Source: reference replication, sections 1, 5 and 7.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -19,6 +18,7 @@ from kafka_py.log.answers import TimestampOffset as TimestampOffset
 from kafka_py.log.answers import UnexpectedAppendOffset as UnexpectedAppendOffset
 from kafka_py.log.epochs import EpochEnd, EpochStart
 from kafka_py.log.producer_state import AppendedBatch
+from kafka_py.log.segment import Segment
 from kafka_py.log.stored_log import StoredLog
 from kafka_py.log.time_index import TimeOffset
 from kafka_py.log.validation import check_follower_batches, prepare_leader_append
@@ -188,16 +188,22 @@ class PartitionLog(StoredLog):
     def _write(
         self, records: memoryview, last_offset: int, max_timestamp: int, largest_offset: int | None = None
     ) -> None:
-        """One write at the end of the active segment; a failed one leaves no trace, or takes the directory offline."""
+        """One write at the end of the active segment; a failed one leaves no trace."""
         segment = self._segments.active
         largest = TimeOffset(max_timestamp, last_offset if largest_offset is None else largest_offset)
         try:
             segment.append(records, last_offset, largest, self.config.index_interval_bytes)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                segment.file().truncate(segment.size)
-            self._io_failed(error)
+            self._take_back(segment)
+            self._disk_refused(error)
         self.log_end_offset = last_offset + 1
+
+    def _take_back(self, segment: Segment) -> None:
+        """Cuts what a failed append may have written."""
+        try:
+            segment.file().truncate(segment.size)
+        except OSError as error:
+            self._io_failed(error)
 
     def _flush_after_append(self) -> bool:
         """flush.messages is reached: syncs now, or says that the caller has to."""
@@ -229,7 +235,7 @@ class PartitionLog(StoredLog):
         try:
             return segments.read(offset, max_bytes, up_to_offset, end_offset, min_one_batch)
         except OSError as error:
-            self._io_failed(error)
+            self._disk_refused(error)
         except CorruptBatch as corrupt:
             raise self._corrupt(corrupt) from corrupt
 
@@ -241,7 +247,7 @@ class PartitionLog(StoredLog):
         try:
             return self._segments.bytes_between(offset, up_to_offset, self.log_end_offset)
         except OSError as error:
-            self._io_failed(error)
+            self._disk_refused(error)
         except CorruptBatch as corrupt:
             raise self._corrupt(corrupt) from corrupt
 
@@ -250,7 +256,7 @@ class PartitionLog(StoredLog):
         try:
             found = self._segments.first_at_time(timestamp, self.log_start_offset)
         except OSError as error:
-            self._io_failed(error)
+            self._disk_refused(error)
         except CorruptBatch as corrupt:
             raise self._corrupt(corrupt) from corrupt
         return None if found is None else TimestampOffset(*found, self._epochs.epoch_of(found.offset))
@@ -260,7 +266,7 @@ class PartitionLog(StoredLog):
         try:
             return self._segments.aborted_transactions(fetch_offset, data, self.log_end_offset)
         except OSError as error:
-            self._io_failed(error)
+            self._disk_refused(error)
 
     def _corrupt(self, corrupt: CorruptBatch) -> KafkaError:
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition}: {corrupt}")

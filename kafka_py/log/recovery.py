@@ -208,6 +208,8 @@ class _Loading:
 
     def _activate(self) -> int:
         """Makes the last segment active, or a new one where there is none; the log end offset."""
+        if self.segments:
+            self.segments[-1].make_active(self.config)
         end_offset = self.segments[-1].next_offset() if self.segments else self.log_start_offset
         if self.segments and end_offset < self.log_start_offset:
             _log.warning("%s: ends at %d, before its start %d", self.place.path, end_offset, self.log_start_offset)
@@ -215,8 +217,6 @@ class _Loading:
             end_offset = self.log_start_offset
         if not self.segments:
             self.segments.append(Segment.create(self.place, self.log_start_offset, self.config, self.now_ms))
-        else:
-            self.segments[-1].make_active(self.config)
         jitter = self.context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
         self.segments[-1].roll_jitter_ms = jitter
         return end_offset

@@ -80,6 +80,9 @@ class Segment:
         """
         position = self.size
         size = len(data)
+        if self._bytes_since_entry > index_interval_bytes:  # fails here, if at all, before anything is written
+            self.offset_index.file()
+            self.time_index.file()
         self.file().write(data, position)
         if position == 0:
             self._first_timestamp = largest[0]
@@ -152,6 +155,8 @@ class Segment:
     def make_active(self, config: LogConfig) -> None:
         """Gets the segment ready for appends: its file stays open, its indexes get their full size."""
         file = self.file()
+        self.offset_index.drop_zero_tail()
+        self.time_index.drop_zero_tail()
         if not self._active:
             self.directory.handles.closed(self)
             self._active = True

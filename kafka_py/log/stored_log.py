@@ -8,6 +8,7 @@ Source: reference replication, sections 1, 2, 5, 12 and 15.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 from collections.abc import Sequence
 from typing import NoReturn
@@ -16,7 +17,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.log import filenames, producer_replay, retention
 from kafka_py.log.configs import LogConfig
-from kafka_py.log.context import LogContext
+from kafka_py.log.context import LONGEST_DELAY_MS, LogContext
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.epoch_checkpoint import EpochCheckpoint
 from kafka_py.log.epochs import EpochStart
@@ -80,7 +81,6 @@ class StoredLog:
         self._failed = ""
         self._update_first_unstable()
 
-
     @property
     def directory(self) -> str:
         """The path of the partition's directory."""
@@ -112,6 +112,11 @@ class StoredLog:
     def producers(self) -> ProducerStates:
         """What is known of the partition's producers. Read only."""
         return self._producers
+
+    @property
+    def start_to_checkpoint(self) -> int | None:
+        """The log start, where the first segment's name does not say it already."""
+        return self.log_start_offset if self.log_start_offset > self._segments.bases[0] else None
 
     @property
     def is_future(self) -> bool:
@@ -170,7 +175,7 @@ class StoredLog:
             producer_replay.write_snapshot(self._place, self._producers, self._snapshots)
             self._add_segment(base_offset, now_ms)
         except OSError as error:
-            self._io_failed(error)
+            self._disk_refused(error)
         self.flush_in_background(base_offset)
         return True
 
@@ -256,9 +261,8 @@ class StoredLog:
             if segment.base_offset in self._snapshots:
                 self._snapshots.remove(segment.base_offset)
         files, background = self._context.files, self._context.background
-        self._context.later(
-            self.config.file_delete_delay_ms, lambda: background.run(lambda: remove_files(files, paths))
-        )
+        delay_ms = min(self.config.file_delete_delay_ms, LONGEST_DELAY_MS)
+        self._context.later(delay_ms, lambda: background.run(lambda: remove_files(files, paths)))
 
     # -- truncate
 
@@ -370,6 +374,12 @@ class StoredLog:
     def _refuse(self) -> NoReturn:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} is {self._failed}")
 
+    def _disk_refused(self, error: OSError) -> NoReturn:
+        """For calls that can be tried again: a lack of descriptors is no failure of the disk, all else is."""
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition}: {error}") from error
+        self._io_failed(error)
+
     def _io_failed(self, error: OSError) -> NoReturn:
         """The directory goes offline, and so does this log."""
         if not self._failed:
@@ -381,7 +391,8 @@ class StoredLog:
         if self._failed:  # deleted or closed meanwhile: its files may be gone
             return
         if isinstance(error, OSError):
+            self._names_changed = True
             with contextlib.suppress(KafkaError):
-                self._io_failed(error)
+                self._disk_refused(error)
         else:
             _log.error("%s: background work failed", self.topic_partition, exc_info=error)

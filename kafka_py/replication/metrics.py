@@ -34,7 +34,8 @@ class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
         "ProduceMessageConversionsPerSec", unit="requests", tags=_TOPIC, about="Records converted on append."
     )
     no_key_records = Rate(
-        "NoKeyCompactedTopicRecordsPerSec", unit="requests", tags=_TOPIC, about="Keyless records a compacted topic refused."
+        "NoKeyCompactedTopicRecordsPerSec", unit="requests", tags=_TOPIC,
+        about="Keyless records that a compacted topic refused.",
     )
     invalid_magic_records = Rate(
         "InvalidMagicNumberRecordsPerSec", unit="requests", tags=_TOPIC, about="Records of a wrong format version."
@@ -64,10 +65,12 @@ class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
         "OfflineReplicaCount", of=lambda m: len(m.offline), about="Replicas on failed log directories."
     )
     under_replicated = Gauge(
-        "UnderReplicatedPartitions", of=lambda m: m.count_under_replicated(), about="Led partitions short of in-sync replicas."
+        "UnderReplicatedPartitions", of=lambda m: m.count_under_replicated(),
+        about="Led partitions short of in-sync replicas.",
     )
     under_min_isr = Gauge(
-        "UnderMinIsrPartitionCount", of=lambda m: m.count_against_minimum(-1), about="Led, in-sync set below the minimum."
+        "UnderMinIsrPartitionCount", of=lambda m: m.count_against_minimum(-1),
+        about="Led partitions whose in-sync set is below the minimum.",
     )
     at_min_isr = Gauge(
         "AtMinIsrPartitionCount", of=lambda m: m.count_against_minimum(0), about="Led, in-sync set just at the minimum."

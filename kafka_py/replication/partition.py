@@ -123,7 +123,7 @@ class Partition:
         return changed
 
     def resign(self) -> None:
-        """Gives the role up because the partition leaves this broker; who still holds it gets NOT_LEADER_OR_FOLLOWER."""
+        """Gives the role up, as the partition leaves this broker; who still holds it gets NOT_LEADER_OR_FOLLOWER."""
         self.is_leader = False
         self.leader_epoch_start = None
         self.isr = NOBODY
@@ -200,7 +200,7 @@ class Partition:
         return log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
 
     def acks_all_outcome(self, required_offset: int) -> ErrorCode | None:
-        """Whether an acks=-1 append that ends before `required_offset` may be answered, and with what; None: not yet."""
+        """Whether an acks=-1 append that ends before `required_offset` may be answered, and how; None: not yet."""
         if not self.is_leader or self.log is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
@@ -293,7 +293,7 @@ class Partition:
     def offset_for_timestamp(
         self, timestamp: int, isolation: Isolation, current_leader_epoch: int, *, leader_only: bool, replica_id: int
     ) -> TimestampOffset | None:
-        """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None when there is none.
+        """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None if there is none.
 
         Raises KafkaError(OFFSET_NOT_AVAILABLE) to clients while a new leader's high watermark has not reached the
         start of its epoch: until then "latest" could seem to go backwards.

@@ -40,7 +40,10 @@ class EpochEnd(NamedTuple):
 class FetchEntry:
     """One partition of a fetch. Epochs are -1 when the reader does not know (or its version cannot say) them."""
 
-    __slots__ = ("current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset", "max_bytes", "topic_partition")
+    __slots__ = (
+        "current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset", "max_bytes",
+        "topic_partition",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -122,7 +122,7 @@ class ReplicaManager:
         return sum(partition.is_under_replicated for partition in self.led_partitions())
 
     def count_reassigning(self) -> int:
-        return sum(bool(partition.adding_replicas or partition.removing_replicas) for partition in self.led_partitions())
+        return sum(bool(one.adding_replicas or one.removing_replicas) for one in self.led_partitions())
 
     def count_against_minimum(self, sign: int) -> int:
         """Led partitions whose in-sync set is below (-1) or just at (0) min.insync.replicas."""
@@ -322,9 +322,10 @@ class ReplicaManager:
         now_ms = self._clock.monotonic_ms()
         for entry, read in results:
             partition = read.partition
-            if partition is not None and read.diverging is None and partition.is_leader:
-                if partition.record_follower_fetch(broker_id, entry, read.end_offset, now_ms):
-                    self.note_change(partition, watermark_raised=True)
+            if partition is None or read.diverging is not None or not partition.is_leader:
+                continue
+            if partition.record_follower_fetch(broker_id, entry, read.end_offset, now_ms):
+                self.note_change(partition, watermark_raised=True)
 
     def _bytes_available(self, entry: FetchEntry, params: FetchParams) -> int:
         partition = self.partitions.get(entry.topic_partition) or self.partition(entry.topic_partition)

@@ -129,10 +129,10 @@ class RoleChanges:
         if topic_partition in replicas.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         partition = replicas.partitions.get(topic_partition)
-        if partition is not None and request.topic_id != ZERO_UUID and partition.topic_id is not None:
-            if partition.topic_id != request.topic_id:
-                log.error("%s has topic id %s, not %s", topic_partition, partition.topic_id, request.topic_id)
-                return ErrorCode.INCONSISTENT_TOPIC_ID
+        known_id = partition.topic_id if partition is not None else None
+        if known_id is not None and request.topic_id not in (ZERO_UUID, known_id):
+            log.error("%s has topic id %s, not %s", topic_partition, known_id, request.topic_id)
+            return ErrorCode.INCONSISTENT_TOPIC_ID
         if state.leader_epoch <= (partition.leader_epoch if partition is not None else NO_EPOCH):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         if replicas.broker_id not in state.replicas:

@@ -15,6 +15,8 @@ from kafka_py.log.answers import AppendInfo, LogRead, Origin, TimestampOffset
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.epochs import EpochEnd, LeaderEpochs
 
+FIRST = TopicPartition("t", 0)
+
 
 class MemoryFile:
     """Bytes that can be sliced; it has no descriptor."""
@@ -39,7 +41,7 @@ class MemoryLog:
 
     def __init__(
         self,
-        topic_partition: TopicPartition = TopicPartition("t", 0),
+        topic_partition: TopicPartition = FIRST,
         config: LogConfig | None = None,
         directory: str = "/logs",
     ) -> None:

@@ -14,19 +14,15 @@ from functools import partial
 from typing import Any
 
 from kafka_py.base.clock import Clock, SystemClock
+from kafka_py.testing.znode_tree import ZnodeTree
+from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.lifecycle import CLOSED, CONNECTED, CONNECTING, EXPIRED, SUSPENDED, SessionLifecycle
 from kafka_py.zk.session import (
     ANY_VERSION,
-    BadVersion,
-    CheckOp,
     CreateOp,
     DeleteOp,
-    EventType,
     MultiFailed,
-    NoChildrenForEphemerals,
-    NodeExists,
     NoNode,
-    NotEmpty,
     Op,
     OpResult,
     SessionClosed,
@@ -42,52 +38,16 @@ from kafka_py.zk.store import ZkStore
 from kafka_py.zk.watches import FIRED_BY, WatchKind
 
 
-class _Node:
-    """One znode."""
+class FakeZookeeper(ZnodeTree):
+    """The server: the tree, and who is connected. `requests` counts what sessions asked for."""
 
-    __slots__ = (
-        "children",
-        "created",
-        "creations",
-        "ctime",
-        "czxid",
-        "data",
-        "mtime",
-        "mzxid",
-        "owner",
-        "pzxid",
-        "version",
-    )
-
-    def __init__(self, data: bytes | None, zxid: int, now_ms: int, owner: int) -> None:
-        self.data = data
-        self.children: set[str] = set()
-        self.creations = 0
-        self.czxid = self.mzxid = self.pzxid = zxid
-        self.ctime = self.mtime = now_ms
-        self.version = 0
-        self.owner = owner
-
-    def stat(self) -> Stat:
-        count = len(self.children)
-        return Stat(
-            self.czxid, self.mzxid, self.ctime, self.mtime, self.version, self.creations * 2 - count, 0,
-            self.owner, len(self.data or b""), count, self.pzxid,
-        )  # fmt: skip
-
-
-class FakeZookeeper:
-    """The server: the tree and who is connected. `zxid` counts the writes."""
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.clock = clock or SystemClock()
-        self.zxid = 0
+    def __init__(self, clock: Clock | None = None, *, session_timeout_ms: float | None = None) -> None:
+        """session_timeout_ms: a session whose connection is cut for so long is ended; None: it lives on."""
+        super().__init__(clock or SystemClock())
+        self.session_timeout_ms = session_timeout_ms
         self.requests = 0
-        self._nodes: dict[str, _Node] = {"/": _Node(None, 0, 0, 0)}
         self._sessions: dict[int, FakeSession] = {}
         self._next_session_id = 0x1000_0000_0000_0001
-        for path in ("/zookeeper", "/zookeeper/config", "/zookeeper/quota"):
-            self.apply_all(0, [CreateOp(path)])
 
     def session(self) -> FakeSession:
         """A session to `connect()`."""
@@ -101,135 +61,23 @@ class FakeZookeeper:
         self.zxid += 1
         return session_id
 
+    def knows(self, session_id: int) -> bool:
+        """Whether the session is neither closed nor expired."""
+        return session_id in self._sessions
+
     def end_session(self, session_id: int) -> None:
         """Removes the session's ephemerals, as an expiry or a close does."""
         self._sessions.pop(session_id, None)
-        for path in sorted(path for path, node in self._nodes.items() if node.owner == session_id):
+        for path in self.owned_by(session_id):
             self.apply_all(0, [DeleteOp(path)])
 
-    def tree(self) -> dict[str, bytes | None]:
-        """Every path and its data, for assertions."""
-        return {path: node.data for path, node in sorted(self._nodes.items())}
-
-    def node(self, path: str) -> _Node:
-        """Raises NoNode."""
-        node = self._nodes.get(path)
-        if node is None:
-            raise NoNode(path)
-        return node
-
     def apply_all(self, session_id: int, ops: Sequence[Op]) -> list[Any]:
-        """Applies all of ops or none, as one write; then tells who watches. Raises MultiFailed.
-
-        Results as `ZkSession.multi` gives them, but a create gives (path, Stat).
-        """
-        self.zxid += 1
-        undo: list[Callable[[], None]] = []
-        events: list[WatchEvent] = []
-        results: list[Any] = []
-        for index, op in enumerate(ops):
-            try:
-                results.append(self._apply(session_id, op, undo, events))
-            except ZkError as error:
-                for step in reversed(undo):
-                    step()
-                raise MultiFailed(index, error) from None
+        """`apply` for a session; then tells who watches. Raises MultiFailed."""
+        results, events = self.apply(session_id, ops)
         for event in events:
             for session in list(self._sessions.values()):
                 session.deliver(event)
         return results
-
-    def _apply(self, owner: int, op: Op, undo: list[Callable[[], None]], events: list[WatchEvent]) -> Any:
-        check_path(op.path)
-        match op:
-            case CheckOp():
-                return self._versioned(op.path, op.version) and None
-            case CreateOp():
-                return self._create(owner, op, undo, events)
-            case SetOp():
-                return self._set(op, undo, events)
-            case DeleteOp():
-                return self._delete(op, undo, events)
-
-    def _versioned(self, path: str, version: int) -> _Node:
-        node = self.node(path)
-        if version not in (ANY_VERSION, node.version):
-            raise BadVersion(path)
-        return node
-
-    def _create(self, owner: int, op: CreateOp, undo: list[Callable[[], None]], events: list[WatchEvent]) -> Any:
-        parent_path, _, name = op.path.rpartition("/")
-        parent_path = parent_path or "/"
-        parent = self._nodes.get(parent_path)
-        if parent is None:
-            raise NoNode(op.path)
-        if op.sequence:
-            name = f"{name}{parent.creations:010d}"
-        path = f"{parent_path.rstrip('/')}/{name}"
-        if path in self._nodes:
-            raise NodeExists(op.path)
-        if parent.owner:
-            raise NoChildrenForEphemerals(op.path)
-        node = _Node(op.data, self.zxid, self.clock.wall_ms(), owner if op.ephemeral else 0)
-        pzxid = parent.pzxid
-        self._nodes[path] = node
-        parent.children.add(name)
-        parent.creations += 1
-        parent.pzxid = self.zxid
-
-        def back() -> None:
-            del self._nodes[path]
-            parent.children.remove(name)
-            parent.creations -= 1
-            parent.pzxid = pzxid
-
-        undo.append(back)
-        events += [WatchEvent(EventType.CREATED, path), WatchEvent(EventType.CHILDREN, parent_path)]
-        return path, node.stat()
-
-    def _set(self, op: SetOp, undo: list[Callable[[], None]], events: list[WatchEvent]) -> Stat:
-        node = self._versioned(op.path, op.version)
-        before = node.data, node.mzxid, node.mtime, node.version
-
-        def back() -> None:
-            node.data, node.mzxid, node.mtime, node.version = before
-
-        undo.append(back)
-        node.data, node.mzxid, node.mtime = op.data, self.zxid, self.clock.wall_ms()
-        node.version += 1
-        events.append(WatchEvent(EventType.CHANGED, op.path))
-        return node.stat()
-
-    def _delete(self, op: DeleteOp, undo: list[Callable[[], None]], events: list[WatchEvent]) -> None:
-        node = self._versioned(op.path, op.version)
-        if node.children:
-            raise NotEmpty(op.path)
-        parent_path, _, name = op.path.rpartition("/")
-        parent_path = parent_path or "/"
-        parent = self._nodes[parent_path]
-        pzxid = parent.pzxid
-        del self._nodes[op.path]
-        parent.children.remove(name)
-        parent.pzxid = self.zxid
-
-        def back() -> None:
-            self._nodes[op.path] = node
-            parent.children.add(name)
-            parent.pzxid = pzxid
-
-        undo.append(back)
-        events += [WatchEvent(EventType.DELETED, op.path), WatchEvent(EventType.CHILDREN, parent_path)]
-
-    def missed(self, kind: WatchKind, path: str, since_zxid: int) -> WatchEvent | None:
-        """What a watch set before `since_zxid` would have seen since; None if nothing."""
-        node = self._nodes.get(path)
-        if kind is WatchKind.EXIST:
-            return WatchEvent(EventType.CREATED, path) if node is not None else None
-        if node is None:
-            return WatchEvent(EventType.DELETED, path)
-        if kind is WatchKind.DATA:
-            return WatchEvent(EventType.CHANGED, path) if node.mzxid > since_zxid else None
-        return WatchEvent(EventType.CHILDREN, path) if node.pzxid > since_zxid else None
 
 
 class FakeSession(SessionLifecycle):
@@ -245,6 +93,7 @@ class FakeSession(SessionLifecycle):
         # The server's side: what it will tell us of, once. The callbacks are in the client's table.
         self._armed: dict[WatchKind, set[str]] = {kind: set() for kind in WatchKind}
         self._replies_to_lose = 0
+        self._timeout: asyncio.TimerHandle | None = None
 
     @property
     def session_id(self) -> int:
@@ -287,9 +136,17 @@ class FakeSession(SessionLifecycle):
         self._cut_at_zxid = self._server.zxid
         self._disarm()
         self._become(SUSPENDED)
+        if self._server.session_timeout_ms is not None:
+            timeout_s = self._server.session_timeout_ms / 1000
+            self._timeout = asyncio.get_running_loop().call_later(timeout_s, self._server.end_session, self._session_id)
 
     def mend(self) -> None:
-        """The connection is back within the same session: missed changes fire, waiting requests are sent."""
+        """The connection is back: missed changes fire, waiting requests are sent; or the session has timed out."""
+        if self._timeout is not None:
+            self._timeout.cancel()
+        if not self._server.knows(self._session_id):
+            self.expire()
+            return
         self._become(CONNECTED)
         for kind in WatchKind:
             for path in list(self._watches.paths(kind)):
@@ -339,9 +196,15 @@ class FakeSession(SessionLifecycle):
         action: returns the result, or with a watch (result, kind and path to watch).
         """
         self._refuse_if_lost()
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        issued_s = loop.time()
+        answer: asyncio.Future[Any] = loop.create_future()
         self._send(action, watch, answer)
-        return await answer
+        try:
+            return await answer
+        finally:
+            if self._report_latency is not None:
+                self._report_latency((loop.time() - issued_s) * 1000)
 
     def _send(self, action: Callable[[], Any], watch: Watch | None, answer: asyncio.Future[Any]) -> None:
         if self._state in (EXPIRED, CLOSED):
@@ -444,6 +307,24 @@ class FakeSession(SessionLifecycle):
 
     async def sync(self, path: str) -> None:
         await self._request(lambda: None)
+
+
+async def expire_real_session(session: KazooSession, connect: str) -> None:
+    """Ends a session at the real server, as the classic tests do: another client takes it over and closes it.
+
+    The owner of the session connects again as soon as it is thrown out and throws the other one out in turn, so this
+    goes on until the server does not know the session any more. The owner has then learnt it, or is about to.
+    """
+    credentials = session.credentials
+    if credentials is None:
+        raise SessionExpired()
+    while True:
+        twin = KazooSession(connect, session_timeout_ms=10_000, credentials=credentials)
+        await twin.connect()
+        taken_over = twin.session_id == credentials[0]
+        await twin.close()
+        if not taken_over:
+            return
 
 
 def on_fake(scenario: Callable[[ZkStore, FakeZookeeper], Coroutine[Any, Any, None]]) -> Callable[[], None]:

@@ -7,7 +7,7 @@ joined in store.py. Source: reference zookeeper.md section 2.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -29,6 +29,7 @@ from kafka_py.zk.session import (
 )
 from kafka_py.zk.znodes import ControllerEpochZNode, path_parents
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 Found = tuple[bytes | None, Stat]
@@ -45,9 +46,25 @@ class ControllerMoved(KafkaError):
         super().__init__(ErrorCode.STALE_CONTROLLER_EPOCH, detail or "another broker has become controller")
 
 
-async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-    """Issues all requests at once; the results in order, a failed one as its exception."""
-    return await asyncio.gather(*calls, return_exceptions=True)
+PIPELINE_WIDTH = 64
+"""Calls under way at once: more than a session has in flight, few enough to start in one turn of the loop."""
+
+
+async def pipelined(call: Callable[[A], Coroutine[Any, Any, T]], items: Iterable[A]) -> list[T | Exception]:
+    """Calls for every item, many at a time and begun in order; the results in order, a failed one as its exception."""
+    arguments = list(items)
+    results: list[Any] = [None] * len(arguments)
+    remaining = iter(enumerate(arguments))
+
+    async def work() -> None:
+        for index, argument in remaining:
+            try:
+                results[index] = await call(argument)
+            except Exception as error:
+                results[index] = error
+
+    await asyncio.gather(*(work() for _ in range(min(PIPELINE_WIDTH, len(arguments)))))
+    return results
 
 
 def raise_first(results: Iterable[Any]) -> None:
@@ -76,7 +93,7 @@ class ZkAccess:
 
     async def read_many(self, paths: Iterable[str], watch: Watch | None = None) -> list[Found | None]:
         """`read` of each path, pipelined. Raises the first error other than NoNode."""
-        results = await pipelined(self.read(path, watch) for path in paths)
+        results = await pipelined(lambda path: self.read(path, watch), paths)
         raise_first(results)
         return results  # type: ignore[return-value]
 
@@ -177,7 +194,7 @@ class ZkAccess:
     async def delete_many(self, paths: Iterable[str], *, epoch_zk_version: int = NOT_FENCED) -> None:
         """Deletes childless znodes, pipelined; missing ones count as deleted. Raises the first other error."""
         raise_first(
-            await pipelined([self.delete_if_present(path, epoch_zk_version=epoch_zk_version) for path in paths])
+            await pipelined(lambda path: self.delete_if_present(path, epoch_zk_version=epoch_zk_version), paths)
         )
 
     async def delete_recursive(self, path: str, *, epoch_zk_version: int = NOT_FENCED) -> bool:
@@ -197,7 +214,7 @@ class ZkAccess:
                 continue
 
     async def _children_of(self, paths: list[str]) -> list[str]:
-        results = await pipelined([self.children_or_empty(path) for path in paths])
+        results = await pipelined(self.children_or_empty, paths)
         raise_first(results)
         return [
             f"{path.rstrip('/')}/{name}"

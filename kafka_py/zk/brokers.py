@@ -47,7 +47,7 @@ class BrokerStore(ZkAccess):
 
     async def ensure_top_level_paths(self) -> None:
         """Creates what every broker expects to exist, with null data."""
-        raise_first(await pipelined([self.ensure_path(path) for path in TOP_LEVEL_PATHS]))
+        raise_first(await pipelined(self.ensure_path, TOP_LEVEL_PATHS))
 
     async def cluster_id(self) -> str | None:
         """The cluster's id, None before the first broker. Raises MalformedZNode."""
@@ -78,7 +78,7 @@ class BrokerStore(ZkAccess):
     async def broker_ids(self, watch: Watch | None = None) -> list[int]:
         """The ids of the live brokers, sorted. Raises MalformedZNode if one is not a number."""
         path = BrokerIdsZNode.path()
-        names = await self.session.children(path, watch)
+        names = await self.children_or_empty(path, watch)
         try:
             return sorted(int(name) for name in names)
         except ValueError:

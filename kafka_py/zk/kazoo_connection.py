@@ -96,14 +96,23 @@ class Request:
     operation: as requests.py declares it. number: order of issue, which also is the order of sending again.
     """
 
-    __slots__ = ("_connection", "answer", "number", "operation", "path", "tag")
+    __slots__ = ("_connection", "answer", "issued_s", "number", "operation", "path", "tag")
 
-    def __init__(self, number: int, operation: Any, path: str, answer: asyncio.Future[Any] | None, tag: Any) -> None:
+    def __init__(
+        self,
+        number: int,
+        operation: Any,
+        path: str,
+        answer: asyncio.Future[Any] | None = None,
+        tag: Any = None,
+        issued_s: float = 0.0,
+    ) -> None:
         self.number = number
         self.operation = operation
         self.path = path
         self.answer = answer
         self.tag = tag
+        self.issued_s = issued_s
         self._connection: KazooConnection | None = None
 
     def sent_by(self, connection: KazooConnection | None) -> None:

@@ -190,7 +190,7 @@ class KazooSession(SessionLifecycle):
         self._credentials = credentials
         self._session_id = credentials[0]
         for piece in self._watches_to_arm():
-            connection.call(Request(next(self._numbers), piece, "", None, None))
+            connection.call(Request(next(self._numbers), piece, ""))
         for request in sorted(self._waiting, key=lambda request: request.number):
             connection.call(request)
         self._waiting.clear()
@@ -229,6 +229,8 @@ class KazooSession(SessionLifecycle):
             if error is not None and not isinstance(error, ConnectionLoss):
                 log.warning("the watches were not set again: %s", error)
             return
+        if self._report_latency is not None and not isinstance(error, ConnectionLoss):
+            self._report_latency((asyncio.get_running_loop().time() - request.issued_s) * 1000)
         if error is None:
             self._succeed(request, value)
         elif not isinstance(error, ConnectionLoss):
@@ -267,8 +269,9 @@ class KazooSession(SessionLifecycle):
     def _submit(self, operation: Any, path: str, tag: Any = None) -> asyncio.Future[Any]:
         """Sends a request, or keeps it until connected. tag: watch and kind to set when it succeeds."""
         self._refuse_if_lost()
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        request = Request(next(self._numbers), operation, path, answer, tag)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+        request = Request(next(self._numbers), operation, path, answer, tag, loop.time())
         if self._state is CONNECTED and not self._broken and self._connection is not None:
             self._connection.call(request)
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kafka_py.base.moves import moves_between
 from kafka_py.zk.session import AuthFailed, Hook, SessionClosed, SessionExpired, SessionState, StateListener
@@ -53,6 +53,7 @@ class SessionLifecycle:
         self._renewals: set[asyncio.Task[None]] = set()
         self._renewing = asyncio.Lock()
         self._watches = WatchTable()
+        self._report_latency: Callable[[float], None] | None = None
 
     @property
     def state(self) -> SessionState:
@@ -68,6 +69,9 @@ class SessionLifecycle:
     def add_expiry_hooks(self, *, before: Hook | None = None, after: Hook | None = None) -> None:
         self._before += [before] if before is not None else []
         self._after += [after] if after is not None else []
+
+    def report_latency(self, report: Callable[[float], None]) -> None:
+        self._report_latency = report
 
     def _become(self, state: SessionState) -> None:
         """Moves, tells the listeners, and renews the session if it has just been lost for good."""

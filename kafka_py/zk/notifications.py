@@ -42,7 +42,7 @@ class NotificationStore(ZkAccess):
 
     async def isr_changes(self, watch: Watch | None = None) -> list[str]:
         """The pending notifications, oldest first."""
-        return sorted(await self.session.children(IsrChangesZNode.path(), watch))
+        return sorted(await self.children_or_empty(IsrChangesZNode.path(), watch))
 
     async def read_isr_changes(self, names: Iterable[str]) -> set[TopicPartition]:
         """The partitions these notifications list; unreadable ones are logged and list none."""
@@ -69,7 +69,7 @@ class NotificationStore(ZkAccess):
 
     async def log_dir_events(self, watch: Watch | None = None) -> list[str]:
         """The pending events, oldest first."""
-        return sorted(await self.session.children(LogDirEventsZNode.path(), watch))
+        return sorted(await self.children_or_empty(LogDirEventsZNode.path(), watch))
 
     async def read_log_dir_events(self, names: Iterable[str]) -> set[int]:
         """The brokers these events name; unreadable ones are logged and name none."""
@@ -166,7 +166,7 @@ class NotificationListener:
 
     async def _purge(self, names: list[str]) -> None:
         paths = [f"{self._root}/{name}" for name in names]
-        stats = await pipelined([self._store.session.exists(path) for path in paths])
+        stats = await pipelined(self._store.session.exists, paths)
         now_ms = self._clock.wall_ms()
         old = [
             path

@@ -264,6 +264,10 @@ class ZkSession(Protocol):
         """What to await when the session has expired: `before` a new one is made, `after` it is connected."""
         ...
 
+    def report_latency(self, report: Callable[[float], None]) -> None:
+        """Calls `report` with the ms that each request took, from its issue to its answer."""
+        ...
+
     async def get(self, path: str, watch: Watch | None = None) -> tuple[bytes | None, Stat]:
         """The data (None where it is null) and Stat. Watches for change and deletion."""
         ...

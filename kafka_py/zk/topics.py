@@ -72,7 +72,7 @@ class TopicStore(ZkAccess):
 
     async def topics(self, watch: Watch | None = None) -> set[str]:
         """The names of all topics, those to be deleted included."""
-        return set(await self.session.children(TopicsZNode.path(), watch))
+        return set(await self.children_or_empty(TopicsZNode.path(), watch))
 
     async def topic_exists(self, topic: str) -> bool:
         """Whether the topic's znode is there."""
@@ -92,7 +92,7 @@ class TopicStore(ZkAccess):
         """
         names = list(topics)
         found = await pipelined(
-            [self.topic_assignment(name, watch_of(name) if watch_of is not None else None) for name in names]
+            lambda name: self.topic_assignment(name, watch_of(name) if watch_of is not None else None), names
         )
         raise_first(found)
         return {name: one for name, one in zip(names, found, strict=True) if isinstance(one, TopicAssignment)}
@@ -130,7 +130,7 @@ class TopicStore(ZkAccess):
 
     async def topics_to_delete(self, watch: Watch | None = None) -> set[str]:
         """The topics queued for deletion."""
-        return set(await self.session.children(DeleteTopicsZNode.path(), watch))
+        return set(await self.children_or_empty(DeleteTopicsZNode.path(), watch))
 
     async def mark_for_deletion(self, topic: str) -> None:
         """Queues a topic for deletion by the controller; queued already is fine."""

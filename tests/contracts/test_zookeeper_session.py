@@ -9,7 +9,7 @@ import functools
 import pytest
 
 from kafka_py.testing.tcp_proxy import TcpProxy
-from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.testing.zookeeper import FakeZookeeper, expire_real_session
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.session import (
@@ -94,11 +94,7 @@ class RealWorld:
         return session
 
     async def expire(self, session):
-        """As a second client that ends the session under the first one's feet."""
-        twin = KazooSession(self._connect, session_timeout_ms=10_000, credentials=session.credentials)
-        await twin.connect()
-        assert twin.session_id == session.session_id
-        await twin.close()
+        await expire_real_session(session, str(self._connect))
 
     async def cut(self, session):
         gone = state_reached(session, SessionState.SUSPENDED)

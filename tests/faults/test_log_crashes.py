@@ -185,6 +185,21 @@ def test_a_truncation_before_a_crash_does_not_come_back():
     assert world.log.epoch_entries == [(0, 0), (1, 5), (9, 8)]
 
 
+def test_a_clean_stop_whose_last_trim_was_lost_with_the_power_still_opens():
+    world = LogWorld({"segment.bytes": 100_000})
+    world.append_many(20)
+    world.log.flush()
+    checkpointed = world.checkpointed()
+    world.log.close()
+    world.files.crash(Loss.UNSYNCED)
+    assert len(world.data("00000000000000000000.index")) == 1200
+    world.open(is_clean=True, checkpointed=checkpointed)
+    assert world.log.log_end_offset == 20
+    assert world.read_all(17)[0].offset == 17
+    assert world.log.offset_for_timestamp(1015) == (1015, 15, 0)
+    assert world.append().first_offset == 20
+
+
 DISK_OPERATIONS = ("write", "truncate", "open", "rename", "sync", "remove", "sync_directory")
 
 

@@ -94,10 +94,44 @@ def test_a_failed_background_flush_takes_the_directory_offline():
 def test_a_failed_roll_is_a_storage_error_and_nothing_is_lost():
     world = LogWorld({"segment.bytes": 500})
     world.append_many(2)
-    world.files.fail("open", errno.EMFILE, path="00000000000000000002.log")
+    world.files.fail("open", errno.EIO, path="00000000000000000002.log")
     refused(lambda: world.append(batch([b"x" * 100])))
+    assert len(world.failures) == 1
     world.crash(Loss.NOTHING)
     assert offsets(world) == [0, 1]
+
+
+@pytest.mark.parametrize("path", ["2.log", "2.index", "2.timeindex", "2.snapshot", "0.index", "0.timeindex"])
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE])
+def test_a_lack_of_descriptors_fails_the_call_and_not_the_directory(error, path):
+    world = LogWorld({"segment.bytes": 700})
+    expected = 0
+    for _ in range(8):
+        world.handles.close_idle()
+        world.handles.close_idle()
+        world.files.fail("open", error, path=path, times=2)
+        for _ in range(3):
+            try:
+                world.append(batch([b"x" * 100], timestamp=1000 + expected))
+                expected += 1
+            except KafkaError as refusal:
+                assert refusal.code is ErrorCode.KAFKA_STORAGE_ERROR
+        world.files.heal()
+    assert world.failures == []
+    assert offsets(world) == list(range(expected))
+    world.crash(Loss.NOTHING)
+    assert offsets(world) == list(range(expected))
+
+
+def test_a_read_without_a_descriptor_can_be_tried_again():
+    world = LogWorld({"segment.bytes": 500})
+    world.append_many(5)
+    world.handles.close_idle()
+    world.handles.close_idle()
+    world.files.fail("open", errno.EMFILE)
+    refused(lambda: world.log.read(0, 1000, up_to_offset=5))
+    assert world.log.read(0, 1000, up_to_offset=5).size == 340
+    assert world.failures == []
 
 
 def test_a_failed_read_takes_the_directory_offline():

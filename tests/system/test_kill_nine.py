@@ -25,12 +25,14 @@ class Load:
         self._send, self._poll = send, poll
         self._changed = threading.Condition()
         self._stop = threading.Event()
+        self._flowing = threading.Event()
+        self._flowing.set()
         self._thread = threading.Thread(target=self._run, name="load")
         self._thread.start()
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            if self.sent - self.acknowledged > 20_000:
+            if self.sent - self.acknowledged > 20_000 or not self._flowing.is_set():
                 self._poll(0.05)
                 continue
             for _ in range(100):
@@ -50,6 +52,13 @@ class Load:
         with self._changed:
             assert self._changed.wait_for(lambda: self.failed or self.acknowledged >= count, TIMEOUT_S)
         assert not self.failed
+
+    def hold(self) -> None:
+        """Sends nothing new; what is on its way still is, and is sent again as long as it has to be."""
+        self._flowing.clear()
+
+    def go_on(self) -> None:
+        self._flowing.set()
 
     def stop(self) -> None:
         self._stop.set()
@@ -113,10 +122,12 @@ def test_nothing_acknowledged_is_lost_repeated_or_out_of_order(broker_process, m
         for _ in range(KILLS):
             load.wait_acknowledged(load.acknowledged + 2000)
             broker.kill()
+            load.hold()
             acknowledged = load.acknowledged
             broker.start()
             assert read_numbers(broker.bootstrap, topic, verified, acknowledged) == list(range(verified, acknowledged))
             verified = acknowledged
+            load.go_on()
         load.wait_acknowledged(load.acknowledged + 2000)
     finally:
         load.stop()

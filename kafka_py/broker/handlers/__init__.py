@@ -1,1 +1,1 @@
-"""One file per API, named as its message file; `handle(node, context, request)` is what the dispatch table points to."""
+"""One file per API, named as its message file; the dispatch table points to `handle(node, context, request)`."""

@@ -1,4 +1,7 @@
-"""CreateTopics: checks, znodes, then the wait until every partition has a leader. Source: controller facts, section 12."""
+"""CreateTopics: checks, znodes, then the wait until every partition has a leader.
+
+Source: controller facts, section 12.
+"""
 
 from __future__ import annotations
 

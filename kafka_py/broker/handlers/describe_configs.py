@@ -89,7 +89,8 @@ def _require_self(node: Node, name: str) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if int(name) != node.broker_id:
         raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node.broker_id} or empty string, but received {name}"
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {node.broker_id} or empty string, but received {name}",
         )
 
 

@@ -57,8 +57,7 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
 
 async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
     """The settings of topics that come here for the first time: nobody announces those of a new topic."""
-    hosted = {topic_partition.topic for topic_partition in node.replicas.partitions}
-    new = {role.topic_partition.topic for role in roles} - hosted
+    new = {role.topic_partition.topic for role in roles if node.log_dirs.get(role.topic_partition) is None}
     if new:
         for topic, overrides in (await node.store.topic_configs(new)).items():
             node.topic_configs.set_overrides(topic, overrides)

@@ -1,4 +1,7 @@
-"""ListOffsets: the first, the last, or the first offset at or after a time. Source: reference replication, section 8."""
+"""ListOffsets: the first, the last, or the first offset at or after a time.
+
+Source: reference replication, section 8.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.processes import ZookeeperServer, free_port
 from kafka_py.testing.tcp_proxy import TcpProxy
+from kafka_py.testing.zookeeper import expire_real_session
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.session import ConnectionLoss, ConnectTimeout, NodeExists, NoNode, SessionState
@@ -38,13 +39,6 @@ async def connected(connect, **settings):
     return session
 
 
-async def kill_session(session, connect):
-    """Ends a session as the classic tests do: a second client takes it over by id and password, and closes it."""
-    twin = await connected(connect, credentials=session.credentials)
-    assert twin.session_id == session.session_id
-    await twin.close()
-
-
 def test_an_expired_broker_registers_again_and_another_controller_was_elected(zk_chroot):
     """Re-register, re-elect: and what the former controller still sends is refused."""
 
@@ -67,7 +61,7 @@ def test_an_expired_broker_registers_again_and_another_controller_was_elected(zk
             renewed.set_result(await first.register_broker(1, REGISTRATION))
 
         one.add_expiry_hooks(before=before, after=after)
-        await kill_session(one, zk_chroot)
+        await expire_real_session(one, zk_chroot)
         await vacated.wait()
         assert await second.elect_controller(2, 0) == (seat.epoch + 1, seat.epoch_zk_version + 1)
         assert await renewed > first_epoch

@@ -227,6 +227,19 @@ async def test_shutdown_resigns_answers_what_waits_and_takes_nothing_more():
 
 
 @scenario
+async def test_shutdown_does_not_wait_for_a_zookeeper_that_does_not_answer():
+    world = ControllerWorld()
+    await world.start(1)
+    controller = world.controller
+    world.brokers[1].session.cut()
+    controller.put(TopicChange())
+    await world.settle()
+    await asyncio.wait_for(controller.shutdown(), 10)
+    assert not controller.is_active
+    assert controller.cluster is None
+
+
+@scenario
 async def test_a_lost_reply_of_the_election_is_taken_for_what_it_was():
     world = ControllerWorld()
     await world.store()

@@ -70,7 +70,8 @@ def test_malformed_settings_stop_the_start_with_a_line_that_names_them(given: di
 
 
 def live(**static: str) -> LiveConfig:
-    return LiveConfig(BrokerConfig.parse({**NEEDED, **{name.replace("_", "."): value for name, value in static.items()}}))
+    given = {name.replace("_", "."): value for name, value in static.items()}
+    return LiveConfig(BrokerConfig.parse({**NEEDED, **given}))
 
 
 def test_the_brokers_own_setting_wins_over_the_cluster_wide_one_and_that_over_the_file() -> None:

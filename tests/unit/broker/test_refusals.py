@@ -29,7 +29,9 @@ def filled(cls: Any, version: int) -> Any:
         if version not in field.versions:
             continue
         if field.is_array:
-            setattr(made, field.name, [field.element.zero if isinstance(field.element, Scalar) else filled(field.element, version)])
+            element = field.element
+            item = element.zero if isinstance(element, Scalar) else filled(element, version)
+            setattr(made, field.name, [item])
     return made
 
 
@@ -64,7 +66,8 @@ def test_every_api_has_a_shape_and_a_route() -> None:
 
 def test_a_refused_fetch_names_its_partitions_with_a_high_watermark_of_minus_one() -> None:
     asked = FetchPartition(partition=3, fetch_offset=7, partition_max_bytes=1)
-    request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic="t", partitions=[asked])])
+    topics = [FetchTopic(topic="t", partitions=[asked])]
+    request = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, topics=topics)
     [topic] = refuse(APIS[ApiKey.FETCH], 4, request, CODE).responses
     [row] = topic.partition_responses
     assert (topic.topic, row.partition, row.error_code, row.high_watermark) == ("t", 3, CODE, -1)
@@ -95,7 +98,7 @@ def test_a_refused_leader_and_isr_repeats_the_code_per_partition_up_to_v4() -> N
 
 
 def test_a_refused_join_echoes_the_member_id() -> None:
-    request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocol_type="consumer", protocols=[])
+    request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocol_type="c", protocols=[])
     api = APIS[ApiKey.JOIN_GROUP]
     assert refuse(api, 5, request, CODE).member_id == "m"
     assert refuse(api, 5, request, CODE).protocol_name == ""

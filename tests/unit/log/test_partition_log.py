@@ -384,6 +384,16 @@ def test_out_of_order_timestamps_are_found_by_scanning():
     assert world.log.offset_for_timestamp(301) == (400, 4, 0)
 
 
+def test_we1_1_a_consumer_sees_what_lies_below_the_high_watermark():
+    world = LogWorld()
+    world.append_many(9)
+    log = world.log
+    log.update_high_watermark(6)
+    assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (0, 6, 9)
+    assert offsets(read(log, 0, up_to=log.high_watermark)) == [0, 1, 2, 3, 4, 5]
+    assert read(log, 6, up_to=log.high_watermark).slice is None
+
+
 # -- follow
 
 
@@ -494,6 +504,32 @@ def test_a_roll_flushes_what_lies_before_it_and_only_then_raises_the_recovery_po
     world.files.crash(Loss.UNSYNCED)
     assert len(world.data("00000000000000000002.log")) == 2 * 170
     assert world.data("00000000000000000004.log") == b""
+
+
+class LateBackground:
+    """Runs jobs when the test says so."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def run(self, work, done=None, failed=None):
+        self.jobs.append((work, done))
+
+    def finish_all(self):
+        while self.jobs:
+            work, done = self.jobs.pop(0)
+            result = work()
+            if done is not None:
+                done(result)
+
+
+def test_only_a_finished_flush_raises_the_recovery_point():
+    background = LateBackground()
+    world = LogWorld({"segment.bytes": 500}, background=background)
+    world.append_many(5)
+    assert world.log.recovery_point == 0
+    background.finish_all()
+    assert world.log.recovery_point == 4
 
 
 def test_flush_messages_syncs_before_the_append_returns():

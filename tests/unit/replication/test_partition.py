@@ -171,7 +171,9 @@ def test_a_reader_whose_epoch_ended_earlier_here_is_told_where_to_cut() -> None:
     assert code_of(error) is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def at(partition: Partition, timestamp: int, replica_id: int = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED):
+def at(
+    partition: Partition, timestamp: int, replica_id: int = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
+):
     return partition.offset_for_timestamp(timestamp, isolation, -1, leader_only=True, replica_id=replica_id)
 
 

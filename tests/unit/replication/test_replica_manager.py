@@ -69,7 +69,8 @@ def test_internal_topics_are_refused_to_clients(world: ReplicaWorld) -> None:
 def test_a_refused_batch_tells_the_log_start_unless_the_error_says_nothing_of_the_log(world: ReplicaWorld) -> None:
     log = world.lead(T0)
     log.log_start_offset = 7
-    for code, start in ((ErrorCode.INVALID_RECORD, 7), (ErrorCode.CORRUPT_MESSAGE, -1), (ErrorCode.MESSAGE_TOO_LARGE, -1)):
+    starts = {ErrorCode.INVALID_RECORD: 7, ErrorCode.CORRUPT_MESSAGE: -1, ErrorCode.MESSAGE_TOO_LARGE: -1}
+    for code, start in starts.items():
         log.failure = KafkaError(code)
         world.append(T0)
         assert (world.appended[-1][0].error, world.appended[-1][0].log_start_offset) == (code, start)

@@ -92,7 +92,7 @@ def test_another_topic_id_is_refused_and_none_at_all_is_not_checked(roles: Roles
     assert roles.world.partition(T0).topic_id == ID
 
 
-def test_a_follower_starts_fetching_at_its_log_end_when_it_knows_epochs_else_at_its_high_watermark(roles: Roles) -> None:
+def test_a_follower_starts_fetching_at_its_log_end_if_it_knows_epochs_else_at_its_watermark(roles: Roles) -> None:
     roles.become(role(leader=2, isr=(2, 1)))
     assert [(partition.leader_id, offset) for partition, offset in roles.started] == [(2, 0)]
     roles.become(role(epoch=1))

@@ -1,0 +1,49 @@
+"""What DescribeLogDirs says of a log directory and of the logs in it.
+
+Values only, made from what log_dirs.py knows. Source: reference replication, section 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.log_dir import LogDir
+from kafka_py.log.partition_log import PartitionLog
+
+
+class LogDescription(NamedTuple):
+    """One log as DescribeLogDirs lists it. offset_lag: records that are not below the high watermark yet."""
+
+    topic_partition: TopicPartition
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+class LogDirDescription(NamedTuple):
+    """One directory as DescribeLogDirs lists it. error: NONE, or KAFKA_STORAGE_ERROR for one that is offline."""
+
+    path: str
+    error: ErrorCode
+    logs: list[LogDescription]
+
+
+def describe_directory(
+    log_dir: LogDir, logs: Iterable[PartitionLog], current: Callable[[TopicPartition], PartitionLog | None]
+) -> LogDirDescription:
+    """One directory. logs: of all directories. current: the log that a replica being moved here will replace."""
+    inside = [_describe(log, current) for log in logs if log.log_dir == log_dir.path]
+    error = ErrorCode.NONE if log_dir.is_online else ErrorCode.KAFKA_STORAGE_ERROR
+    return LogDirDescription(log_dir.path, error, inside)
+
+
+def _describe(log: PartitionLog, current: Callable[[TopicPartition], PartitionLog | None]) -> LogDescription:
+    tp = log.topic_partition
+    if not log.is_future:
+        return LogDescription(tp, log.size_bytes, max(log.high_watermark - log.log_end_offset, 0), False)
+    present = current(tp)
+    lag = present.log_end_offset - log.log_end_offset if present is not None else -1
+    return LogDescription(tp, log.size_bytes, lag, True)

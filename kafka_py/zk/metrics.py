@@ -1,0 +1,57 @@
+"""What a broker counts about its ZooKeeper session. Source: reference metrics table (SessionExpireListener,
+ZooKeeperClientMetrics).
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.meters import Distribution, Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.zk.session import SessionState, ZkSession
+
+STATE_NAMES = {
+    SessionState.CONNECTING: "CONNECTING",
+    SessionState.CONNECTED: "CONNECTED",
+    SessionState.SUSPENDED: "CONNECTING",
+    SessionState.EXPIRED: "CLOSED",
+    SessionState.AUTH_FAILED: "AUTH_FAILED",
+    SessionState.CLOSED: "CLOSED",
+}
+"""Our states under the names of the Java client's."""
+
+
+class SessionMetrics(MetricTable, group="kafka.server:type=SessionExpireListener"):
+    """What happens to the session. Its owner is the session."""
+
+    state = Gauge("SessionState", of=lambda session: STATE_NAMES[session.state], about="The client's state.")
+    connects = Rate("ZooKeeperSyncConnectsPerSec", unit="syncconnects", about="Connections made.")
+    disconnects = Rate("ZooKeeperDisconnectsPerSec", unit="disconnects", about="Connections lost.")
+    expires = Rate("ZooKeeperExpiresPerSec", unit="expires", about="Sessions expired.")
+    auth_failures = Rate("ZooKeeperAuthFailuresPerSec", unit="authfailures", about="Authentications refused.")
+    read_only_connects = Rate(
+        "ZooKeeperReadOnlyConnectsPerSec", unit="readonlyconnects", about="Connections to read-only servers: never."
+    )
+    sasl_logins = Rate("ZooKeeperSaslAuthenticationsPerSec", unit="saslauthentications", about="SASL logins done.")
+
+
+class ClientMetrics(MetricTable, group="kafka.server:type=ZooKeeperClientMetrics"):
+    """What the session's requests cost."""
+
+    latency = Distribution("ZooKeeperRequestLatencyMs", unit="ms", about="From a request to its answer.")
+
+
+def measure(session: ZkSession, registry: MetricRegistry) -> None:
+    """From now on the registry has this session's metrics. Call it before `connect`."""
+    metrics, client = SessionMetrics(registry, session), ClientMetrics(registry, session)
+
+    def count(state: SessionState) -> None:
+        match state:
+            case SessionState.CONNECTED:
+                metrics.connects += 1
+            case SessionState.SUSPENDED:
+                metrics.disconnects += 1
+            case SessionState.EXPIRED:
+                metrics.expires += 1
+            case SessionState.AUTH_FAILED:
+                metrics.auth_failures += 1
+
+    session.add_listener(count)
+    session.report_latency(client.latency.update)

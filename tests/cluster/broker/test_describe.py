@@ -1,0 +1,144 @@
+"""DescribeConfigs and DescribeLogDirs against a whole broker; settings that change while it runs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
+from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_py.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+
+TOPIC, BROKER, LOGGER = 2, 4, 8
+DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = 1, 2, 3, 4, 5
+
+
+async def describe(
+    broker: LocalBroker, kind: int, name: str, keys: Sequence[str] | None = None, version: int = 4, **fields: Any
+) -> Any:
+    resource = DescribeConfigsResource(
+        resource_type=kind, resource_name=name, configuration_keys=None if keys is None else list(keys)
+    )
+    return (await broker.ask(DescribeConfigsRequest(resources=[resource], **fields), version)).results[0]
+
+
+def by_name(result: Any) -> dict[str, Any]:
+    assert result.error_code == 0, result.error_message
+    return {entry.name: entry for entry in result.configs}
+
+
+@on_broker(log_segment_bytes=5000)
+async def test_a_topics_settings_tell_where_they_come_from(broker: LocalBroker) -> None:
+    """pitfalls: defaults, sources, synonyms, read-only and sensitive flags."""
+    await broker.create_topic("t", configs={"max.message.bytes": "2000"})
+    got = by_name(await describe(broker, TOPIC, "t", include_synonyms=True))
+    assert len(got) == 26
+    own, inherited, default = got["max.message.bytes"], got["segment.bytes"], got["retention.bytes"]
+    assert (own.value, own.config_source) == ("2000", DYNAMIC_TOPIC)
+    assert [(row.name, row.value, row.source) for row in own.synonyms] == [
+        ("max.message.bytes", "2000", DYNAMIC_TOPIC),
+        ("message.max.bytes", "1048588", DEFAULT),
+    ]
+    assert (inherited.value, inherited.config_source) == ("5000", STATIC)
+    assert (default.value, default.config_source) == ("-1", DEFAULT)
+    assert not (own.read_only or own.is_sensitive)
+    # Only the setting's first name counts among the broker's: the reference shows no synonym for times.
+    assert (got["retention.ms"].value, got["retention.ms"].synonyms) == ("604800000", [])
+
+
+@on_broker()
+async def test_v0_says_is_default_and_v3_type_and_documentation(broker: LocalBroker) -> None:
+    await broker.create_topic("t", configs={"segment.bytes": "2000"})
+    old = by_name(await describe(broker, TOPIC, "t", version=0))
+    assert (old["segment.bytes"].is_default, old["segment.ms"].is_default) == (False, True)
+    for version in range(5):
+        fields = {"include_documentation": True} if version >= 3 else {}
+        entry = by_name(await describe(broker, TOPIC, "t", ["segment.bytes"], version, **fields))["segment.bytes"]
+        assert entry.value == "2000"
+        if version >= 3:
+            assert entry.config_type == 3
+            assert entry.documentation
+
+
+@on_broker(password_encoder_secret="very secret", no_such_setting=1, num_io_threads=4)
+async def test_the_brokers_settings_hide_secrets_and_mark_what_cannot_change(broker: LocalBroker) -> None:
+    got = by_name(await describe(broker, BROKER, "0", include_synonyms=True))
+    assert (got["broker.id"].value, got["broker.id"].config_source, got["broker.id"].read_only) == ("0", STATIC, True)
+    assert (got["num.io.threads"].value, got["num.io.threads"].read_only) == ("4", False)
+    secret = got["password.encoder.secret"]
+    assert (secret.value, secret.is_sensitive, [row.value for row in secret.synonyms]) == (None, True, [None])
+    unknown = got["no.such.setting"]
+    assert (unknown.value, unknown.is_sensitive, unknown.read_only) == (None, True, True)
+    assert got["log.cleaner.io.max.bytes.per.second"].value == "1.7976931348623157E308"
+
+
+@on_broker()
+async def test_what_cannot_be_described_is_an_error_of_that_resource(broker: LocalBroker) -> None:
+    for kind, name, code in (
+        (TOPIC, "none", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "bad name", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (BROKER, "7", ErrorCode.INVALID_REQUEST),
+        (BROKER, "x", ErrorCode.INVALID_REQUEST),
+        (LOGGER, "7", ErrorCode.INVALID_REQUEST),
+        (1, "x", ErrorCode.INVALID_REQUEST),
+    ):
+        result = await describe(broker, kind, name)
+        assert (result.error_code, result.resource_name, result.configs) == (code, name, [])
+        assert result.error_message
+
+
+@on_broker()
+async def test_loggers_have_levels(broker: LocalBroker) -> None:
+    got = by_name(await describe(broker, LOGGER, "0"))
+    assert got["root"].value in ("DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+    assert got["kafka_py.broker.server"].config_source == 6
+
+
+@on_broker()
+async def test_topic_settings_changed_in_zookeeper_apply_at_once(broker: LocalBroker) -> None:
+    """pitfalls: max.message.bytes changes at run time apply at once."""
+    await broker.create_topic("t")
+    await broker.store.change_entity_config("topics/t", {"max.message.bytes": "100"})
+    log = next(iter(broker.server.node.log_dirs.all_logs()))
+    await broker.until(lambda: log.config.max_message_bytes == 100)
+    assert (await broker.produce("t", batch(b"x" * 200))).error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert by_name(await describe(broker, TOPIC, "t"))["max.message.bytes"].config_source == DYNAMIC_TOPIC
+    await broker.store.change_entity_config("topics/t", {})
+    await broker.until(lambda: log.config.max_message_bytes > 100)
+    assert (await broker.produce("t", batch(b"x" * 200))).error_code == 0
+
+
+@on_broker()
+async def test_broker_settings_changed_in_zookeeper_apply_at_once_and_after_a_restart(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    await broker.store.change_entity_config("brokers/<default>", {"message.max.bytes": "100"})
+    log = next(iter(broker.server.node.log_dirs.all_logs()))
+    await broker.until(lambda: log.config.max_message_bytes == 100)
+    got = by_name(await describe(broker, BROKER, "0", ["message.max.bytes"]))["message.max.bytes"]
+    assert (got.value, got.config_source) == ("100", DYNAMIC_DEFAULT)
+    default = by_name(await describe(broker, BROKER, ""))
+    assert {name: entry.value for name, entry in default.items()} == {"message.max.bytes": "100"}
+    await broker.store.change_entity_config("brokers/0", {"message.max.bytes": "300"})
+    await broker.until(lambda: log.config.max_message_bytes == 300)
+    await broker.stop()
+    await broker.start()
+    assert by_name(await describe(broker, BROKER, "0"))["message.max.bytes"].config_source == DYNAMIC_BROKER
+    assert next(iter(broker.server.node.log_dirs.all_logs())).config.max_message_bytes == 300
+
+
+# DescribeLogDirs
+
+
+@on_broker()
+async def test_log_dirs_tell_sizes_of_all_logs_or_of_those_asked_for(broker: LocalBroker) -> None:
+    await broker.create_topic("t", 2)
+    await broker.produce("t", batch(), partition=1)
+    for version in range(3):
+        [directory] = (await broker.ask(DescribeLogDirsRequest(topics=None), version)).results
+        assert (directory.error_code, directory.log_dir) == (0, f"{broker.folder}/logs")
+        [topic] = directory.topics
+        sizes = {row.partition_index: row.partition_size for row in topic.partitions}
+        assert sizes == {0: 0, 1: len(batch())}
+        assert all(row.offset_lag == 0 and not row.is_future_key for row in topic.partitions)
+    wanted = [DescribableLogDirTopic(topic="t", partition_index=[0]), DescribableLogDirTopic(topic="u", partition_index=[0])]
+    [directory] = (await broker.ask(DescribeLogDirsRequest(topics=wanted), 2)).results
+    assert [[row.partition_index for row in topic.partitions] for topic in directory.topics] == [[0]]

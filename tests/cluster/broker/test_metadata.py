@@ -1,0 +1,133 @@
+"""Metadata and DescribeCluster (controller facts, sections 12 and 13)."""
+
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.net.client import BrokerConnection
+from kafka_py.testing.local_broker import LocalBroker, on_broker
+from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+
+def asking(*names: str, create: bool = False) -> MetadataRequest:
+    topics = [MetadataRequestTopic(name=name) for name in names]
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=create)
+
+
+def named(response: Any) -> dict[str, Any]:
+    return {topic.name: topic for topic in response.topics}
+
+
+@on_broker()
+async def test_a_null_list_asks_for_all_topics_and_an_empty_one_for_none_but_in_v0(broker: LocalBroker) -> None:
+    """pitfalls: empty list and null list differ."""
+    await broker.create_topic("a")
+    await broker.create_topic("b", 2)
+    assert set(named(await broker.ask(MetadataRequest(topics=None), 9))) == {"a", "b"}
+    assert named(await broker.ask(MetadataRequest(topics=[]), 9)) == {}
+    assert set(named(await broker.ask(MetadataRequest(topics=[]), 0))) == {"a", "b"}
+
+
+@on_broker(broker_rack="r1")
+async def test_every_version_tells_broker_controller_and_leader(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    for version in range(12):
+        request = MetadataRequest(topics=[MetadataRequestTopic(name="t")])
+        response = await broker.ask(request, version)
+        [node] = response.brokers
+        assert (node.node_id, node.host, node.port) == (0, "127.0.0.1", broker.port)
+        if version >= 1:
+            assert node.rack == "r1"
+            assert response.controller_id == 0
+        if version >= 2:
+            assert response.cluster_id == broker.server.cluster_id
+        [partition] = named(response)["t"].partitions
+        assert (partition.error_code, partition.leader_id, partition.replica_nodes) == (0, 0, [0])
+        if version >= 7:
+            assert partition.leader_epoch == 0
+        if version >= 10:
+            assert named(response)["t"].topic_id.int != 0
+
+
+@on_broker()
+async def test_asking_for_a_missing_topic_creates_it_and_says_leader_not_available(broker: LocalBroker) -> None:
+    """pitfalls: auto-creation must answer LEADER_NOT_AVAILABLE and then succeed."""
+    first = named(await broker.ask(asking("new", create=True), 9))["new"]
+    assert (first.error_code, first.partitions) == (ErrorCode.LEADER_NOT_AVAILABLE, [])
+    await broker.until(lambda: broker.server.node.metadata.partitions_of("new"))
+    second = named(await broker.ask(asking("new", create=True), 9))["new"]
+    assert second.error_code == 0
+    assert second.partitions[0].leader_id == 0
+
+
+@on_broker()
+async def test_versions_before_v4_always_create(broker: LocalBroker) -> None:
+    response = await broker.ask(MetadataRequest(topics=[MetadataRequestTopic(name="old")]), 3)
+    assert named(response)["old"].error_code == ErrorCode.LEADER_NOT_AVAILABLE
+
+
+@on_broker()
+async def test_without_leave_to_create_an_unknown_topic_is_unknown_and_a_bad_name_invalid(broker: LocalBroker) -> None:
+    got = named(await broker.ask(asking("no", "bad name", ".."), 9))
+    assert got["no"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert got["bad name"].error_code == got[".."].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert not await broker.store.topics()
+
+
+@on_broker(auto_create_topics_enable="false")
+async def test_auto_creation_can_be_switched_off(broker: LocalBroker) -> None:
+    got = named(await broker.ask(asking("no", create=True), 9))
+    assert got["no"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@on_broker(default_replication_factor=3)
+async def test_auto_creation_says_why_it_cannot(broker: LocalBroker) -> None:
+    got = named(await broker.ask(asking("t", "x y", create=True), 9))
+    assert got["t"].error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert got["x y"].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+@on_broker(offsets_topic_replication_factor=1, offsets_topic_num_partitions=3)
+async def test_internal_topics_are_created_with_their_own_settings(broker: LocalBroker) -> None:
+    await broker.ask(asking("__consumer_offsets", create=True), 9)
+    await broker.until(lambda: len(broker.server.node.metadata.partitions_of("__consumer_offsets")) == 3)
+    got = named(await broker.ask(asking("__consumer_offsets"), 9))["__consumer_offsets"]
+    assert got.is_internal and len(got.partitions) == 3
+    assert (await broker.store.topic_config("__consumer_offsets"))["cleanup.policy"] == "compact"
+
+
+@on_broker()
+async def test_authorized_operations_are_bits_and_only_told_when_asked_for(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    request = MetadataRequest(
+        topics=None, include_cluster_authorized_operations=True, include_topic_authorized_operations=True
+    )
+    response = await broker.ask(request, 8)
+    assert named(response)["t"].topic_authorized_operations == sum(1 << bit for bit in (3, 4, 5, 6, 7, 8, 10, 11))
+    assert response.cluster_authorized_operations == sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
+    plain = await broker.ask(MetadataRequest(topics=None), 8)
+    assert named(plain)["t"].topic_authorized_operations == -(1 << 31)
+    assert plain.cluster_authorized_operations == -(1 << 31)
+
+
+@on_broker(
+    listeners="A://127.0.0.1:0,B://127.0.0.1:0",
+    advertised_listeners="A://127.0.0.1:0,B://public.example:7000",
+    listener_security_protocol_map="A:PLAINTEXT,B:PLAINTEXT",
+    inter_broker_listener_name="A",
+)
+async def test_each_listener_is_told_its_own_address(broker: LocalBroker) -> None:
+    """pitfalls: advertised address per listener."""
+    for listener, address in (("A", ("127.0.0.1", broker.server.ports["A"])), ("B", ("public.example", 7000))):
+        client = await BrokerConnection.connect("127.0.0.1", broker.server.ports[listener])
+        [node] = (await client.send(MetadataRequest(topics=None), 9)).brokers
+        assert (node.host, node.port) == address
+        client.close()
+
+
+@on_broker()
+async def test_describe_cluster_tells_the_same(broker: LocalBroker) -> None:
+    response = await broker.ask(DescribeClusterRequest(include_cluster_authorized_operations=True), 0)
+    assert (response.error_code, response.controller_id, response.cluster_id) == (0, 0, broker.server.cluster_id)
+    assert [(node.broker_id, node.port) for node in response.brokers] == [(0, broker.port)]
+    assert response.cluster_authorized_operations > 0

@@ -1,0 +1,242 @@
+"""CreateTopics, CreatePartitions, DeleteTopics against a whole broker (controller facts, sections 8 and 12)."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
+from kafka_py.wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from kafka_py.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateableTopicConfig,
+    CreateTopicsRequest,
+)
+from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafka_py.zk.topics import TopicAssignment
+
+
+def new_topic(
+    name: str, partitions: int = -1, factor: int = -1, *, configs: Mapping[str, str | None] | None = None,
+    assignments: Mapping[int, Sequence[int]] | None = None,
+) -> CreatableTopic:  # fmt: skip
+    rows = [CreatableReplicaAssignment(partition_index=index, broker_ids=list(ids))
+            for index, ids in (assignments or {}).items()]  # fmt: skip
+    given = [CreateableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()]
+    return CreatableTopic(
+        name=name, num_partitions=partitions, replication_factor=factor, assignments=rows, configs=given
+    )
+
+
+async def create(broker: LocalBroker, *topics: CreatableTopic, version: int = 7, **fields: Any) -> dict[str, Any]:
+    request = CreateTopicsRequest(topics=list(topics), **{"timeout_ms": 5000, **fields})
+    response = await broker.ask(request, version)
+    return {topic.name: topic for topic in response.topics}
+
+
+@on_broker(num_partitions=3)
+async def test_every_version_creates_and_from_v5_on_tells_what_came_of_it(broker: LocalBroker) -> None:
+    """pitfalls: v5+ returns partitions, replication factor and configs; -1 means broker default."""
+    for version in range(8):
+        name = f"t{version}"
+        made = (await create(broker, new_topic(name, configs={"segment.bytes": "5000"}), version=version))[name]
+        assert made.error_code == 0
+        assert len(broker.server.node.metadata.partitions_of(name)) == 3
+        if version >= 5:
+            assert (made.num_partitions, made.replication_factor) == (3, 1)
+            assert {row.name: (row.value, row.config_source) for row in made.configs}["segment.bytes"] == ("5000", 1)
+        if version >= 7:
+            assert made.topic_id == broker.server.node.metadata.topic_id(name)
+    assert {log.config.segment_bytes for log in broker.server.node.log_dirs.all_logs()} == {5000}
+
+
+@on_broker()
+async def test_validate_only_makes_nothing(broker: LocalBroker) -> None:
+    got = await create(broker, new_topic("t", 2, 1), validate_only=True)
+    assert (got["t"].error_code, got["t"].num_partitions) == (0, 2)
+    assert not await broker.store.topics()
+
+
+@on_broker()
+async def test_an_explicit_assignment_is_taken_and_may_name_brokers_that_are_not_there(broker: LocalBroker) -> None:
+    got = await create(broker, new_topic("t", assignments={0: [0], 1: [0]}))
+    assert (got["t"].error_code, got["t"].num_partitions) == (0, 2)
+    got = await create(broker, new_topic("u", assignments={0: [7]}), timeout_ms=50)
+    assert got["u"].error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert "u" in await broker.store.topics()
+
+
+@on_broker()
+async def test_each_topic_has_its_own_error(broker: LocalBroker) -> None:
+    await broker.create_topic("exists")
+    got = await create(
+        broker,
+        new_topic("good"),
+        new_topic("exists"),
+        new_topic("bad name"),
+        new_topic("none", 0, 1),
+        new_topic("many", 1, 2),
+        new_topic("both", 1, 1, assignments={0: [0]}),
+        new_topic("holes", assignments={0: [0], 2: [0]}),
+        new_topic("twice", assignments={0: [0, 0]}),
+        new_topic("setting", configs={"no.such": "1"}),
+        new_topic("value", configs={"segment.bytes": "x"}),
+        new_topic("null", configs={"segment.bytes": None}),
+        new_topic("dup"),
+        new_topic("dup"),
+    )
+    assert {name: ErrorCode(row.error_code).name for name, row in got.items()} == {
+        "good": "NONE",
+        "exists": "TOPIC_ALREADY_EXISTS",
+        "bad name": "INVALID_TOPIC_EXCEPTION",
+        "none": "INVALID_PARTITIONS",
+        "many": "INVALID_REPLICATION_FACTOR",
+        "both": "INVALID_REQUEST",
+        "holes": "INVALID_REPLICA_ASSIGNMENT",
+        "twice": "INVALID_REPLICA_ASSIGNMENT",
+        "setting": "INVALID_CONFIG",
+        "value": "INVALID_CONFIG",
+        "null": "INVALID_REQUEST",
+        "dup": "INVALID_REQUEST",
+    }
+    assert got["exists"].error_message
+    assert got["good"].error_message is None
+
+
+class NoShortNames:
+    """A policy as a site might have it."""
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        assert "zookeeper.connect" in configs
+
+    def validate(self, request: Any) -> None:
+        from kafka_py.controller.topic_policy import PolicyViolation
+
+        if len(request.topic) < 3:
+            raise PolicyViolation("too short")
+
+
+@on_broker()
+async def test_a_policy_may_refuse(broker: LocalBroker) -> None:
+    broker.server.node.topics._policy = NoShortNames()
+    NoShortNames().configure(broker.settings)
+    got = await create(broker, new_topic("t"), new_topic("long"))
+    assert (got["t"].error_code, got["t"].error_message) == (ErrorCode.POLICY_VIOLATION, "too short")
+    assert got["long"].error_code == 0
+
+
+@on_broker()
+async def test_a_topic_made_by_hand_in_zookeeper_is_served_even_with_gaps(broker: LocalBroker) -> None:
+    await broker.store.create_topic("by-hand", TopicAssignment.of({0: [0], 2: [0], 5: [0]}), {})
+    await broker.until(lambda: len(broker.server.node.metadata.partitions_of("by-hand")) == 3)
+    await broker.until(lambda: len(broker.server.node.replicas.partitions) == 3)
+    assert (await broker.produce("by-hand", batch(), partition=5)).error_code == 0
+    assert (await broker.produce("by-hand", batch(), partition=1)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+# CreatePartitions
+
+
+async def grow(
+    broker: LocalBroker, name: str, count: int, assignments: Sequence[Sequence[int]] | None = None, **fields: Any
+) -> Any:
+    rows = None if assignments is None else [CreatePartitionsAssignment(broker_ids=list(row)) for row in assignments]
+    topic = CreatePartitionsTopic(name=name, count=count, assignments=rows)
+    request = CreatePartitionsRequest(topics=[topic], **{"timeout_ms": 5000, "validate_only": False, **fields})
+    return (await broker.ask(request, 3)).results[0]
+
+
+@on_broker()
+async def test_partitions_are_added_and_served_when_the_answer_comes(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    topic_id = broker.server.node.metadata.topic_id("t")
+    assert (await grow(broker, "t", 3)).error_code == 0
+    assert (await broker.produce("t", batch(), partition=2)).error_code == 0
+    assert broker.server.node.metadata.topic_id("t") == topic_id
+
+
+@on_broker()
+async def test_what_cannot_be_added_is_said_and_validate_only_has_no_effect(broker: LocalBroker) -> None:
+    """pitfalls: per-item errors, validate-only has no effect."""
+    await broker.create_topic("t", 2)
+    for count, assignments, code in (
+        (1, None, ErrorCode.INVALID_PARTITIONS),
+        (2, None, ErrorCode.INVALID_PARTITIONS),
+        (3, [[7]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (3, [[0], [0]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ):
+        assert (await grow(broker, "t", count, assignments)).error_code == code
+    assert (await grow(broker, "none", 3)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (await grow(broker, "t", 5, validate_only=True)).error_code == 0
+    assert await broker.store.partition_count("t") == 2
+
+
+# DeleteTopics
+
+
+@on_broker(log_segment_delete_delay_ms=100)
+async def test_every_version_deletes_by_name_and_the_answer_means_gone(broker: LocalBroker) -> None:
+    for version in range(7):
+        await broker.create_topic("t")
+        await broker.produce("t", batch())
+        names = {"topic_names": ["t"]} if version < 6 else {"topics": [DeleteTopicState(name="t")]}
+        [result] = (await broker.ask(DeleteTopicsRequest(timeout_ms=5000, **names), version)).responses
+        assert (result.name, result.error_code) == ("t", 0)
+        assert not broker.server.node.metadata.has_topic("t")
+        await broker.until(lambda: not broker.server.node.replicas.partitions)
+        await _until_gone(broker, "t")
+
+
+async def _until_gone(broker: LocalBroker, topic: str) -> None:
+    while await broker.store.topic_exists(topic):
+        pass
+
+
+@on_broker()
+async def test_a_topic_is_deleted_by_its_id(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    topic_id = broker.server.node.metadata.topic_id("t")
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=topic_id)], timeout_ms=5000)
+    [result] = (await broker.ask(request, 6)).responses
+    assert (result.name, result.topic_id, result.error_code) == ("t", topic_id, 0)
+
+
+@on_broker()
+async def test_deletions_that_cannot_be_are_told_apart(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    unknown_id = uuid.uuid4()
+    asked = [
+        DeleteTopicState(name="none"),
+        DeleteTopicState(name=None, topic_id=unknown_id),
+    ]
+    rows = (await broker.ask(DeleteTopicsRequest(topics=asked, timeout_ms=1000), 6)).responses
+    assert [row.error_code for row in rows] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID]
+    both = [DeleteTopicState(name="t", topic_id=unknown_id)]
+    [row] = (await broker.ask(DeleteTopicsRequest(topics=both, timeout_ms=1000), 6)).responses
+    assert row.error_code == ErrorCode.INVALID_REQUEST
+    at_once = (await broker.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=0), 4)).responses
+    assert at_once[0].error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+@on_broker(delete_topic_enable="false")
+async def test_deletion_can_be_switched_off(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    for version, code in ((2, ErrorCode.INVALID_REQUEST), (3, ErrorCode.TOPIC_DELETION_DISABLED)):
+        request = DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000)
+        assert (await broker.ask(request, version)).responses[0].error_code == code
+
+
+@on_broker()
+async def test_only_the_controller_changes_topics(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    broker.server.node.controller.active_controller_id = 9
+    assert (await create(broker, new_topic("u")))["u"].error_code == ErrorCode.NOT_CONTROLLER
+    assert (await grow(broker, "t", 2)).error_code == ErrorCode.NOT_CONTROLLER
+    [row] = (await broker.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 3)).responses
+    assert row.error_code == ErrorCode.NOT_CONTROLLER
+    broker.server.node.controller.active_controller_id = 0
