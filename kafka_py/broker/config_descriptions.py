@@ -31,6 +31,15 @@ class Source(IntEnum):
 
 UNKNOWN_TYPE = 0
 
+# Known to the classic as settings of a running broker only: not listed unless set.
+_RUN_TIME_ONLY = frozenset(
+    {
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
+
 
 class Synonym(NamedTuple):
     """One place where the value could come from; the first of a list is where it does."""
@@ -70,6 +79,8 @@ def describe_broker(live: LiveConfig) -> Iterator[Description]:
     """Every setting of this broker; given names that mean nothing here are listed too, their values hidden."""
     config = live.current
     for row in BrokerConfig.describe():
+        if row.name in _RUN_TIME_ONLY and row.name not in live.own and row.name not in live.cluster_wide:
+            continue
         value = None if row.sensitive else config.text(row.name)
         yield _describe_broker_row(row, value, _broker_synonyms((row.name,), live))
     for name in config.unknown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -23,6 +24,9 @@ from kafka_py.log.log_dirs import LogDirs
 from kafka_py.replication.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleChanges
 from kafka_py.zk.store import ZkStore
+
+CLUSTER_KNOWN_TIMEOUT_S = 5.0
+"""How long a broker that has just started waits for the controller's first description of the cluster."""
 
 
 @dataclass(slots=True)
@@ -54,6 +58,12 @@ class Node:
     broker_epoch: int = -1
     cluster_known: asyncio.Event = field(default_factory=asyncio.Event)
     authorizer: Authorizer = field(default=ALLOW_ALL)
+
+    async def wait_cluster_known(self) -> None:
+        """Returns when the cluster is known, or has not become so for CLUSTER_KNOWN_TIMEOUT_S."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLUSTER_KNOWN_TIMEOUT_S):
+                await self.cluster_known.wait()
 
     @property
     def config(self) -> BrokerConfig:

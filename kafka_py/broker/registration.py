@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 
 _NO_JMX = -1
 _FORMER_LIFE_POLL_S = 0.1
-_EXPIRY_SLACK_S = 5.0
+# ZooKeeper may grant a longer session than was asked for, and looks for expired ones once a tick only.
+_EXPIRY_SLACK_S = 15.0
 
 
 class Registration:

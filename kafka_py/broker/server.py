@@ -7,7 +7,6 @@ Node; this file alone knows how it is made. Source: zookeeper facts, section 15;
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
 import socket
@@ -27,7 +26,6 @@ from kafka_py.broker.config_changes import ConfigChanges
 from kafka_py.broker.configs import BrokerConfig, warnings_of
 from kafka_py.broker.dispatch import Dispatcher
 from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
-from kafka_py.broker.handlers.metadata import CLUSTER_KNOWN_TIMEOUT_S
 from kafka_py.broker.leaving import leave_in_order
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.broker.metadata_cache import MetadataCache
@@ -171,8 +169,7 @@ class KafkaServer:
         self._start_tasks()
         sockets.start()
         # "Started" is what scripts wait for; a client that comes then should find the cluster described.
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.node.cluster_known.wait(), CLUSTER_KNOWN_TIMEOUT_S)
+        await self.node.wait_cluster_known()
 
     def _open_log_dirs(self) -> LogDirs:
         log_dirs = LogDirs(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import kafka_py
-from kafka_py.base.errors import KafkaError
+from kafka_py.base.errors import ConfigError, KafkaError
 
 
 class UsageError(Exception):
@@ -154,7 +154,7 @@ def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], Comman
             parser().print_help(sys.stderr)
         code = 1
     except (CommandFailed, KafkaError) as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {error.message if isinstance(error, ConfigError) else error}", file=sys.stderr)
         code = 1
     except BrokenPipeError:
         # The reader went away (`| head`): nothing left to say, and no traceback at interpreter exit either.

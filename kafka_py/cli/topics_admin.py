@@ -28,8 +28,7 @@ def carry_out(admin: AdminClient, request: TopicRequest) -> None:
         case "create":
             _create(admin, request)
         case "list":
-            for name in _matching(admin, request):
-                print(name)
+            print("\n".join(_matching(admin, request)))  # an empty line where there is none, as the classic prints
         case "describe":
             _describe(admin, request)
         case "alter":

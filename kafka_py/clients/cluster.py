@@ -129,8 +129,9 @@ class Cluster:
             try:
                 await self._update()
             except KafkaError as error:
+                is_new = str(error) != str(self._last_error)
                 self._last_error = error
-                _log.debug("Metadata update failed: %s", error)
+                _log.log(logging.WARNING if is_new else logging.DEBUG, "Metadata update failed: %s", error)
                 self._waiters = [waiter for waiter in waiters if not waiter.done()] + self._waiters
                 self._needed.set()
             else:

@@ -1,4 +1,4 @@
-"""When a parked produce or fetch may be answered.
+"""When a parked produce, fetch or delete-records may be answered.
 
 Synchronous: the operations look at partitions through the functions they are given; the purgatory (base) does the
 watching and the timing. Source: reference replication, sections 7 and 16.
@@ -149,3 +149,72 @@ class DelayedFetch(DelayedOperation):
 
     def on_expire(self) -> None:
         self._on_expired()
+
+
+class DeleteRecordsResult:
+    """How the deletion in one partition went.
+
+    end_offset: everything below it is to go, -1 with an error. low_watermark: where all replicas start at the least,
+    -1 when not known.
+    """
+
+    __slots__ = ("end_offset", "error", "low_watermark", "topic_partition")
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        error: ErrorCode = ErrorCode.NONE,
+        end_offset: int = -1,
+        low_watermark: int = -1,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.error = error
+        self.end_offset = end_offset
+        self.low_watermark = low_watermark
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether some replica still holds what is to go."""
+        return self.error is ErrorCode.NONE and self.low_watermark < self.end_offset
+
+
+LowWatermark = Callable[[TopicPartition], int]
+"""Where the replicas of a led partition start at the least; raises KafkaError when it is not led here any more."""
+
+
+class DelayedDeleteRecords(DelayedOperation):
+    """A deletion that waits until every live replica's log starts where it was asked to (KIP-107)."""
+
+    __slots__ = ("_low_watermark", "_on_done", "_on_expired", "_waiting", "results")
+
+    def __init__(
+        self,
+        results: list[DeleteRecordsResult],
+        low_watermark: LowWatermark,
+        on_done: Callable[[list[DeleteRecordsResult]], None],
+        on_expired: Callable[[TopicPartition], None],
+    ) -> None:
+        super().__init__()
+        self.results = results
+        self._waiting = [result for result in results if result.is_waiting]
+        self._low_watermark = low_watermark
+        self._on_done = on_done
+        self._on_expired = on_expired
+
+    def try_complete(self) -> bool:
+        for result in self._waiting:
+            try:
+                result.low_watermark = self._low_watermark(result.topic_partition)
+            except KafkaError as error:
+                result.error, result.low_watermark = error.code, -1
+        self._waiting = [result for result in self._waiting if result.is_waiting]
+        return not self._waiting and self.complete()
+
+    def on_complete(self) -> None:
+        for result in self._waiting:
+            result.error = ErrorCode.REQUEST_TIMED_OUT
+        self._on_done(self.results)
+
+    def on_expire(self) -> None:
+        for result in self._waiting:
+            self._on_expired(result.topic_partition)

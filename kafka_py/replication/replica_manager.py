@@ -67,6 +67,7 @@ class ReplicaManager:
         *,
         produce_purgatory: Purgatory[Hashable],
         fetch_purgatory: Purgatory[Hashable],
+        delete_purgatory: Purgatory[Hashable],
         is_known: Callable[[TopicPartition], bool],
         defer: Callable[[Callable[[], None]], object],
         metrics: ReplicaMetrics,
@@ -81,6 +82,8 @@ class ReplicaManager:
         self.offline: set[TopicPartition] = set()
         self.produce_purgatory = produce_purgatory
         self.fetch_purgatory = fetch_purgatory
+        self.delete_purgatory = delete_purgatory
+        self._purgatories = (produce_purgatory, fetch_purgatory, delete_purgatory)
         self._clock = clock
         self._is_known = is_known
         self._defer = defer
@@ -326,6 +329,8 @@ class ReplicaManager:
                 continue
             if partition.record_follower_fetch(broker_id, entry, read.end_offset, now_ms):
                 self.note_change(partition, watermark_raised=True)
+            if self.delete_purgatory.watched:
+                self.delete_purgatory.check_and_complete(entry.topic_partition)
 
     def _bytes_available(self, entry: FetchEntry, params: FetchParams) -> int:
         partition = self.partitions.get(entry.topic_partition) or self.partition(entry.topic_partition)
@@ -373,8 +378,8 @@ class ReplicaManager:
                 key = listener.on_news()
                 if key is not None:
                     self.fetch_purgatory.check_and_complete(key)
-        self.produce_purgatory.check_and_complete(topic_partition)
-        self.fetch_purgatory.check_and_complete(topic_partition)
+        for purgatory in self._purgatories:
+            purgatory.check_and_complete(topic_partition)
 
     def notice_log_starts(self) -> None:
         """Tells the fetch sessions of log starts that retention moved; called now and then."""
@@ -428,8 +433,7 @@ class ReplicaManager:
 
     def close(self) -> None:
         """Answers everything that is parked; the high watermarks are the caller's to write."""
-        purgatories: tuple[Purgatory[Hashable], ...] = (self.produce_purgatory, self.fetch_purgatory)
-        for purgatory in purgatories:
+        for purgatory in self._purgatories:
             purgatory.close()
 
 

@@ -168,7 +168,7 @@ class ApacheBroker(Process):
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": ",".join(str(path) for path in self.log_dirs),
             "zookeeper.connect": zookeeper_connect,
-            **_CLUSTER_OF_ONE,
+            **CLUSTER_OF_ONE,
             **(settings or {}),
         }
         self.started_in_s = 0.0
@@ -209,7 +209,7 @@ class ApacheBroker(Process):
             raise
 
 
-_CLUSTER_OF_ONE = {
+CLUSTER_OF_ONE = {
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.num.partitions": "1",

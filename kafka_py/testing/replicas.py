@@ -95,6 +95,7 @@ class ReplicaWorld:
             self.clock,
             produce_purgatory=Purgatory("Produce", self.timers),
             fetch_purgatory=Purgatory("Fetch", self.timers),
+            delete_purgatory=Purgatory("DeleteRecords", self.timers),
             is_known=lambda topic_partition: topic_partition in self.known,
             defer=self.deferred.append,
             metrics=self.metrics,

@@ -7,7 +7,7 @@ joined in store.py. Source: reference zookeeper.md section 2.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -29,7 +29,6 @@ from kafka_py.zk.session import (
 )
 from kafka_py.zk.znodes import ControllerEpochZNode, path_parents
 
-A = TypeVar("A")
 T = TypeVar("T")
 
 Found = tuple[bytes | None, Stat]
@@ -50,20 +49,24 @@ PIPELINE_WIDTH = 64
 """Calls under way at once: more than a session has in flight, few enough to start in one turn of the loop."""
 
 
-async def pipelined(call: Callable[[A], Coroutine[Any, Any, T]], items: Iterable[A]) -> list[T | Exception]:
-    """Calls for every item, many at a time and begun in order; the results in order, a failed one as its exception."""
-    arguments = list(items)
-    results: list[Any] = [None] * len(arguments)
-    remaining = iter(enumerate(arguments))
+async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+    """Makes all calls, many at a time and begun in order; the results in order, a failed one as its exception."""
+    coroutines = list(calls)
+    results: list[Any] = [None] * len(coroutines)
+    remaining = iter(enumerate(coroutines))
 
     async def work() -> None:
-        for index, argument in remaining:
+        for index, call in remaining:
             try:
-                results[index] = await call(argument)
+                results[index] = await call
             except Exception as error:
                 results[index] = error
 
-    await asyncio.gather(*(work() for _ in range(min(PIPELINE_WIDTH, len(arguments)))))
+    try:
+        await asyncio.gather(*(work() for _ in range(min(PIPELINE_WIDTH, len(coroutines)))))
+    finally:
+        for _, call in remaining:  # only if this was cancelled
+            call.close()
     return results
 
 
@@ -93,7 +96,7 @@ class ZkAccess:
 
     async def read_many(self, paths: Iterable[str], watch: Watch | None = None) -> list[Found | None]:
         """`read` of each path, pipelined. Raises the first error other than NoNode."""
-        results = await pipelined(lambda path: self.read(path, watch), paths)
+        results = await pipelined(self.read(path, watch) for path in paths)
         raise_first(results)
         return results  # type: ignore[return-value]
 
@@ -193,9 +196,7 @@ class ZkAccess:
 
     async def delete_many(self, paths: Iterable[str], *, epoch_zk_version: int = NOT_FENCED) -> None:
         """Deletes childless znodes, pipelined; missing ones count as deleted. Raises the first other error."""
-        raise_first(
-            await pipelined(lambda path: self.delete_if_present(path, epoch_zk_version=epoch_zk_version), paths)
-        )
+        raise_first(await pipelined(self.delete_if_present(path, epoch_zk_version=epoch_zk_version) for path in paths))
 
     async def delete_recursive(self, path: str, *, epoch_zk_version: int = NOT_FENCED) -> bool:
         """Deletes a znode with all that is below it, level by level from the bottom; whether it was there.
@@ -214,7 +215,7 @@ class ZkAccess:
                 continue
 
     async def _children_of(self, paths: list[str]) -> list[str]:
-        results = await pipelined(self.children_or_empty, paths)
+        results = await pipelined(self.children_or_empty(path) for path in paths)
         raise_first(results)
         return [
             f"{path.rstrip('/')}/{name}"

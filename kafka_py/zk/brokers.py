@@ -47,7 +47,7 @@ class BrokerStore(ZkAccess):
 
     async def ensure_top_level_paths(self) -> None:
         """Creates what every broker expects to exist, with null data."""
-        raise_first(await pipelined(self.ensure_path, TOP_LEVEL_PATHS))
+        raise_first(await pipelined(self.ensure_path(path) for path in TOP_LEVEL_PATHS))
 
     async def cluster_id(self) -> str | None:
         """The cluster's id, None before the first broker. Raises MalformedZNode."""

@@ -33,7 +33,7 @@ class ConfigStore(ZkAccess):
     async def entity_configs(self, entities: Iterable[str]) -> dict[str, dict[str, str]]:
         """The overrides of many entities by entity path, pipelined."""
         paths = list(entities)
-        found = await pipelined(self.entity_config, paths)
+        found = await pipelined(self.entity_config(path) for path in paths)
         raise_first(found)
         return {path: one for path, one in zip(paths, found, strict=True) if isinstance(one, dict)}
 

@@ -166,7 +166,7 @@ class NotificationListener:
 
     async def _purge(self, names: list[str]) -> None:
         paths = [f"{self._root}/{name}" for name in names]
-        stats = await pipelined(self._store.session.exists, paths)
+        stats = await pipelined(self._store.session.exists(path) for path in paths)
         now_ms = self._clock.wall_ms()
         old = [
             path

@@ -63,7 +63,7 @@ class PartitionStore(ZkAccess):
         """The named partitions, pipelined; those without (readable) state are left out. Raises the first ZkError."""
         wanted = list(partitions)
         found = await pipelined(
-            lambda one: self.partition_state(one, watch_of(one) if watch_of is not None else None), wanted
+            self.partition_state(one, watch_of(one) if watch_of is not None else None) for one in wanted
         )
         states = {}
         for partition, result in zip(wanted, found, strict=True):
@@ -111,7 +111,7 @@ class PartitionStore(ZkAccess):
 
     async def _write_all(self, ops: Sequence[CreateOp | SetOp], epoch_zk_version: int) -> list[object]:
         """The results of fenced writes, a ZkError as a value. Raises ControllerMoved, and what is no ZkError."""
-        results = await pipelined(lambda op: self.fenced(op, epoch_zk_version), ops)
+        results = await pipelined(self.fenced(op, epoch_zk_version) for op in ops)
         for result in results:
             if isinstance(result, ControllerMoved) or (
                 isinstance(result, BaseException) and not isinstance(result, ZkError)

@@ -92,7 +92,7 @@ class TopicStore(ZkAccess):
         """
         names = list(topics)
         found = await pipelined(
-            lambda name: self.topic_assignment(name, watch_of(name) if watch_of is not None else None), names
+            self.topic_assignment(name, watch_of(name) if watch_of is not None else None) for name in names
         )
         raise_first(found)
         return {name: one for name, one in zip(names, found, strict=True) if isinstance(one, TopicAssignment)}

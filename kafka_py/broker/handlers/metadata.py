@@ -5,8 +5,6 @@ Asking for a topic that does not exist may create it; the answer is LEADER_NOT_A
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import inspect
 
 from kafka_py.base.errors import ErrorCode
@@ -23,9 +21,6 @@ from kafka_py.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
-CLUSTER_KNOWN_TIMEOUT_S = 5.0
-"""How long an answer waits for the controller's first description of the cluster."""
-
 _FIRST_WITH_AUTO_CREATION_CHOICE = 4
 _FIRST_WITH_LISTENER_NOT_FOUND = 6
 _FIRST_WITH_OPERATIONS = 8
@@ -41,8 +36,7 @@ def handle(node: Node, context: RequestContext, request: MetadataRequest) -> obj
 
 async def _once_known(node: Node, context: RequestContext, request: MetadataRequest) -> object:
     """A broker that has just started would answer "no brokers", over which some clients ponder for half a minute."""
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(node.cluster_known.wait(), CLUSTER_KNOWN_TIMEOUT_S)
+    await node.wait_cluster_known()
     answer = _answer(node, context, request)
     return await answer if inspect.iscoroutine(answer) else answer
 

@@ -148,6 +148,7 @@ class AsyncConsumer:
             records = self._fetcher.collect(self.options.max_poll_records)
             self._fetcher.step()
             if records:
+                await asyncio.sleep(0)  # a busy reader must not keep the loop from reading on
                 return records
             left_ms = deadline_ms - self._clock.monotonic_ms()
             if left_ms <= 0:

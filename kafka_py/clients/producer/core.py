@@ -51,7 +51,7 @@ class ProducerCore:
         self._connect = connect
         self._threaded = threaded
         self._asked_for: dict[str, float] = {}
-        self._wake_pending = False
+        self.wake_pending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self.accumulator = Accumulator(self.options, self.clock, self._wake)
         self.append = self.accumulator.append
@@ -83,9 +83,9 @@ class ProducerCore:
         return list(self._asked_for)
 
     def _wake(self) -> None:
-        if self._wake_pending or self._loop is None:
+        if self.wake_pending or self._loop is None:
             return
-        self._wake_pending = True
+        self.wake_pending = True
         call: Callable[..., object] = self._loop.call_soon_threadsafe if self._threaded else self._loop.call_soon
         try:
             call(self._step)
@@ -93,7 +93,7 @@ class ProducerCore:
             raise IllegalState("the producer is closed") from None
 
     def _step(self) -> None:
-        self._wake_pending = False
+        self.wake_pending = False
         self.sender.step()
 
     async def send_waiting(

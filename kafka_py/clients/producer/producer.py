@@ -11,6 +11,7 @@ through its future and callback. Both faces may be shared: Producer among thread
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Mapping
 from types import TracebackType
@@ -92,6 +93,8 @@ class Producer:
 
     def close(self, timeout: float | None = None) -> None:
         """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""
+        if self._thread.is_current:
+            raise IllegalState("a producer cannot be closed from its own callbacks; hand that to a thread")
         with self._closing:
             if self._closed:
                 return
@@ -140,6 +143,8 @@ class AsyncProducer:
         if partition is not None or not core.accumulator.has_own_partitioner:
             future = core.append(topic, key_bytes, value_bytes, partition, timestamp, headers, callback)
             if future is not None:
+                if core.wake_pending:  # a batch was opened: let the sender, and everyone else, have a turn
+                    await asyncio.sleep(0)
                 return future
         return await core.send_waiting(
             topic, key, key_bytes, value, value_bytes, partition, timestamp, headers, callback

@@ -107,6 +107,27 @@ def test_the_chroot_is_made_where_asked_for_and_missing_otherwise(zk_chroot):
     in_time(scenario())
 
 
+def test_we1_8_two_clusters_in_two_chroots_do_not_see_each_other(zk_chroot):
+    async def scenario():
+        stores = [ZkStore(await connected(f"{zk_chroot}/{name}")) for name in ("one", "two")]
+        seen = []
+        for store in stores:
+            await store.ensure_top_level_paths()
+            await store.topics(seen.append)
+        ids = {await store.cluster_id_or_create() for store in stores}
+        assert len(ids) == 2
+        await stores[0].elect_controller(1, 0)
+        await stores[0].create_topic("t", TopicAssignment.of({0: [1]}))
+        await stores[1].session.sync("/")
+        assert [await store.topics() for store in stores] == [{"t"}, set()]
+        assert [await store.controller_id() for store in stores] == [1, None]
+        assert [event.path for event in seen] == ["/brokers/topics"]
+        for store in stores:
+            await store.session.close()
+
+    in_time(scenario())
+
+
 def test_a_thousand_topics_are_read_in_a_moment(zk_chroot):
     """Well under a second for what a broker reads at its start, with ten requests in flight."""
 

@@ -29,7 +29,8 @@ def test_own_module_names_are_taken():
 def test_every_script_names_a_known_class():
     named = {}
     for script in BIN.glob("*.sh"):
-        for name in re.findall(r"kafka-run-class\.sh\"?(?: [^\n]*?)? ((?:kafka|org\.apache)\.[\w.]+)", script.read_text()):
+        text = script.read_text().replace("\\\n", " ")
+        for name in re.findall(r"kafka-run-class\.sh.* ((?:kafka|org\.apache)\.[\w.]+)", text):
             named[script.name] = name
     assert named.get("kafka-topics.sh") == "kafka.admin.TopicCommand"
     assert {name for name in named.values() if name not in run_class.CLASSES} == set()

@@ -102,8 +102,8 @@ def test_values_that_make_no_sense_are_refused_before_anything_is_connected(argu
 
 def test_the_request_says_what_the_options_say():
     request = request_of(
-        checked(*ZOOKEEPER, "--alter", "--topic", "t", "--config", "retention.ms=5", "--config", "cleanup.policy=compact,"
-                "delete", "--delete-config", "flush.ms", "--disable-rack-aware")
+        checked(*ZOOKEEPER, "--alter", "--topic", "t", "--config", "retention.ms=5", "--delete-config", "flush.ms",
+                "--config", "cleanup.policy=compact,delete", "--disable-rack-aware")
     )  # fmt: skip
     assert request.action == "alter" and request.configs == {"retention.ms": "5", "cleanup.policy": "compact,delete"}
     assert request.delete_configs == ("flush.ms",) and not request.rack_aware and request.partitions is None
@@ -122,6 +122,6 @@ def test_bootstrap_server_wins_over_the_property_file(monkeypatch, tmp_path):
     file = tmp_path / "admin.properties"
     file.write_text("bootstrap.servers=other:1\nclient.id=me\n")
     seen = {}
-    monkeypatch.setattr("kafka_py.cli.topics_admin.run_on_brokers", lambda properties, _request: seen.update(properties))
+    monkeypatch.setattr("kafka_py.cli.topics_admin.run_on_brokers", lambda given, _request: seen.update(given))
     assert topics.main([*BOOTSTRAP, "--list", "--command-config", str(file)]) == 0
     assert seen == {"bootstrap.servers": "b:1", "client.id": "me"}

@@ -1,10 +1,12 @@
 """Fenced writes, recursive creation and deletion, set-or-create."""
 
+import asyncio
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.zookeeper import on_fake
-from kafka_py.zk.access import NOT_FENCED, ControllerMoved
+from kafka_py.zk.access import NOT_FENCED, PIPELINE_WIDTH, ControllerMoved, pipelined, raise_first
 from kafka_py.zk.session import BadVersion, CreateOp, DeleteOp, NodeExists, NoNode, SetOp
 
 
@@ -105,3 +107,45 @@ async def test_the_error_of_a_fenced_write_is_that_of_the_write_alone(store, zk)
 async def test_another_failure_of_the_check_is_raised_as_it_is(store, zk):
     with pytest.raises(NoNode, match="/controller_epoch"):
         await store.fenced(CreateOp("/a"), 0)
+
+
+@on_fake
+async def test_calls_are_begun_in_order_many_at_a_time_and_answered_in_order(store, zk):
+    begun, under_way, most = [], 0, 0
+
+    async def call(number):
+        nonlocal under_way, most
+        begun.append(number)
+        under_way += 1
+        most = max(most, under_way)
+        await store.session.exists("/")
+        under_way -= 1
+        if number == 3:
+            raise NoNode("/3")
+        return number
+
+    results = await pipelined(call(number) for number in range(1000))
+    assert begun == list(range(1000))
+    assert most == PIPELINE_WIDTH
+    assert isinstance(results[3], NoNode)
+    assert [result for result in results if result is not results[3]] == [n for n in range(1000) if n != 3]
+    assert await pipelined([]) == []
+    with pytest.raises(NoNode):
+        raise_first(results)
+
+
+@on_fake
+async def test_what_was_not_begun_when_cancelled_never_is(store, zk):
+    begun = []
+
+    async def call(number):
+        begun.append(number)
+        await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(pipelined([call(number) for number in range(100)]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(begun) == PIPELINE_WIDTH

@@ -1,0 +1,114 @@
+"""Between kazoo's thread and the loop."""
+
+import asyncio
+import socket
+import threading
+
+import pytest
+from kazoo.handlers.threading import KazooTimeoutError
+
+from kafka_py.zk.kazoo_bridge import Bell, BufferedSocket, LoopHandler, LoopInbox
+
+
+def test_what_threads_post_runs_on_the_loop_in_order_and_failures_stop_nothing():
+    async def run():
+        inbox = LoopInbox(asyncio.get_running_loop())
+        got, done = [], asyncio.Event()
+
+        def take(number):
+            got.append((number, threading.current_thread() is threading.main_thread()))
+            if number == 5:
+                raise RuntimeError("a bug in whoever is called")
+            if number == 999:
+                done.set()
+
+        def post():
+            for number in range(1000):
+                inbox.post(take, number)
+
+        threading.Thread(target=post).start()
+        await done.wait()
+        assert got == [(number, True) for number in range(1000)]
+
+    asyncio.run(run())
+
+
+def test_posts_to_a_closed_loop_are_dropped():
+    loop = asyncio.new_event_loop()
+    inbox = LoopInbox(loop)
+    loop.close()
+    inbox.post(print, "never")
+
+
+@pytest.fixture
+def link():
+    near, far = socket.socketpair()
+    near.setblocking(False)
+    yield BufferedSocket(near), far
+    near.close()
+    far.close()
+
+
+def test_reads_are_taken_from_what_has_arrived(link):
+    near, far = link
+    far.sendall(b"0123456789")
+    assert (near.recv(4), near.pending()) == (b"0123", 6)
+    far.sendall(b"ab")
+    assert (near.recv(100), near.pending()) == (b"456789", 0)
+    assert near.recv(1) == b"a"
+    assert near.recv(1) == b"b"
+    with pytest.raises(BlockingIOError):
+        near.recv(1)
+    far.close()
+    assert near.recv(1) == b""
+
+
+def test_select_sees_what_is_buffered_and_what_is_not(link):
+    near, far = link
+    handler = LoopHandler(1)
+    writer, reader = Bell.pair()
+    assert handler.select([near, reader], [], [], 0) == ([], [], [])
+    writer.send(b"\0\0")
+    assert handler.select([near, reader], [], [], 5) == ([reader], [], [])
+    assert reader.recv(1) == reader.recv(1) == b"\0"
+    assert handler.select([near, reader], [], [], 0) == ([], [], [])
+    far.sendall(b"xy")
+    assert handler.select([near, reader], [], [], 5) == ([near], [], [])
+    near.recv(1)
+    assert handler.select([near, reader], [], [], None) == ([near], [], [])
+    writer.close()
+    reader.close()
+    with pytest.raises(ValueError, match="file descriptor"):
+        writer.send(b"\0")
+
+
+def test_a_bell_is_rung_any_number_of_times_without_waiting():
+    """A socket pair would block after a few hundred bytes, and with it the loop."""
+    writer, reader = Bell.pair()
+    for _ in range(100_000):
+        writer.send(b"\0")
+    assert reader.recv(1) == b"\0"
+    writer.close()
+    reader.close()
+
+
+def test_a_write_waits_for_room_but_not_for_ever(link):
+    near, far = link
+    LoopHandler(1).select([], [near], [], 0.01)
+    with pytest.raises(KazooTimeoutError):
+        while True:
+            near.send(bytes(1 << 16))
+    drained = threading.Thread(target=lambda: [far.recv(1 << 20) for _ in range(2)])
+    near.allow_write(10)
+    drained.start()
+    assert near.send(b"x") == 1
+    drained.join()
+
+
+def test_a_barred_handler_makes_no_connection():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        handler = LoopHandler(1)
+        handler.create_connection(server.getsockname(), 5).close()
+        handler.bar()
+        with pytest.raises(OSError, match="expired"):
+            handler.create_connection(server.getsockname(), 5)
