@@ -4,6 +4,7 @@
 # command line; processes that only mention it (editors, greps, shells) are not.
 set -u
 SIGNAL="${SIGNAL:-TERM}"
+PROC="${KAFKA_PY_PROC:-/proc}"
 
 # is_broker ARG...: python -m kafka_py.cli.run_class kafka.Kafka ..., or python -m kafka_py.cli.server_start ...
 is_broker() {
@@ -26,13 +27,14 @@ is_broker() {
 }
 
 found=()
-for process in /proc/[0-9]*; do
+for process in "$PROC"/[0-9]*; do
   arguments=()
+  [ -r "$process/cmdline" ] || continue
   while IFS= read -r -d '' argument; do
     arguments+=("$argument")
   done 2> /dev/null < "$process/cmdline"
   if [ ${#arguments[@]} -gt 0 ] && is_broker "${arguments[@]}"; then
-    found+=("${process#/proc/}")
+    found+=("${process##*/}")
   fi
 done
 

@@ -13,9 +13,11 @@ fi
 
 mapfile -t packages < <(zookeeper_packages)
 ensure_environment test "${packages[@]}"
-if ! command -v kcat > /dev/null 2>&1 && can_apt; then
-  apt_install kcat || say "kcat could not be installed: its tests will be skipped"
-fi
+# Other people's software to test with: where it cannot be had, its tests are skipped.
+ensure_peer() { command -v "$1" > /dev/null 2>&1 || ! can_apt || apt_install "$2" || say "$2 could not be installed"; }
+ensure_peer kcat kcat
+ensure_peer mvn maven                     # fetches Apache Kafka's own broker, tools and clients
+ensure_peer javac openjdk-17-jdk-headless # compiles the small programs on those clients
 
 cd "$ROOT"
 if [ $# -eq 0 ]; then

@@ -30,7 +30,7 @@ class ErrorCode(IntEnum):
     action: Action
     meaning: str
 
-    def __new__(cls, code: int, action: Action, meaning: str) -> Self:
+    def __new__(cls, code: int, action: Action = Action.FAIL, meaning: str = "") -> Self:
         member = int.__new__(cls, code)
         member._value_ = code
         member.action = action

@@ -12,7 +12,6 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from enum import Enum
 from importlib import import_module
-from time import perf_counter
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -88,7 +87,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.API_VERSIONS: Route("api_versions"),
     ApiKey.CREATE_TOPICS: Route("create_topics", throttle=Throttle.MUTATION),
     ApiKey.DELETE_TOPICS: Route("delete_topics", throttle=Throttle.MUTATION),
-    ApiKey.DELETE_RECORDS: _NOT_YET,
+    ApiKey.DELETE_RECORDS: Route("delete_records"),
     ApiKey.INIT_PRODUCER_ID: Route("init_producer_id"),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: Route("offset_for_leader_epoch"),
     ApiKey.ADD_PARTITIONS_TO_TXN: _NO_COORDINATOR,
@@ -123,7 +122,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.ALTER_ISR: Route(ErrorCode.UNSUPPORTED_VERSION, CLUSTER_ACTION, Throttle.EXEMPT),
     ApiKey.UPDATE_FEATURES: _NOT_YET,
     ApiKey.DESCRIBE_CLUSTER: Route("describe_cluster"),
-    ApiKey.DESCRIBE_PRODUCERS: _NOT_YET,
+    ApiKey.DESCRIBE_PRODUCERS: Route("describe_producers"),
 }
 
 
@@ -228,6 +227,7 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         if outcome is ANSWERS_LATER:
+            context.leave_for_later()
             return
         if type(outcome) is types.CoroutineType:
             self._step(context, request, outcome)
@@ -245,6 +245,7 @@ class Dispatcher:
         except Exception as error:
             self._refuse(context, request, error)
             return
+        context.leave_for_later()
         task = asyncio.get_running_loop().create_task(self._finish(context, request, coroutine, waits_for))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -287,10 +288,7 @@ class Dispatcher:
                 context.connection.close("internal error")
                 return
         context.connection.respond(context.slot, parts)
-        elapsed_ms = (perf_counter() - context.started_s) * 1000.0
-        times = context.metrics.times
-        times.total_time.update(elapsed_ms)
-        times.request_bytes.update(context.request_bytes)
+        context.note_sent()
 
     async def drain(self) -> None:
         """Ends what still runs; for the shutdown, after the listeners are closed."""

@@ -60,6 +60,23 @@ class AllRequestMetrics:
         return self._by_key[ApiKey(api.key)]
 
 
+class PurgatoryMetrics(MetricTable, group="kafka.server:type=DelayedOperationPurgatory"):
+    """Parked operations of one kind; the owner is the Purgatory."""
+
+    size = Gauge(
+        "PurgatorySize",
+        of=lambda purgatory: purgatory.watched,
+        tags=("delayedOperation",),
+        about="Watched entries: an operation counts once for each of its keys.",
+    )
+    delayed = Gauge(
+        "NumDelayedOperations",
+        of=lambda purgatory: purgatory.delayed,
+        tags=("delayedOperation",),
+        about="Operations still waiting.",
+    )
+
+
 class ServerMetrics(MetricTable, group="kafka.server:type=KafkaServer"):
     """The owner is the KafkaServer."""
 

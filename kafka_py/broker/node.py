@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -18,14 +16,16 @@ from kafka_py.broker.metadata_cache import MetadataCache
 from kafka_py.broker.metrics import AllRequestMetrics
 from kafka_py.broker.producer_ids import ProducerIds
 from kafka_py.broker.topic_configs import TopicConfigs
+from kafka_py.broker.topic_waits import THE_CLUSTER, wait_for_topics
 from kafka_py.controller.controller import Controller
 from kafka_py.controller.topics import TopicAdmin
 from kafka_py.log.log_dirs import LogDirs
+from kafka_py.replication.record_deletion import RecordDeletion
 from kafka_py.replication.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleChanges
 from kafka_py.zk.store import ZkStore
 
-CLUSTER_KNOWN_TIMEOUT_S = 5.0
+CLUSTER_KNOWN_TIMEOUT_MS = 5000
 """How long a broker that has just started waits for the controller's first description of the cluster."""
 
 
@@ -35,7 +35,7 @@ class Node:
 
     live_config: the settings, which may change at run time. broker_epoch: of the present registration.
     topic_waits: operations that wait for the metadata cache to show a topic, or show it no more.
-    cluster_known: set once the controller has described a cluster that this broker is part of.
+    had_topics: whether the cluster had topics when this broker started.
     """
 
     broker_id: int
@@ -46,6 +46,7 @@ class Node:
     metadata: MetadataCache
     log_dirs: LogDirs
     replicas: ReplicaManager
+    deletion: RecordDeletion
     roles: RoleChanges
     sessions: SessionCache
     topic_configs: TopicConfigs
@@ -56,14 +57,27 @@ class Node:
     controller: Controller
     request_metrics: AllRequestMetrics
     broker_epoch: int = -1
-    cluster_known: asyncio.Event = field(default_factory=asyncio.Event)
+    had_topics: bool = False
+    described: bool = False
     authorizer: Authorizer = field(default=ALLOW_ALL)
 
+    @property
+    def is_cluster_known(self) -> bool:
+        """Whether the controller has described a cluster of which this broker is part, with its topics.
+
+        A new controller first names the live brokers alone; a client that got that answer would take its topics for
+        deleted and give up what it was about to send.
+        """
+        if not self.described:
+            topics_known = not self.had_topics or any(self.metadata.topics())
+            self.described = topics_known and self.metadata.is_live(self.broker_id)
+        return self.described
+
     async def wait_cluster_known(self) -> None:
-        """Returns when the cluster is known, or has not become so for CLUSTER_KNOWN_TIMEOUT_S."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLUSTER_KNOWN_TIMEOUT_S):
-                await self.cluster_known.wait()
+        """Returns when the cluster is known; after CLUSTER_KNOWN_TIMEOUT_MS what is known must do."""
+        known = {THE_CLUSTER: lambda: self.is_cluster_known}
+        await wait_for_topics(self.topic_waits, known, CLUSTER_KNOWN_TIMEOUT_MS)
+        self.described = True
 
     @property
     def config(self) -> BrokerConfig:

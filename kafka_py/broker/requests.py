@@ -1,6 +1,8 @@
 """What a handler gets besides the request: who asks, over what, in which version, and the way to answer.
 
-Knows the connection only as something that takes response parts. Source: design (one authorize call per decision).
+Up to its first wait a coroutine handler runs outside of any task, so it must not enter `asyncio.timeout` there; waits
+with a time limit go through a purgatory. Knows the connection only as something that takes response parts.
+Source: design (one authorize call per decision).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ Answer = Callable[["RequestContext", Any], None]
 class RequestContext:
     """One request on its way. A handler that answers later keeps it and calls `answer` once.
 
-    started_s: when the frame was taken up, for the metrics.
+    started_s, parked_s: when the frame was taken up, and when its handler left it for later; for the metrics.
     """
 
     __slots__ = (
@@ -53,7 +55,9 @@ class RequestContext:
         "client_id",
         "connection",
         "correlation_id",
+        "is_answered",
         "metrics",
+        "parked_s",
         "request_bytes",
         "slot",
         "started_s",
@@ -80,11 +84,30 @@ class RequestContext:
         self.request_bytes = request_bytes
         self.started_s = perf_counter()
         self.metrics = metrics
+        self.parked_s = 0.0
+        self.is_answered = False
         self._send = send
 
     def answer(self, response: Any) -> None:
         """Sends the response; None stands for "no response", as acks=0 wants it."""
         self._send(self, response)
+
+    def leave_for_later(self) -> None:
+        """The handler is through; the answer comes when others have done their part (unless it has left already)."""
+        if not self.is_answered:
+            self.parked_s = perf_counter()
+
+    def note_sent(self) -> None:
+        """The answer is on its way: the times are known."""
+        self.is_answered = True
+        now_s = perf_counter()
+        times = self.metrics.times
+        times.total_time.update((now_s - self.started_s) * 1000.0)
+        times.request_bytes.update(self.request_bytes)
+        parked_s = self.parked_s
+        if parked_s:
+            times.local_time.update((parked_s - self.started_s) * 1000.0)
+            times.remote_time.update((now_s - parked_s) * 1000.0)
 
     def drop_connection(self, reason: str) -> None:
         """Tells the client of a failure that the protocol has no words for: its connection ends."""

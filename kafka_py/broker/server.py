@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from typing import Any
@@ -29,7 +29,7 @@ from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
 from kafka_py.broker.leaving import leave_in_order
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.broker.metadata_cache import MetadataCache
-from kafka_py.broker.metrics import AllRequestMetrics, ServerMetrics
+from kafka_py.broker.metrics import AllRequestMetrics, PurgatoryMetrics, ServerMetrics
 from kafka_py.broker.node import Node
 from kafka_py.broker.producer_ids import ProducerIds
 from kafka_py.broker.registration import Registration
@@ -48,9 +48,12 @@ from kafka_py.net.endpoints import listening_of
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.socket_server import SocketServer
 from kafka_py.replication.metrics import ReplicaMetrics
+from kafka_py.replication.parked import Parked
+from kafka_py.replication.record_deletion import RecordDeletion
 from kafka_py.replication.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
 from kafka_py.zk.kazoo_session import KazooSession
+from kafka_py.zk.metrics import measure
 from kafka_py.zk.notifications import NotificationListener, config_change_listener
 from kafka_py.zk.session import SessionState, ZkError, ZkSession
 from kafka_py.zk.store import ZkStore
@@ -132,6 +135,7 @@ class KafkaServer:
     async def _start(self) -> None:
         for warning in warnings_of(self.config):
             log.warning(warning)
+        measure(self._session, self.registry)
         await self._session.connect()
         await self._store.ensure_top_level_paths()
         self.cluster_id = await self._store.cluster_id_or_create()
@@ -142,9 +146,10 @@ class KafkaServer:
         await changes.load_broker()
         await changes.load_topics()
         self.state = BrokerState.RECOVERING
-        log_dirs.load(self._topic_configs.of)
+        await self.loop.run_in_executor(None, log_dirs.load, self._topic_configs.of)
         self.state = BrokerState.STARTING
         self.node = self._assemble(log_dirs)
+        self.node.had_topics = bool(await self._store.topics())
         dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
         sockets = self._sockets = SocketServer(
             self._live.current,
@@ -180,6 +185,8 @@ class KafkaServer:
             later=self._timers.schedule,
             on_failure=self._on_log_dir_failure,
             producer_expiration_ms=self.config.transactional_id_expiration_ms,
+            flush_in_append=False,
+            metrics=self.registry,
         )
         log_dirs.open()
         return log_dirs
@@ -229,10 +236,13 @@ class KafkaServer:
             config,
             log_dirs,
             self.clock,
-            produce_purgatory=Purgatory("Produce", self._timers),
-            fetch_purgatory=Purgatory("Fetch", self._timers),
+            parked=Parked(
+                self._purgatory("Produce"),
+                self._purgatory("Fetch"),
+                self._purgatory("DeleteRecords"),
+                self.loop.call_soon,
+            ),
             is_known=metadata.has_partition,
-            defer=self.loop.call_soon,
             metrics=ReplicaMetrics(self.registry),
         )
         roles = RoleChanges(
@@ -262,6 +272,7 @@ class KafkaServer:
             metadata=metadata,
             log_dirs=log_dirs,
             replicas=replicas,
+            deletion=RecordDeletion(replicas, metadata.is_live),
             roles=roles,
             sessions=SessionCache(
                 config.max_incremental_fetch_session_cache_slots, lambda: chance.randint(1, MAX_EPOCH), self.registry
@@ -274,6 +285,11 @@ class KafkaServer:
             controller=controller,
             request_metrics=AllRequestMetrics(self.registry),
         )
+
+    def _purgatory(self, name: str) -> Purgatory[Hashable]:
+        purgatory: Purgatory[Hashable] = Purgatory(name, self._timers)
+        PurgatoryMetrics(self.registry, purgatory, delayedOperation=name)
+        return purgatory
 
     def _make_controller(self) -> Controller:
         config = self._live.current

@@ -15,6 +15,9 @@ from kafka_py.broker.metadata_cache import NO_LEADER, MetadataCache
 
 IsDone = Callable[[], bool]
 
+THE_CLUSTER = ""
+"""Stands for a topic where something waits for any description of the cluster at all."""
+
 
 class DelayedTopicChange(DelayedOperation):
     """Topics that are not there yet, or not gone yet. The future gets those still so when the time is over."""

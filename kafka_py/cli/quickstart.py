@@ -90,8 +90,7 @@ def source_files() -> list[Path]:
 
 def lines_of(path: Path) -> Iterator[bytes]:
     """The lines of a file as bytes, without their line ends."""
-    for line in path.read_bytes().split(b"\n"):
-        yield line
+    yield from path.read_bytes().split(b"\n")
 
 
 def produce(bootstrap: str, files: Sequence[Path]) -> tuple[int, int]:
@@ -165,7 +164,7 @@ def _zookeeper(folder: Path, port: int) -> Service:
 def _broker(folder: Path, port: int, zookeeper_port: int) -> Service:
     config = folder / "server.properties"
     config.write_text(f"broker.id=0\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={folder / 'kafka-logs'}\n"
-                      f"zookeeper.connect=127.0.0.1:{zookeeper_port}\noffsets.topic.replication.factor=1\n")  # fmt: skip
+                      f"zookeeper.connect=127.0.0.1:{zookeeper_port}\noffsets.topic.replication.factor=1\n")
     return Service("The broker", [str(BIN / "kafka-server-start.sh"), str(config)], port, folder / "server.log")
 
 

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.cli.topic_description import Describing, PartitionDescription, TopicDescription
 from kafka_py.cli.topic_requests import TopicFailure, TopicRequest, require_found, select_topics
 from kafka_py.controller import topic_names
-from kafka_py.controller.placement import BrokerRack, place, without_racks
+from kafka_py.controller.configs import ControllerOptions
+from kafka_py.controller.placement import BrokerRack
+from kafka_py.controller.topics import BROKER_DEFAULT, NewTopic, RackMode, TopicAdmin, registered_brokers
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.partitions import NO_LEADER, PartitionState
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+from kafka_py.zk.topics import ReplicaAssignment
 from kafka_py.zk.znodes import entity_path
 
 SESSION_TIMEOUT_MS = 30_000
@@ -84,27 +86,30 @@ async def _create(store: ZkStore, request: TopicRequest) -> None:
 
 async def create_topic(store: ZkStore, request: TopicRequest) -> None:
     """Writes the znodes of a new topic. Raises KafkaError for a bad or taken name, or what cannot be placed."""
-    name = request.name
-    topic_names.validate(name)
-    existing = await store.topics()
-    if name in existing:
-        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    rivals = topic_names.colliding(name, existing)
-    if rivals:
-        detail = f"Topic '{name}' collides with existing topics: {', '.join(rivals)}"
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, detail)
-    if request.assignment is not None:
-        placement: Mapping[int, Sequence[int]] = request.assignment
-    else:
-        assert request.partitions is not None and request.replication_factor is not None
-        brokers = await _brokers(store, request.rack_aware)
-        placement = place(brokers, request.partitions, request.replication_factor)
-    await store.create_topic(name, TopicAssignment.of(placement), request.configs)
+    counted = request.assignment is None
+    brokers = await registered_brokers(store, _rack_mode(request)) if counted else []
+    admin = _admin(store, brokers)
+    planned = await admin.plan(
+        NewTopic(
+            request.name,
+            BROKER_DEFAULT if request.partitions is None else request.partitions,
+            BROKER_DEFAULT if request.replication_factor is None else request.replication_factor,
+            request.assignment or {},
+            request.configs,
+        )
+    )
+    await admin.write(planned._replace(topic_id=None))
 
 
-async def _brokers(store: ZkStore, rack_aware: bool) -> list[BrokerRack]:
-    brokers = [BrokerRack(broker.id, broker.rack) for _, broker in sorted((await store.brokers()).items())]
-    return brokers if rack_aware else without_racks(brokers)
+def _rack_mode(request: TopicRequest) -> RackMode:
+    return RackMode.ENFORCED if request.rack_aware else RackMode.DISABLED
+
+
+def _admin(store: ZkStore, brokers: Sequence[BrokerRack] = ()) -> TopicAdmin:
+    """The controller's own rules; configs have been checked when the command line was read."""
+    return TopicAdmin(
+        store, ControllerOptions.parse, live_brokers=lambda: brokers, validate_configs=lambda _configs: None
+    )
 
 
 async def _list(store: ZkStore, request: TopicRequest) -> None:
@@ -152,52 +157,13 @@ async def _alter(store: ZkStore, request: TopicRequest) -> None:
 async def add_partitions(store: ZkStore, topic: str, request: TopicRequest) -> None:
     """Writes the topic's assignment with more partitions; its id and the present partitions stay as they are.
 
-    Raises KafkaError(INVALID_PARTITIONS) unless the number grows, KafkaError(INVALID_REPLICA_ASSIGNMENT) for a given
-    assignment that does not fit, TopicFailure for a topic that has gone or lacks partition 0.
+    Raises KafkaError as CreatePartitions does.
     """
-    present = await store.topic_assignment(topic)
-    if present is None:
-        raise TopicFailure(f"The topic {topic} does not exist")
-    first = present.partitions.get(0)
-    if first is None:
-        raise TopicFailure(f"Unexpected replica assignment of topic '{topic}': partition 0 is missing")
-    count, wanted = len(present.partitions), request.partitions or 1
-    if wanted <= count:
-        raise KafkaError(
-            ErrorCode.INVALID_PARTITIONS,
-            f"The number of partitions for a topic can only be increased. Topic {topic} currently has {count} "
-            f"partitions, {wanted} would not be an increase.",
-        )
-    brokers = await _brokers(store, request.rack_aware)
-    replicas = [broker for broker in first.replicas if broker not in first.adding]
-    added: Mapping[int, Sequence[int]]
+    added = None
     if request.assignment is not None:
-        added = _fitting(request.assignment, count, wanted, len(replicas), {broker.id for broker in brokers})
-    else:
-        start = next((index for index, broker in enumerate(brokers) if broker.id >= replicas[0]), 0)
-        added = place(brokers, wanted - count, len(replicas), fixed_start=start, first_partition=count)
-    partitions = dict(present.partitions)
-    partitions.update({number: ReplicaAssignment(tuple(group)) for number, group in added.items()})
-    await store.set_topic_assignment(topic, TopicAssignment(partitions, present.topic_id))
-
-
-def _fitting(
-    given: Mapping[int, Sequence[int]], count: int, wanted: int, factor: int, live: set[int]
-) -> dict[int, Sequence[int]]:
-    """The new part of a whole assignment, checked against the topic and the live brokers."""
-    added = {number: replicas for number, replicas in given.items() if number >= count}
-    fault = ""
-    if len(given) != wanted:
-        fault = f"it has {len(given)} partitions, --partitions says {wanted}"
-    for number, replicas in added.items():
-        unknown = sorted(set(replicas) - live)
-        if unknown:
-            fault = f"partition {number} names brokers that are not there: {', '.join(map(str, unknown))}"
-        elif len(replicas) != factor:
-            fault = f"partition {number} has {len(replicas)} replicas, the topic has {factor}"
-    if fault:
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The replica assignment does not fit: {fault}")
-    return added
+        count = await store.partition_count(topic) or 0
+        added = [replicas for _, replicas in sorted(request.assignment.items())][count:]
+    await _admin(store).grow(topic, request.partitions or 1, added, rack_mode=_rack_mode(request))
 
 
 async def _describe(store: ZkStore, request: TopicRequest) -> None:
@@ -207,12 +173,14 @@ async def _describe(store: ZkStore, request: TopicRequest) -> None:
     marked = await store.topics_to_delete()
     assignments = await store.topic_assignments(names)
     configs = await store.topic_configs(names)
+    states = await store.partition_states(
+        TopicPartition(name, number) for name, assignment in assignments.items() for number in assignment.partitions
+    )
     for name in names:
         if name not in assignments:
             print(f"Topic {name} doesn't exist!")
             continue
         assignment = assignments[name]
-        states = await store.partition_states(TopicPartition(name, number) for number in assignment.partitions)
         topic = TopicDescription(
             name,
             [

@@ -6,6 +6,7 @@ Pure text; opens nothing. Source: reference formats, section 6.
 from __future__ import annotations
 
 import uuid
+from functools import lru_cache
 from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
@@ -58,6 +59,7 @@ class SegmentFile(NamedTuple):
     state: str
 
 
+@lru_cache(maxsize=1024)  # a start asks several times for each, and a thousand new logs have the same names
 def parse_segment_file(name: str) -> SegmentFile | None:
     """The parts of a segment's file name; None for any other file."""
     state = next((mark for mark in (DELETED, CLEANED, SWAP) if name.endswith(mark)), "")

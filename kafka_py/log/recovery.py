@@ -92,7 +92,7 @@ class _Loading:
         had_snapshots = bool(self.snapshots)
         self._recover(damaged, checkpointed.recovery_point, is_clean)
         log_end_offset = self._activate()
-        self._trim_epochs(written_epochs, epochs_path, log_end_offset)
+        self._trim_epochs(written_epochs, epochs_path, log_end_offset, is_clean)
         self._load_producers(log_end_offset, had_snapshots or not is_clean)
         log = PartitionLog(
             topic_partition,
@@ -221,14 +221,18 @@ class _Loading:
         self.segments[-1].roll_jitter_ms = jitter
         return end_offset
 
-    def _trim_epochs(self, written: list[EpochStart], path: str, log_end_offset: int) -> None:
-        """Keeps the epochs of [log start, log end) and writes them down if that, or recovery, changed them."""
+    def _trim_epochs(self, written: list[EpochStart], path: str, log_end_offset: int, is_clean: bool) -> None:
+        """Keeps the epochs of [log start, log end) and writes them down if that, or recovery, changed them.
+
+        After a clean stop it is the next change that writes them: what is outside of the log is cut by every reader
+        anew, and a synced write for each log that never got a record would double the time of a start.
+        """
         self.epochs.truncate_from_end(log_end_offset)
         self.epochs.truncate_from_start(self.log_start_offset)
-        if self.epochs.entries() != written:
-            write_atomically(self.place.files, path, format_epochs(self.epochs.entries()))
-        else:
+        if is_clean or self.epochs.entries() == written:
             create_if_missing(self.place.files, path)
+        else:
+            write_atomically(self.place.files, path, format_epochs(self.epochs.entries()))
 
     def _load_producers(self, log_end_offset: int, kept_snapshots: bool) -> None:
         """Producer state up to the log end. kept_snapshots: whether who wrote the log knew of snapshots at all."""

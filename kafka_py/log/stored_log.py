@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -220,11 +220,28 @@ class StoredLog:
             self._io_failed(error)
         self.flushed(job)
 
-    def flush_in_background(self, up_to: int | None = None) -> None:
-        """Syncs in a pool thread; the recovery point follows when that is done."""
+    def flush_in_background(self, up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
+        """Syncs in a pool thread; the recovery point follows when that is done.
+
+        then: told afterwards whether it succeeded, also when there was nothing to do.
+        """
         job = self.flush_job(up_to)
-        if job is not None:
-            self._context.background.run(job.run, lambda _: self.flushed(job), self._background_failed)
+        if job is None:
+            if then is not None:
+                then(True)
+            return
+
+        def done(_: None) -> None:
+            self.flushed(job)
+            if then is not None:
+                then(True)
+
+        def failed(error: Exception) -> None:
+            self._background_failed(error)
+            if then is not None:
+                then(False)
+
+        self._context.background.run(job.run, done, failed)
 
     # -- delete
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.purgatory import DelayedOperation
+from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.reads import FetchEntry, FetchParams, FetchSource
 
 
@@ -58,6 +59,48 @@ class AppendResult:
         self.log_append_time = -1
 
 
+OnAppended = Callable[[list[AppendResult]], None]
+
+
+class SyncedAnswer:
+    """Holds the answer to an append back until the flushes that flush.messages asks for are done.
+
+    A flush that fails takes the directory offline (the log sees to that); the append is not acknowledged then.
+    """
+
+    __slots__ = ("_failed", "_on_done", "_results", "_running")
+
+    def __init__(self, on_done: OnAppended) -> None:
+        self._on_done = on_done
+        self._results: list[AppendResult] | None = None
+        self._running = 0
+        self._failed: set[TopicPartition] = set()
+
+    def flush(self, log: PartitionLog) -> None:
+        """Begins to sync the log."""
+        self._running += 1
+        log.flush_in_background(then=lambda succeeded: self._flushed(log.topic_partition, succeeded))
+
+    def appended(self, results: list[AppendResult]) -> None:
+        """The answer that the replicas allow; at once, or when the last flush is done."""
+        self._results = results
+        self._finish()
+
+    def _flushed(self, topic_partition: TopicPartition, succeeded: bool) -> None:
+        self._running -= 1
+        if not succeeded:
+            self._failed.add(topic_partition)
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._running or self._results is None:
+            return
+        for result in self._results:
+            if result.topic_partition in self._failed and result.error is ErrorCode.NONE:
+                result.fail(ErrorCode.KAFKA_STORAGE_ERROR)
+        self._on_done(self._results)
+
+
 AcksOutcome = Callable[[TopicPartition, int], ErrorCode | None]
 """(partition, required offset) -> the outcome of an acks=-1 append, None while followers are behind."""
 
@@ -71,7 +114,7 @@ class DelayedProduce(DelayedOperation):
         self,
         results: list[AppendResult],
         outcome_of: AcksOutcome,
-        on_done: Callable[[list[AppendResult]], None],
+        on_done: OnAppended,
         on_expired: Callable[[TopicPartition], None],
     ) -> None:
         super().__init__()

@@ -95,10 +95,16 @@ class ProduceExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceM
     expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
 
 
+class DeleteRecordsExpiryMetrics(MetricTable, group="kafka.server:type=DelayedDeleteRecordsMetrics"):
+    """Deletions that not all replicas followed in time."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", about="Partitions whose deletion was not replicated in time.")
+
+
 class ReplicaMetrics:
     """All tables of replication, and those of each topic as it is first used."""
 
-    __slots__ = ("_consumers", "_followers", "_produce", "_registry", "_topics", "all_topics", "manager")
+    __slots__ = ("_consumers", "_deletions", "_followers", "_produce", "_registry", "_topics", "all_topics", "manager")
 
     def __init__(self, registry: MetricRegistry) -> None:
         self._registry = registry
@@ -106,6 +112,7 @@ class ReplicaMetrics:
         self.all_topics = TopicMetrics(registry)
         self.manager = ManagerMetrics(registry)
         self._produce = ProduceExpiryMetrics(registry)
+        self._deletions = DeleteRecordsExpiryMetrics(registry)
         self._followers = FetchExpiryMetrics(registry, fetcherType="follower")
         self._consumers = FetchExpiryMetrics(registry, fetcherType="consumer")
 
@@ -130,3 +137,6 @@ class ReplicaMetrics:
 
     def follower_fetch_expired(self) -> None:
         self._followers.expires += 1
+
+    def delete_records_expired(self, _topic_partition: TopicPartition) -> None:
+        self._deletions.expires += 1

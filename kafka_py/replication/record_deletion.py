@@ -1,4 +1,4 @@
-"""DeleteRecords: the start of led partitions' logs moves up, and the answer waits until all replicas have followed (KIP-107).
+"""DeleteRecords: the log starts of led partitions move up; the answer waits until all replicas followed (KIP-107).
 
 Knows the replica manager and which brokers live; nothing of requests. Source: reference replication, section 9.
 """
@@ -39,9 +39,9 @@ class RecordDeletion:
             on_done(results)
             return
         delayed = DelayedDeleteRecords(
-            results, self.low_watermark, on_done, lambda _late: self._replicas.metrics.delete_records_expired()
+            results, self.low_watermark, on_done, self._replicas.metrics.delete_records_expired
         )
-        self._replicas.delete_purgatory.try_complete_else_watch(delayed, waiting, timeout_ms)
+        self._replicas.parked.delete.try_complete_else_watch(delayed, waiting, timeout_ms)
 
     def low_watermark(self, topic_partition: TopicPartition) -> int:
         """Where this log and those of the live followers start at the least; -1 while one has not been heard.
@@ -55,7 +55,7 @@ class RecordDeletion:
 
     def look_again(self) -> None:
         """The set of live brokers changed: a dead one is not waited for."""
-        purgatory = self._replicas.delete_purgatory
+        purgatory = self._replicas.parked.delete
         for key in purgatory.watched_keys() if purgatory.watched else ():
             purgatory.check_and_complete(key)
 
@@ -86,5 +86,5 @@ class RecordDeletion:
         if offset < 0:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset} is no offset")
         if log.advance_log_start_offset(offset):
-            self._replicas.note_change(partition, watermark_raised=False)
+            self._replicas.parked.note_change(partition, watermark_raised=False)
         return offset

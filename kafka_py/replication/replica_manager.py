@@ -8,17 +8,17 @@ Source: reference replication, sections 1, 2, 7, 8, 12, 14 and 16.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.purgatory import Purgatory
 from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import AppendInfo, Origin, TimestampOffset
+from kafka_py.log.partition_log import AppendInfo, Origin, PartitionLog, TimestampOffset
 from kafka_py.replication.configs import ReplicationOptions
-from kafka_py.replication.delayed import AppendResult, DelayedFetch, DelayedProduce
+from kafka_py.replication.delayed import AppendResult, DelayedFetch, DelayedProduce, OnAppended, SyncedAnswer
 from kafka_py.replication.metrics import ReplicaMetrics, TopicMetrics
+from kafka_py.replication.parked import Parked
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import (
     EpochEnd,
@@ -55,7 +55,6 @@ class ReplicaManager:
     """The broker's partitions.
 
     is_known: whether the cluster has the partition, by the metadata cache: decides between "not here" and "not at all".
-    defer: runs a function once the present handler is through, as loop.call_soon does.
     """
 
     def __init__(
@@ -65,11 +64,8 @@ class ReplicaManager:
         log_dirs: LogDirs,
         clock: Clock,
         *,
-        produce_purgatory: Purgatory[Hashable],
-        fetch_purgatory: Purgatory[Hashable],
-        delete_purgatory: Purgatory[Hashable],
+        parked: Parked,
         is_known: Callable[[TopicPartition], bool],
-        defer: Callable[[Callable[[], None]], object],
         metrics: ReplicaMetrics,
     ) -> None:
         self.broker_id = broker_id
@@ -80,16 +76,10 @@ class ReplicaManager:
         self._all_topics = metrics.all_topics
         self.partitions: dict[TopicPartition, Partition] = {}
         self.offline: set[TopicPartition] = set()
-        self.produce_purgatory = produce_purgatory
-        self.fetch_purgatory = fetch_purgatory
-        self.delete_purgatory = delete_purgatory
-        self._purgatories = (produce_purgatory, fetch_purgatory, delete_purgatory)
+        self.parked = parked
         self._clock = clock
         self._is_known = is_known
-        self._defer = defer
-        self._produce_checks: dict[Hashable, None] = {}
-        self._fetch_checks: dict[Hashable, None] = {}
-        self._checks_queued = False
+        self._flushes_due: list[PartitionLog] = []
         self.on_storage_error: Callable[[TopicPartition, OSError], None] = self._log_storage_error
 
     # ---- partitions
@@ -139,14 +129,15 @@ class ReplicaManager:
         records_by_partition: Iterable[tuple[TopicPartition, memoryview]],
         acks: int,
         timeout_ms: int,
-        on_done: Callable[[list[AppendResult]], None],
+        on_done: OnAppended,
         *,
         origin: Origin = Origin.CLIENT,
         internal_topics_allowed: bool = False,
     ) -> None:
         """Appends to each partition and calls `on_done` with the results, in order.
 
-        With acks -1 that may be later: when all in-sync replicas have the records, or `timeout_ms` is over.
+        With acks -1 that may be later: when all in-sync replicas have the records, or `timeout_ms` is over. So it is
+        where flush.messages asks for a flush.
         Nothing raises; each partition has its own error.
         """
         now_ms = self._clock.wall_ms()
@@ -162,9 +153,11 @@ class ReplicaManager:
                 )
             else:
                 results.append(self.append_to(topic_partition, records, acks, now_ms, origin))
+        if self._flushes_due:
+            on_done = self._after_flushes(on_done)
         if acks == -1 and not self._settled(results):
             delayed = DelayedProduce(results, self._acks_all_outcome, on_done, self.metrics.produce_expired)
-            self.produce_purgatory.try_complete_else_watch(
+            self.parked.produce.try_complete_else_watch(
                 delayed, [result.topic_partition for result in results if result.error is ErrorCode.NONE], timeout_ms
             )
         else:
@@ -186,6 +179,8 @@ class ReplicaManager:
             return self._append_failed(topic_partition, partition, error)
         if not info.duplicate:
             self._note_append(partition, topic_metrics, info)
+            if info.flush_due and partition.log is not None:
+                self._flushes_due.append(partition.log)
         return AppendResult(
             topic_partition,
             ErrorCode.NONE,
@@ -203,8 +198,16 @@ class ReplicaManager:
         all_topics.bytes_in += info.size_bytes
         all_topics.messages_in += info.record_count
         raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
-        if partition.listeners or self.fetch_purgatory.watched or (raised and self.produce_purgatory.watched):
-            self.note_change(partition, watermark_raised=raised)
+        if partition.listeners or self.parked.fetch.watched or (raised and self.parked.produce.watched):
+            self.parked.note_change(partition, watermark_raised=raised)
+
+    def _after_flushes(self, on_done: OnAppended) -> OnAppended:
+        """Starts the flushes that are due; what it returns answers when they are done as well."""
+        answer = SyncedAnswer(on_done)
+        due, self._flushes_due = self._flushes_due, []
+        for partition_log in due:
+            answer.flush(partition_log)
+        return answer.appended
 
     def _append_failed(
         self, topic_partition: TopicPartition, partition: Partition | None, error: KafkaError | OSError
@@ -282,7 +285,7 @@ class ReplicaManager:
             answer,
             self.metrics.follower_fetch_expired if params.from_follower else self.metrics.consumer_fetch_expired,
         )
-        self.fetch_purgatory.try_complete_else_watch(delayed, keys, params.max_wait_ms)
+        self.parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms)
 
     def read_all(self, params: FetchParams, entries: Iterable[FetchEntry]) -> FetchResults:
         """One read of each entry, in order, within the limits of the whole fetch."""
@@ -328,9 +331,9 @@ class ReplicaManager:
             if partition is None or read.diverging is not None or not partition.is_leader:
                 continue
             if partition.record_follower_fetch(broker_id, entry, read.end_offset, now_ms):
-                self.note_change(partition, watermark_raised=True)
-            if self.delete_purgatory.watched:
-                self.delete_purgatory.check_and_complete(entry.topic_partition)
+                self.parked.note_change(partition, watermark_raised=True)
+            if self.parked.delete.watched:
+                self.parked.delete.check_and_complete(entry.topic_partition)
 
     def _bytes_available(self, entry: FetchEntry, params: FetchParams) -> int:
         partition = self.partitions.get(entry.topic_partition) or self.partition(entry.topic_partition)
@@ -342,45 +345,6 @@ class ReplicaManager:
             return 0
         return min(partition_log.bytes_available(entry.fetch_offset, end_offset), entry.max_bytes)
 
-    # ---- waking what is parked
-
-    def note_change(self, partition: Partition, *, watermark_raised: bool) -> None:
-        """The partition's end, and perhaps its high watermark, moved: parked operations look again a little later.
-
-        Later, because several appends of one turn of the loop then cost one look, and no handler is re-entered.
-        """
-        for listener in partition.listeners:
-            key = listener.on_news()
-            if key is not None:
-                self._fetch_checks[key] = None
-        if self.fetch_purgatory.watched:
-            self._fetch_checks[partition.topic_partition] = None
-        if watermark_raised and self.produce_purgatory.watched:
-            self._produce_checks[partition.topic_partition] = None
-        if not self._checks_queued and (self._fetch_checks or self._produce_checks):
-            self._checks_queued = True
-            self._defer(self.run_checks)
-
-    def run_checks(self) -> None:
-        """Lets the parked operations of all changed partitions look again."""
-        self._checks_queued = False
-        produce, self._produce_checks = self._produce_checks, {}
-        fetch, self._fetch_checks = self._fetch_checks, {}
-        for key in produce:
-            self.produce_purgatory.check_and_complete(key)
-        for key in fetch:
-            self.fetch_purgatory.check_and_complete(key)
-
-    def complete_parked(self, topic_partition: TopicPartition, partition: Partition | None) -> None:
-        """The partition's role changed or it is gone: what is parked on it is answered now, before anything else."""
-        if partition is not None:
-            for listener in list(partition.listeners):
-                key = listener.on_news()
-                if key is not None:
-                    self.fetch_purgatory.check_and_complete(key)
-        for purgatory in self._purgatories:
-            purgatory.check_and_complete(topic_partition)
-
     def notice_log_starts(self) -> None:
         """Tells the fetch sessions of log starts that retention moved; called now and then."""
         for partition in self.partitions.values():
@@ -388,7 +352,7 @@ class ReplicaManager:
                 start = partition.log.log_start_offset
                 if start != partition.noted_log_start:
                     partition.noted_log_start = start
-                    self.note_change(partition, watermark_raised=False)
+                    self.parked.note_change(partition, watermark_raised=False)
 
     # ---- offsets
 
@@ -424,7 +388,7 @@ class ReplicaManager:
         for topic_partition in topic_partitions:
             partition = self.partitions.pop(topic_partition, None)
             self.offline.add(topic_partition)
-            self.complete_parked(topic_partition, partition)
+            self.parked.complete(topic_partition, partition)
 
     def _log_storage_error(self, topic_partition: TopicPartition, error: OSError) -> None:
         log.error("I/O error on %s: %s", topic_partition, error)
@@ -433,8 +397,7 @@ class ReplicaManager:
 
     def close(self) -> None:
         """Answers everything that is parked; the high watermarks are the caller's to write."""
-        for purgatory in self._purgatories:
-            purgatory.close()
+        self.parked.close()
 
 
 def _answers_at_once(results: FetchResults, min_bytes: int) -> bool:

@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 EPOCH_DURING_DELETE = -2
 """StopReplica's leader epoch for a topic in deletion: it stops whatever epoch the replica has."""
-_PARTITIONS_PER_TURN = 16
-"""How many partitions change before other connections get their turn on the loop."""
+_TURN_MS = 3.0
+"""How long partitions change before other connections get their turn on the loop."""
 
 
 @dataclass(slots=True)
@@ -61,6 +61,21 @@ class StopRequest:
     topic_partition: TopicPartition
     leader_epoch: int
     delete: bool
+
+
+class _Turn:
+    """Lets others have the loop when this work has held it for long."""
+
+    __slots__ = ("_clock", "_ends_ms")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ends_ms = clock.monotonic_ms() + _TURN_MS
+
+    async def maybe_yield(self) -> None:
+        if self._clock.monotonic_ms() >= self._ends_ms:
+            await asyncio.sleep(0)
+            self._ends_ms = self._clock.monotonic_ms() + _TURN_MS
 
 
 class RoleChanges:
@@ -148,7 +163,8 @@ class RoleChanges:
     ) -> list[Partition]:
         """Runs `change` for each, giving other work a turn now and then; an I/O error is that partition's alone."""
         changed = []
-        for number, request in enumerate(requests, 1):
+        turn = _Turn(self._clock)
+        for request in requests:
             try:
                 changed.append(change(request))
             except KafkaError as error:
@@ -157,15 +173,14 @@ class RoleChanges:
             except OSError as error:
                 self._replicas.on_storage_error(request.topic_partition, error)
                 outcome[request.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
-            if number % _PARTITIONS_PER_TURN == 0:
-                await asyncio.sleep(0)
+            await turn.maybe_yield()
         return changed
 
     def _make_leader(self, request: RoleRequest) -> Partition:
         partition, partition_log = self._with_log(request)
         partition.become_leader(request.state, partition_log, self._clock.monotonic_ms())
         self._replicas.partitions[request.topic_partition] = partition
-        self._replicas.note_change(partition, watermark_raised=True)
+        self._replicas.parked.note_change(partition, watermark_raised=True)
         return partition
 
     async def _make_followers(
@@ -183,7 +198,7 @@ class RoleChanges:
                 return partition
             changed = partition.become_follower(state, partition_log)
             self._replicas.partitions[request.topic_partition] = partition
-            self._replicas.complete_parked(request.topic_partition, partition)
+            self._replicas.parked.complete(request.topic_partition, partition)
             if changed:
                 known_epoch = partition_log.latest_epoch >= 0
                 started.append(
@@ -221,10 +236,10 @@ class RoleChanges:
             outcome = {request.topic_partition: self._check_stop(request) for request in requests}
             stopping = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
             self.callbacks.on_stop_following([request.topic_partition for request in stopping])
-            for number, request in enumerate(stopping, 1):
+            turn = _Turn(self._clock)
+            for request in stopping:
                 outcome[request.topic_partition] = self._stop(request)
-                if number % _PARTITIONS_PER_TURN == 0:
-                    await asyncio.sleep(0)
+                await turn.maybe_yield()
             self.callbacks.on_stopped([(request.topic_partition, request.delete) for request in stopping])
             return outcome
 
@@ -240,12 +255,12 @@ class RoleChanges:
         """delete=false only ends the fetching; delete=true forgets the partition and has its files removed."""
         topic_partition = request.topic_partition
         if not request.delete:
-            self._replicas.complete_parked(topic_partition, self._replicas.partitions.get(topic_partition))
+            self._replicas.parked.complete(topic_partition, self._replicas.partitions.get(topic_partition))
             return ErrorCode.NONE
         partition = self._replicas.partitions.pop(topic_partition, None)
         if partition is not None:
             partition.resign()
-        self._replicas.complete_parked(topic_partition, partition)
+        self._replicas.parked.complete(topic_partition, partition)
         try:
             if self._replicas.log_dirs.get(topic_partition) is not None:
                 self._replicas.log_dirs.delete(topic_partition)

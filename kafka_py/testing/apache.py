@@ -14,17 +14,16 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 import zipfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from kafka_py.base.properties import format_properties
-from kafka_py.testing.processes import ROOT, Process, free_port
-from kafka_py.testing.wire_client import WireClient
-from kafka_py.wire.messages.metadata import MetadataRequest
+from kafka_py.testing.broker import AnyBroker
+from kafka_py.testing.class_archive import ClassArchive, cache_directory
+from kafka_py.testing.processes import ROOT
+from kafka_py.testing.topics import ask_metadata
 
 COORDINATES = ROOT / "tests" / "compat" / "java"
 
@@ -95,12 +94,13 @@ class Jars:
     ) -> Result:
         """Runs a tool to its end."""
         archive_name = Path(program).stem if program else main_class
-        with _ClassArchive(self.directory / "archives", archive_name) as archive:
-            jvm = (*QUICK_JVM, "-Xlog:disable", "-Xlog:all=off", *archive.flags)
-            done = subprocess.run(
-                self.command(main_class, *arguments, jvm=jvm, program=program),
-                input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False,
-            )  # fmt: skip
+        archive = ClassArchive(self.directory / "archives" / f"{archive_name}.jsa")
+        jvm = (*QUICK_JVM, "-Xlog:disable", "-Xlog:all=off", *archive.begin())
+        done = subprocess.run(
+            self.command(main_class, *arguments, jvm=jvm, program=program),
+            input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False,
+        )  # fmt: skip
+        archive.finish()
         return Result(done.returncode, done.stdout, done.stderr)
 
     def run_source(self, source: str, *arguments: str, stdin: str = "", timeout_s: float = RUN_TIMEOUT_S) -> Result:
@@ -136,15 +136,8 @@ def newest_clients() -> Jars:
     return _resolved("newest-clients")
 
 
-def cache_directory() -> Path:
-    return Path(os.environ.get("KAFKA_PY_CACHE") or Path.home() / ".cache" / "kafka_py")
-
-
-class ApacheBroker(Process):
-    """A broker of Apache Kafka 2.8.2, the counterpart of BrokerProcess; a context manager that stops it.
-
-    The port and the folder stay the same through restarts. started_in_s: how long the last start took.
-    """
+class ApacheBroker(AnyBroker):
+    """A broker of Apache Kafka 2.8.2, the counterpart of BrokerProcess. Raises Unavailable."""
 
     def __init__(
         self,
@@ -157,92 +150,28 @@ class ApacheBroker(Process):
         port: int | None = None,
         jvm: Sequence[str] = QUICK_JVM,
     ) -> None:
-        """folder: for its files. settings: go on top of server.properties. Raises Unavailable."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
-        self.broker_id = broker_id
-        self.port = port or free_port()
-        self.log_dirs = list(log_dirs) or [folder / "kafka-logs"]
-        self.properties = {
-            "broker.id": str(broker_id),
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
-            "log.dirs": ",".join(str(path) for path in self.log_dirs),
-            "zookeeper.connect": zookeeper_connect,
-            **CLUSTER_OF_ONE,
-            **(settings or {}),
-        }
-        self.started_in_s = 0.0
-        self._config = folder / "server.properties"
-        command = apache_kafka().command("kafka.Kafka", str(self._config), jvm=jvm, log_level="INFO")
-        super().__init__(command, folder / "server.log", folder=folder)
+        super().__init__(
+            apache_kafka().command("kafka.Kafka", jvm=jvm, log_level="INFO"),
+            folder,
+            zookeeper_connect,
+            broker_id=broker_id,
+            settings={"log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES, **(settings or {})},
+            log_dirs=log_dirs,
+            port=port,
+        )
 
-    @property
-    def bootstrap(self) -> str:
-        """Its `bootstrap.servers`."""
-        return f"127.0.0.1:{self.port}"
-
-    def launch(self) -> None:
-        """Starts it without waiting: for starts that are meant to fail."""
-        self._config.write_text(format_properties(self.properties))
-        self.log.write_text("")
-        super().start()
-
-    def start(self, timeout_s: float = 60) -> Self:
-        """Starts it and waits until it serves and knows the cluster. Raises NotReady with the end of its log."""
-        begun = time.monotonic()
-        self.launch()
-        self.wait_for_output(" started (kafka.server.KafkaServer)", timeout_s)
-        self.started_in_s = time.monotonic() - begun
-        with WireClient(self.bootstrap) as client:
-            self.wait_for(lambda: self._knows_the_cluster(client), timeout_s, "the cluster's metadata")
+    def wait_started(self, timeout_s: float = 60) -> Self:
+        """Waits until it has started and knows the cluster. Raises NotReady."""
+        super().wait_started(timeout_s)
+        self.wait_for(self._knows_the_cluster, timeout_s, "the cluster's metadata")
         return self
 
-    def _knows_the_cluster(self, client: WireClient) -> bool:
-        answer = client.ask(MetadataRequest(topics=[]), 1)
+    def _knows_the_cluster(self) -> bool:
+        answer = ask_metadata(self.bootstrap)
         return answer.controller_id >= 0 and self.broker_id in [broker.node_id for broker in answer.brokers]
 
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.kill()
-            raise
 
-
-CLUSTER_OF_ONE = {
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "group.initial.rebalance.delay.ms": "0",
-    "log.cleaner.dedupe.buffer.size": "2000000",
-}
-"""What a cluster of one must say, and the least memory for the cleaner."""
-
-
-class _ClassArchive:
-    """The archive of loaded classes of one main class: used if there, else made by this run."""
-
-    def __init__(self, directory: Path, main_class: str) -> None:
-        self._path = directory / f"{main_class}.jsa"
-        self._fresh: Path | None = None
-
-    def __enter__(self) -> _ClassArchive:
-        if not self._path.exists():
-            self._path.parent.mkdir(exist_ok=True)
-            self._fresh = self._path.with_suffix(f".{os.getpid()}-{time.monotonic_ns()}")
-        return self
-
-    @property
-    def flags(self) -> list[str]:
-        if self._fresh is not None:
-            return [f"-XX:ArchiveClassesAtExit={self._fresh}"]
-        return [f"-XX:SharedArchiveFile={self._path}"]
-
-    def __exit__(self, *_: object) -> None:
-        if self._fresh is not None and self._fresh.exists():
-            self._fresh.rename(self._path)
+LEAST_CLEANER_BYTES = "2000000"
 
 
 def _resolved(name: str) -> Jars:
@@ -250,7 +179,8 @@ def _resolved(name: str) -> Jars:
     coordinates = COORDINATES / f"{name}.xml"
     if not coordinates.exists():
         raise Unavailable(f"Apache's tools need a checkout of kafka_py: there is no {coordinates}")
-    _java("java")
+    for program in ("java", "javac"):
+        _java(program)
     digest = hashlib.sha256(coordinates.read_bytes()).hexdigest()[:16]
     target = cache_directory() / f"{name}-{digest}"
     if target.exists():
@@ -272,8 +202,7 @@ def _fetch(mvn: str, coordinates: Path, target: Path) -> None:
                    "-DincludeScope=runtime", f"-DoutputDirectory={work}/jars"]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode:
-            why = f"{done.stdout[-3000:]}{done.stderr[-1000:]}"
-            raise Unavailable(f"Apache's tools could not be fetched by mvn:\n{why}")
+            raise RuntimeError(f"mvn could not fetch Apache's tools:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
         _move(Path(work) / "jars", target)
 
 

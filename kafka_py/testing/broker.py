@@ -1,22 +1,115 @@
-"""A kafka_py broker as a real process, started by its script as a user would.
+"""A broker as a real process: its folder, its port, its settings, its start.
 
 Blocking, like processes.py. The port and the folder stay the same through restarts, so clients find it again.
+`BrokerProcess` is kafka_py's own; apache.py has Apache's on the same footing. cluster.py starts several together.
 """
 
 from __future__ import annotations
 
-import subprocess
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from kafka_py.base.properties import format_properties
-from kafka_py.testing.processes import ROOT, NotReady, Process, free_port
+from kafka_py.testing.processes import Process, free_port, python_environment
+from kafka_py.testing.topics import create_topic
 
-STARTED = "started ("
+CLUSTER_OF_ONE = {
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+"""What brokers of a test are told: internal topics as small as can be, and no waiting for members that won't come."""
 
 
-class BrokerProcess(Process):
-    """One broker on a free port of the loopback address; a context manager that stops it."""
+_PATIENT = {"zookeeper.session.timeout.ms": "6000", "zookeeper.connection.timeout.ms": "60000"}
+"""A killed broker comes back soon, and one that is started beside its ZooKeeper waits for it."""
+
+
+class AnyBroker(Process):
+    """One broker on a free port of the loopback address; a context manager that stops it.
+
+    properties: what goes into its server.properties at the next start; tests may change them.
+    started_in_s: how long the last start took.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        zookeeper_connect: str,
+        *,
+        broker_id: int = 0,
+        settings: Mapping[str, str] | None = None,
+        log_dirs: Sequence[Path] = (),
+        port: int | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """command: what runs a broker, but for the properties file. folder: for its files, kept through restarts.
+
+        settings: go on top of server.properties.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.broker_id = broker_id
+        self.port = port or free_port()
+        self.log_dirs = list(log_dirs) or [folder / "kafka-logs"]
+        self.properties = {
+            "broker.id": str(broker_id),
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "log.dirs": ",".join(str(path) for path in self.log_dirs),
+            "zookeeper.connect": zookeeper_connect,
+            **CLUSTER_OF_ONE,
+            **(settings or {}),
+        }
+        self.started_in_s = 0.0
+        self._config = folder / "server.properties"
+        super().__init__([*command, self._config], folder / "server.log", environment=environment, folder=folder)
+
+    @property
+    def bootstrap(self) -> str:
+        """Its `bootstrap.servers`."""
+        return f"127.0.0.1:{self.port}"
+
+    def launch(self) -> None:
+        """Starts it without waiting: for starts that are meant to fail, or to be waited for together."""
+        self._config.write_text(format_properties(self.properties))
+        self.log.write_text("")
+        self._launched_s = time.monotonic()
+        super().start()
+
+    def start(self, timeout_s: float = 60) -> Self:
+        """Starts it and waits until it serves. Raises NotReady with the end of its log."""
+        self.launch()
+        return self.wait_started(timeout_s)
+
+    def wait_started(self, timeout_s: float = 60) -> Self:
+        """Waits until it has said that it has started. Raises NotReady."""
+        self.wait_for_output("] started (", timeout_s)
+        self.started_in_s = time.monotonic() - self._launched_s
+        return self
+
+    def create_topic(
+        self, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None, timeout_s: float = 30
+    ) -> None:
+        """Makes a topic, and waits until clients of this broker can use it. Raises KafkaError, NotReady."""
+        create_topic([self.bootstrap], topic, partitions, configs=configs, timeout_s=timeout_s)
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.kill()
+            raise
+
+
+class BrokerProcess(AnyBroker):
+    """A broker of kafka_py, run by this Python."""
 
     def __init__(
         self,
@@ -26,60 +119,16 @@ class BrokerProcess(Process):
         broker_id: int = 0,
         settings: Mapping[str, str] | None = None,
         log_dirs: Sequence[Path] = (),
+        port: int | None = None,
     ) -> None:
-        """folder: for its files, kept through restarts. settings: go on top of server.properties."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
-        self.broker_id = broker_id
-        self.port = free_port()
-        self.log_dirs = list(log_dirs) or [folder / "kafka-logs"]
-        self.properties = {
-            "broker.id": str(broker_id),
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
-            "log.dirs": ",".join(str(path) for path in self.log_dirs),
-            "zookeeper.connect": zookeeper_connect,
-            "zookeeper.session.timeout.ms": "6000",
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "group.initial.rebalance.delay.ms": "0",
-            **(settings or {}),
-        }
-        self._config = folder / "server.properties"
-        super().__init__([ROOT / "bin" / "kafka-server-start.sh", self._config], folder / "server.log")
-
-    @property
-    def bootstrap(self) -> str:
-        """Its `bootstrap.servers`."""
-        return f"127.0.0.1:{self.port}"
-
-    def launch(self) -> None:
-        """Starts it without waiting: for starts that are meant to fail."""
-        self._config.write_text(format_properties(self.properties))
-        self.log.write_text("")
-        super().start()
-
-    def start(self, timeout_s: float = 30) -> BrokerProcess:
-        """Starts it and waits until it serves. Raises NotReady with the end of its log."""
-        self.launch()
-        self.wait_for_output(STARTED, timeout_s)
-        return self
-
-    def create_topic(
-        self, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None, timeout_s: float = 30
-    ) -> None:
-        """Makes a topic with the command line tool, as a user would. Raises NotReady with what the tool said."""
-        given = [word for pair in (configs or {}).items() for word in ("--config", "=".join(pair))]
-        command = [ROOT / "bin" / "kafka-topics.sh", "--bootstrap-server", self.bootstrap, "--create", "--topic", topic]
-        done = subprocess.run(
-            [*command, "--partitions", str(partitions), *given], capture_output=True, text=True, timeout=timeout_s
+        command = [sys.executable, "-P", "-m", "kafka_py.cli.run_class", "kafka.Kafka"]
+        super().__init__(
+            command,
+            folder,
+            zookeeper_connect,
+            broker_id=broker_id,
+            settings={**_PATIENT, **(settings or {})},
+            log_dirs=log_dirs,
+            port=port,
+            environment=python_environment(),
         )
-        if done.returncode:
-            raise NotReady(f"kafka-topics.sh ended with {done.returncode}: {done.stdout}{done.stderr}")
-
-    def __enter__(self) -> BrokerProcess:
-        try:
-            return self.start()
-        except BaseException:
-            self.kill()
-            raise

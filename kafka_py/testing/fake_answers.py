@@ -17,6 +17,7 @@ from kafka_py.wire.messages import (
     api_versions,
     create_partitions,
     create_topics,
+    delete_records,
     delete_topics,
     describe_cluster,
     describe_configs,
@@ -235,6 +236,29 @@ def answer_delete_topics(cluster: FakeCluster, node_id: int, request: Any, error
     return delete_topics.DeleteTopicsResponse(responses=results)
 
 
+def answer_delete_records(cluster: FakeCluster, node_id: int, request: Any, error: ErrorCode) -> Any:
+    topics = []
+    for topic in request.topics:
+        rows = []
+        for asked in topic.partitions:
+            code, state = _led(cluster, node_id, topic.name, asked.partition_index)
+            code = error or code
+            low_watermark = -1
+            if code is NONE and state is not None:
+                offset = state.end_offset if asked.offset == -1 else asked.offset
+                if offset > state.end_offset:
+                    code = ErrorCode.OFFSET_OUT_OF_RANGE
+                else:
+                    low_watermark = state.start_offset = max(offset, state.start_offset)
+            rows.append(
+                delete_records.DeleteRecordsPartitionResult(
+                    partition_index=asked.partition_index, low_watermark=low_watermark, error_code=code
+                )
+            )
+        topics.append(delete_records.DeleteRecordsTopicResult(name=topic.name, partitions=rows))
+    return delete_records.DeleteRecordsResponse(throttle_time_ms=0, topics=topics)
+
+
 def answer_describe_configs(cluster: FakeCluster, node_id: int, request: Any, error: ErrorCode) -> Any:
     results = []
     for resource in request.resources:
@@ -300,6 +324,7 @@ ANSWERS: dict[ApiKey, Callable[[FakeCluster, int, Any, ErrorCode], Any]] = {
     ApiKey.CREATE_TOPICS: answer_create_topics,
     ApiKey.CREATE_PARTITIONS: answer_create_partitions,
     ApiKey.DELETE_TOPICS: answer_delete_topics,
+    ApiKey.DELETE_RECORDS: answer_delete_records,
     ApiKey.DESCRIBE_CONFIGS: answer_describe_configs,
     ApiKey.DESCRIBE_CLUSTER: answer_describe_cluster,
     ApiKey.DESCRIBE_LOG_DIRS: answer_describe_log_dirs,

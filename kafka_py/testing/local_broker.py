@@ -85,7 +85,7 @@ class LocalBroker:
     async def until(self, condition: Callable[[], object]) -> None:
         """Lets the broker work until the condition holds."""
         async with asyncio.timeout(DEADLINE_S):
-            while not condition():
+            while not condition():  # noqa: ASYNC110  # nothing tells of every state a test may wait for
                 await asyncio.sleep(0.002)
 
     async def ask(self, request: object, version: int) -> Any:
@@ -120,7 +120,7 @@ class LocalBroker:
         return response.responses[0].partition_responses[0]
 
     def fetch_request(self, offsets: Mapping[TopicPartition, int], **limits: Any) -> FetchRequest:
-        """partition_max_bytes, current_leader_epoch, last_fetched_epoch go to the partitions, the rest to the request."""
+        """partition_max_bytes, current_leader_epoch and last_fetched_epoch go to each partition."""
         per_partition = {
             name: limits.pop(name)
             for name in ("partition_max_bytes", "current_leader_epoch", "last_fetched_epoch")

@@ -6,7 +6,7 @@ otherwise. For unit tests above the log; the log's own behaviour is tested on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
@@ -58,6 +58,7 @@ class MemoryLog:
         self._batches: list[tuple[int, int, int, int]] = []  # base offset, end offset, position, timestamp
         self._epochs = LeaderEpochs()
         self.stable_limit: int | None = None
+        self.flushes: list[Callable[[bool], None]] = []
 
     @property
     def log_end_offset(self) -> int:
@@ -75,6 +76,11 @@ class MemoryLog:
     def size_bytes(self) -> int:
         return len(self._file.data)
 
+    def flush_in_background(self, up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
+        """Kept in `flushes` until the test lets it succeed or fail."""
+        if then is not None:
+            self.flushes.append(then)
+
     def append_as_leader(
         self, records: memoryview, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
     ) -> AppendInfo:
@@ -84,7 +90,10 @@ class MemoryLog:
         first, count = self.log_end_offset, len(records)
         self._batches.append((first, first + count, len(self._file.data), now_ms))
         self._file.data += records
-        return AppendInfo(first, first + count - 1, now_ms, -1, self.log_start_offset, count, count)
+        flush_due = self.log_end_offset >= self.config.flush_messages
+        return AppendInfo(
+            first, first + count - 1, now_ms, -1, self.log_start_offset, count, count, flush_due=flush_due
+        )
 
     def read(self, offset: int, max_bytes: int, *, up_to_offset: int, min_one_batch: bool = False) -> LogRead:
         if self.failure is not None:
@@ -127,6 +136,13 @@ class MemoryLog:
     def update_high_watermark(self, high_watermark: int) -> int:
         self.high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)
         return self.high_watermark
+
+    def advance_log_start_offset(self, offset: int) -> bool:
+        if offset > self.high_watermark:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        moved = offset > self.log_start_offset
+        self.log_start_offset = max(offset, self.log_start_offset)
+        return moved
 
 
 class MemoryLogDirs:

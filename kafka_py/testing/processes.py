@@ -16,12 +16,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kafka_py.cli.java import server_command
+from kafka_py.cli.java import find_jars, find_java, server_command
+from kafka_py.testing import guard
+from kafka_py.testing.class_archive import ClassArchive, archive_key, cache_directory
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.01
+
+_JVM_SETTINGS = ("CLASSPATH", "JMX_PORT", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
+                 "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS")  # fmt: skip
+"""Meant for other processes than a test's: a second JVM could not even bind the first one's port."""
+
+_QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xlog:disable -Djava.awt.headless=true"
 
 
 class NotReady(Exception):
@@ -57,8 +65,19 @@ def wait_until(look: Callable[[], T | None], timeout_s: float, what: str = "it")
         time.sleep(POLL_S)
 
 
+def python_environment() -> dict[str, str]:
+    """What a Python of ours needs to find kafka_py: nothing where it is installed, PYTHONPATH in a checkout."""
+    if not (ROOT / "pyproject.toml").exists():
+        return {}
+    inherited = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": f"{ROOT}{os.pathsep}{inherited}" if inherited else str(ROOT)}
+
+
 class Process:
-    """A command that runs beside the test, leader of its own process group; a context manager that stops it."""
+    """A command that runs beside the test, leader of its own process group; a context manager that stops it.
+
+    Should the test run end without stopping it, killed by SIGKILL even, it is killed too.
+    """
 
     def __init__(
         self,
@@ -86,6 +105,7 @@ class Process:
                 cwd=self._folder,
                 start_new_session=True,
             )
+        guard.watch(self._popen.pid)
         return self
 
     @property
@@ -203,11 +223,37 @@ class ZookeeperServer(Process):
             *members,
         ]
         self.properties.write_text("".join(f"{line}\n" for line in lines))
-        # A test server may lose what it holds when the machine dies, and so need not wait for the disk.
-        options = {"KAFKA_OPTS": f"{os.environ.get('KAFKA_OPTS', '')} -Dzookeeper.forceSync=no".strip()}
-        quick = {"KAFKA_JVM_PERFORMANCE_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"}
-        environment = {**os.environ, **options, **quick}
-        super().__init__(server_command(self.properties, environment), folder / "zookeeper.log")
+        self._java_environment = {
+            **{name: value for name, value in os.environ.items() if name not in _JVM_SETTINGS},
+            "KAFKA_HEAP_OPTS": "-Xmx256M",
+            # A test server may lose what it holds when the machine dies, and so need not wait for the disk.
+            "KAFKA_OPTS": "-Dzookeeper.forceSync=no",
+        }
+        key = archive_key(find_java(self._java_environment).executable, find_jars(self._java_environment))
+        self._archive = ClassArchive(cache_directory() / f"zookeeper-{key}.jsa")
+        super().__init__([], folder / "zookeeper.log")
+
+    def start(self) -> Self:
+        """Starts it without waiting; `wait_serving` waits."""
+        quick = {"KAFKA_JVM_PERFORMANCE_OPTS": " ".join([_QUICK_JVM, *self._archive.begin()])}
+        self.command = server_command(self.properties, {**self._java_environment, **quick})
+        return super().start()
+
+    def kill(self) -> None:
+        super().kill()
+        self._archive.finish()
+
+    def stop(self, timeout_s: float = 20) -> int | None:
+        code = super().stop(timeout_s)
+        self._archive.finish()
+        return code
+
+    def end(self) -> None:
+        """The quickest end for a server that is not needed any more, nor its data."""
+        if self._archive.is_being_made:
+            self.stop()
+        else:
+            self.kill()
 
     @property
     def connect(self) -> str:

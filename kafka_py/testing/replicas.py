@@ -15,6 +15,7 @@ from kafka_py.base.timers import Timers
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.delayed import AppendResult
 from kafka_py.replication.metrics import ReplicaMetrics
+from kafka_py.replication.parked import Parked
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import FetchEntry, FetchParams, FetchResults, FetchSource, Isolation, PlainSource
 from kafka_py.replication.replica_manager import ReplicaManager
@@ -93,11 +94,13 @@ class ReplicaWorld:
             ReplicationOptions.parse({}),
             self.log_dirs,  # type: ignore[arg-type]
             self.clock,
-            produce_purgatory=Purgatory("Produce", self.timers),
-            fetch_purgatory=Purgatory("Fetch", self.timers),
-            delete_purgatory=Purgatory("DeleteRecords", self.timers),
+            parked=Parked(
+                Purgatory("Produce", self.timers),
+                Purgatory("Fetch", self.timers),
+                Purgatory("DeleteRecords", self.timers),
+                self.deferred.append,
+            ),
             is_known=lambda topic_partition: topic_partition in self.known,
-            defer=self.deferred.append,
             metrics=self.metrics,
         )
 

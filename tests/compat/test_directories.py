@@ -18,8 +18,11 @@ from kafka_py.testing import java_clients
 from kafka_py.testing.apache import ApacheBroker
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.java_clients import ToSend
+from kafka_py.testing.processes import wait_until
 from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
+from kafka_py.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 PRODUCER_ID = 4242
@@ -62,11 +65,11 @@ class Journey:
         if how == "kill":
             self.tear()
 
-    def create_topics(self):
+    def create_topics(self, wanted, partitions=2):
         topics = [
-            CreatableTopic(name=name, num_partitions=2, replication_factor=1,
+            CreatableTopic(name=name, num_partitions=partitions, replication_factor=1,
                            configs=[CreateableTopicConfig(name=key, value=value) for key, value in configs.items()])
-            for name, configs in TOPICS.items()
+            for name, configs in wanted.items()
         ]  # fmt: skip
         with WireClient(self.bootstrap) as client:
             answer = client.ask(CreateTopicsRequest(topics=topics, timeout_ms=30000), 5)
@@ -150,7 +153,10 @@ class Journey:
                 log.write(tail)
 
     def _logs(self, partition):
-        return sorted(path for disk in self.ours.log_dirs for path in disk.glob(f"{partition}/*.log"))
+        return self.files(f"{partition}/*.log")
+
+    def files(self, pattern):
+        return sorted(path for disk in self.ours.log_dirs for path in disk.glob(pattern))
 
     def _torn(self, partition):
         """A batch without its end."""
@@ -198,7 +204,7 @@ def test_a_directory_goes_to_our_broker_and_back(apache_kafka, zk_chroot, tmp_pa
     journey = Journey(apache_kafka, tmp_path, zk_chroot)
     try:
         journey.start(journey.apache)
-        journey.create_topics()
+        journey.create_topics(TOPICS)
         journey.write()
         written = journey.read()
         journey.stop(how)
@@ -217,6 +223,89 @@ def test_a_directory_goes_to_our_broker_and_back(apache_kafka, zk_chroot, tmp_pa
         journey.check_producer_state()
         if how == "stop":
             assert journey.complaints() == []
+        journey.stop("stop")
+    finally:
+        journey.apache.kill()
+        journey.ours.kill()
+
+
+REWORKED = {
+    "compacted": {"cleanup.policy": "compact", "segment.bytes": "4000", "min.cleanable.dirty.ratio": "0.01"},
+    "trimmed": {"segment.bytes": "4000"},
+    "preallocated": {"preallocate": "true", "segment.bytes": "100000"},
+    "recompressed": {"compression.type": "gzip", "segment.bytes": "4000"},
+}
+
+
+def trim_and_delete(journey):
+    """Moves the start of one topic and deletes another one."""
+    with WireClient(journey.bootstrap) as client:
+        trimmed = DeleteRecordsTopic(name="trimmed", partitions=[DeleteRecordsPartition(partition_index=0, offset=123)])
+        answer = client.ask(DeleteRecordsRequest(topics=[trimmed], timeout_ms=10000), 2)
+        assert answer.topics[0].partitions[0].low_watermark == 123
+        answer = client.ask(DeleteTopicsRequest(topic_names=["gone"], timeout_ms=10000), 3)
+        assert answer.responses[0].error_code == 0
+
+
+def wait_until_compacted(journey):
+    """Until the cleaner has been through all but the active segment."""
+
+    def is_clean():
+        said = "".join(path.read_text() for path in journey.files("cleaner-offset-checkpoint"))
+        return f"compacted 0 {int(journey.files('compacted-0/*.log')[-1].stem)}\n" in said
+
+    wait_until(is_clean, READY_S, "compaction")
+
+
+def wait_until_checkpointed(journey):
+    """Until the trimmed log's start is on disk: Apache's broker writes it half a minute after its start at the earliest."""
+    said = "trimmed 0 123"
+    wait_until(lambda: any(said in path.read_text() for path in journey.files("log-start-offset-checkpoint")), 40, said)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_what_apache_compacted_trimmed_and_deleted_is_so_with_us(apache_kafka, zk_chroot, tmp_path, how):
+    journey = Journey(apache_kafka, tmp_path, zk_chroot)
+    journey.apache.properties["log.cleaner.backoff.ms"] = "50"
+    journey.apache.properties["log.flush.start.offset.checkpoint.interval.ms"] = "500"
+
+    def write(count):
+        records = [ToSend(topic, 0, b"%d" % (number % 7), b"value %d" % number) for number in range(count)
+                   for topic in REWORKED]  # fmt: skip
+        java_clients.produce(apache_kafka, journey.bootstrap, records, batch_size=300)
+
+    def read():
+        return java_clients.consume(apache_kafka, journey.bootstrap, [f"{topic}:0" for topic in REWORKED])
+
+    try:
+        journey.start(journey.apache)
+        journey.create_topics(REWORKED | {"gone": {}}, partitions=1)
+        write(400)
+        trim_and_delete(journey)
+        wait_until_compacted(journey)
+        if how == "kill":
+            wait_until_checkpointed(journey)
+        written = read()
+        offsets = {topic: [record.offset for record in written if record.topic == topic] for topic in REWORKED}
+        assert len(offsets["compacted"]) < 400
+        assert offsets["trimmed"] == list(range(123, 400))
+        getattr(journey.apache, how)()
+
+        journey.start(journey.ours)
+        assert read() == written
+        write(5)
+        written = read()
+        getattr(journey.ours, how)()
+
+        journey.start(journey.apache)
+        found = read()
+        untouched = [record for record in written if record.topic != "compacted"]
+        assert [record for record in found if record.topic != "compacted"] == untouched
+        # Its cleaner goes on where it was; what it keeps are records as they were.
+        assert set(found) <= set(written)
+        assert {record.key for record in found} == {record.key for record in written}
         journey.stop("stop")
     finally:
         journey.apache.kill()

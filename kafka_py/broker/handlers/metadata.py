@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ZERO_UUID
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType, authorized_operations
 from kafka_py.broker.metadata_cache import NO_LEADER, PartitionInfo
 from kafka_py.broker.node import Node
@@ -29,13 +30,13 @@ _LAST_WITH_CLUSTER_OPERATIONS = 10
 
 def handle(node: Node, context: RequestContext, request: MetadataRequest) -> object:
     """Answers from the cache; waits only where a topic has to be created first, or the cluster is not known yet."""
-    if not node.metadata.brokers:
+    if not node.is_cluster_known:
         return _once_known(node, context, request)
     return _answer(node, context, request)
 
 
 async def _once_known(node: Node, context: RequestContext, request: MetadataRequest) -> object:
-    """A broker that has just started would answer "no brokers", over which some clients ponder for half a minute."""
+    """A broker that has just started would answer "no brokers" or "no such topic", and clients would believe it."""
     await node.wait_cluster_known()
     answer = _answer(node, context, request)
     return await answer if inspect.iscoroutine(answer) else answer
@@ -54,9 +55,14 @@ def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> ob
 
 
 def _names_asked(node: Node, context: RequestContext, request: MetadataRequest) -> list[str] | None:
-    """None for all topics: a null list, or an empty one in v0. A topic given by id alone is not looked up in 2.8."""
+    """None for all topics: a null list, or an empty one in v0.
+
+    Raises KafkaError(INVALID_REQUEST) for topics given by id: 2.8 has the field and does not serve it yet.
+    """
     if request.topics is None or (context.api_version == 0 and not request.topics):
         return None
+    if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Metadata of topics by id is not supported in this version")
     return list(dict.fromkeys(topic.name for topic in request.topics if topic.name is not None))
 
 

@@ -13,6 +13,7 @@ from kafka_py.broker.handlers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.metadata_cache import Address, LiveBroker, MetadataUpdate, PartitionInfo
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
+from kafka_py.broker.topic_waits import THE_CLUSTER
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.wire.messages.update_metadata import (
     UpdateMetadataBroker,
@@ -34,9 +35,8 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
             if not node.metadata.has_topic(topic):
                 node.topic_configs.forget(topic)
                 node.replicas.metrics.drop_topic(topic)
-        if node.metadata.is_live(node.broker_id):
-            node.cluster_known.set()
-        for topic in mentioned:
+        node.deletion.look_again()
+        for topic in (THE_CLUSTER, *mentioned):
             node.topic_waits.check_and_complete(topic)
     return UpdateMetadataResponse(error_code=ErrorCode.NONE)
 

@@ -1,6 +1,6 @@
 """The admin client: topics, settings and brokers, looked at and changed over the protocol.
 
 In reading order: client.py (the two faces), core.py (controller, trying again), results.py (a value or an error per
-item), topics.py, settings.py, brokers.py (one file per family of calls), resources.py (values of settings),
+item), topics.py, records.py, settings.py, brokers.py (one file per family of calls), resources.py (values of settings),
 configs.py (the client's own settings).
 """

@@ -9,12 +9,15 @@ import asyncio
 from collections.abc import Collection
 from typing import NamedTuple
 
+from kafka_py import __version__
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.core import AdminCore, error_of
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.metadata import Node
+from kafka_py.net.client import SOFTWARE_NAME
 from kafka_py.wire.apis import ApiKey
+from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest
 from kafka_py.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 from kafka_py.wire.messages.metadata import MetadataRequest
@@ -130,6 +133,21 @@ class BrokerCalls(AdminCore):
             node_id = next(iter(self.cluster.view.nodes)) if broker is None else broker
             connection = await self.cluster.connection(node_id)
             return {key: VersionRange(*versions) for key, versions in sorted(connection.wire.versions.items())}
+
+        return await self.once(call, timeout)
+
+    async def offered_versions(self, broker: int, *, timeout: float | None = None) -> dict[int, VersionRange]:
+        """All that a broker says it speaks, by API key, also what this client does not know."""
+
+        async def call(left_ms: int) -> dict[int, VersionRange]:
+            if broker not in self.cluster.view.nodes:
+                await self.refresh()
+            request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
+            response = await self.cluster.send(broker, request, timeout_ms=left_ms)
+            error = error_of(response.error_code, None)
+            if error is not None:
+                raise error
+            return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
 
         return await self.once(call, timeout)
 

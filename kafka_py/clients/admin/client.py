@@ -4,7 +4,7 @@
     admin.create_topics([NewTopic("topic", 3, 1)]).all()
 
 Calls on several things give a `Results`: each item's value or KafkaError. All calls may be made from several threads
-(or tasks) at once. The calls themselves are in topics.py, settings.py and brokers.py.
+(or tasks) at once. The calls themselves are in topics.py, records.py, settings.py and brokers.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.brokers import BrokerCalls, ClusterDescription, LogDirDescription, VersionRange
+from kafka_py.clients.admin.records import RecordCalls
 from kafka_py.clients.admin.resources import ConfigEntry, ConfigResource
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.admin.settings import SettingCalls
@@ -29,7 +31,7 @@ from kafka_py.clients.loop import LoopThread
 from kafka_py.wire.apis import ApiKey
 
 
-class AsyncAdminClient(TopicCalls, SettingCalls, BrokerCalls):
+class AsyncAdminClient(TopicCalls, SettingCalls, BrokerCalls, RecordCalls):
     """All admin calls, on the running loop. timeout: in seconds; default.api.timeout.ms when None."""
 
     async def __aenter__(self) -> Self:
@@ -86,6 +88,12 @@ class AdminClient:
             )
         )
 
+    def delete_records(
+        self, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
+    ) -> Results[TopicPartition, int]:
+        """Deletes the records before these offsets (-1: all); the values are where the partitions start now."""
+        return self._thread.run(self._core.delete_records(offsets, timeout=timeout))
+
     def describe_configs(
         self,
         resources: Collection[ConfigResource] | Mapping[ConfigResource, Collection[str] | None],
@@ -121,6 +129,10 @@ class AdminClient:
     def api_versions(self, broker: int | None = None, *, timeout: float | None = None) -> dict[ApiKey, VersionRange]:
         """What a broker (any, when None) speaks."""
         return self._thread.run(self._core.api_versions(broker, timeout=timeout))
+
+    def offered_versions(self, broker: int, *, timeout: float | None = None) -> dict[int, VersionRange]:
+        """All that a broker says it speaks, by API key, also what this client does not know."""
+        return self._thread.run(self._core.offered_versions(broker, timeout=timeout))
 
     def close(self) -> None:
         """Lets go of everything; may be called again."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from kafka_py.base.clock import Clock, SystemClock
@@ -26,7 +26,7 @@ V = TypeVar("V")
 _numbers = itertools.count(1)
 
 TRY_AGAIN = (ErrorCode.NOT_CONTROLLER, ErrorCode.THROTTLING_QUOTA_EXCEEDED)
-"""Errors of one item after which it is asked for again."""
+"""Errors of one item after which every call asks for it again."""
 UNREACHABLE = (ErrorCode.NETWORK_EXCEPTION, ErrorCode.BROKER_NOT_AVAILABLE)
 """Errors of a whole call after which it is made again."""
 
@@ -67,10 +67,13 @@ class AdminCore:
         items: Iterable[K],
         attempt: Callable[[list[K], int], Awaitable[Mapping[K, V | KafkaError]]],
         timeout: float | None,
+        *,
+        try_again: Collection[ErrorCode] = TRY_AGAIN,
     ) -> Results[K, V]:
         """Asks for items until each has its answer; `attempt` gets those still open and the time left in ms.
 
-        Raises ClientTimeout when no broker could be reached in time; items that only met TRY_AGAIN keep that error.
+        try_again: errors of one item after which it is asked for again.
+        Raises ClientTimeout when no broker could be reached in time; items that only met such errors keep the last.
         """
         wanted = list(items)
         results: Results[K, V] = Results()
@@ -87,7 +90,7 @@ class AdminCore:
                 await self._wait_to_try_again(deadline_ms, retries, error)
             else:
                 results.update(answers)
-                open_items = [item for item in open_items if _wants_another_try(answers.get(item))]
+                open_items = [item for item in open_items if _wants_another_try(answers.get(item), try_again)]
                 if not open_items or not await self._may_try_again(deadline_ms, retries):
                     break
             retries += 1
@@ -157,8 +160,8 @@ class AdminCore:
             self._cluster = None
 
 
-def _wants_another_try(found: object) -> bool:
-    return isinstance(found, KafkaError) and found.code in TRY_AGAIN
+def _wants_another_try(found: object, try_again: Collection[ErrorCode]) -> bool:
+    return isinstance(found, KafkaError) and found.code in try_again
 
 
 def error_of(code: int, message: str | None, what: str = "") -> KafkaError | None:

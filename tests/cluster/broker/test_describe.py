@@ -139,6 +139,6 @@ async def test_log_dirs_tell_sizes_of_all_logs_or_of_those_asked_for(broker: Loc
         sizes = {row.partition_index: row.partition_size for row in topic.partitions}
         assert sizes == {0: 0, 1: len(batch())}
         assert all(row.offset_lag == 0 and not row.is_future_key for row in topic.partitions)
-    wanted = [DescribableLogDirTopic(topic="t", partition_index=[0]), DescribableLogDirTopic(topic="u", partition_index=[0])]
+    wanted = [DescribableLogDirTopic(topic=topic, partition_index=[0]) for topic in ("t", "u")]
     [directory] = (await broker.ask(DescribeLogDirsRequest(topics=wanted), 2)).results
     assert [[row.partition_index for row in topic.partitions] for topic in directory.topics] == [[0]]

@@ -120,7 +120,7 @@ async def test_a_long_poll_is_answered_by_the_append(broker: LocalBroker) -> Non
     await broker.create_topic("t")
     reader = await broker.connect()
     waiting = reader.send_nowait(broker.fetch_request({T0: 0}, max_wait_ms=10_000), 11)
-    purgatory = broker.server.node.replicas.fetch_purgatory
+    purgatory = broker.server.node.replicas.parked.fetch
     await broker.until(lambda: purgatory.delayed)
     assert not waiting.done()
     await broker.produce("t", batch(b"news"))
@@ -154,7 +154,7 @@ async def test_a_deleted_topic_answers_the_long_poll_on_it(broker: LocalBroker) 
     await broker.create_topic("t")
     reader = await broker.connect()
     waiting = reader.send_nowait(broker.fetch_request({T0: 0}, max_wait_ms=10_000), 11)
-    await broker.until(lambda: broker.server.node.replicas.fetch_purgatory.delayed)
+    await broker.until(lambda: broker.server.node.replicas.parked.fetch.delayed)
     deleted = await broker.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=5000), 3)
     assert deleted.responses[0].error_code == 0
     assert rows(await waiting)[T0].error_code in (
@@ -179,7 +179,7 @@ async def test_a_session_answers_what_changed_and_wakes_for_any_of_its_partition
     assert (empty.error_code, empty.session_id, rows(empty)) == (0, full.session_id, {})
     reader = await broker.connect()
     waiting = reader.send_nowait(broker.fetch_request({}, session_epoch=2, max_wait_ms=10_000, **session), 11)
-    await broker.until(lambda: broker.server.node.replicas.fetch_purgatory.delayed)
+    await broker.until(lambda: broker.server.node.replicas.parked.fetch.delayed)
     await broker.produce("t", batch(b"news"), partition=2)
     woken = rows(await waiting)
     assert list(woken) == [TopicPartition("t", 2)]
@@ -206,6 +206,7 @@ async def test_a_session_forgets_and_refuses_what_does_not_fit(broker: LocalBrok
 
 @on_broker()
 async def test_an_idle_session_of_many_partitions_costs_no_reads(broker: LocalBroker) -> None:
+    """W6.1: a stable incremental request carries no partition, and its answer none either."""
     await broker.create_topic("t", 50)
     offsets = {TopicPartition("t", number): 0 for number in range(50)}
     full = await broker.ask(broker.fetch_request(offsets, session_epoch=0), 11)

@@ -126,6 +126,37 @@ async def test_each_listener_is_told_its_own_address(broker: LocalBroker) -> Non
 
 
 @on_broker()
+async def test_topics_by_id_are_not_served_yet(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    topic_id = broker.server.node.metadata.topic_id("t")
+    for name in (None, "t"):
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=topic_id)])
+        assert (await broker.ask(request, 10)).topics[0].error_code == ErrorCode.INVALID_REQUEST
+
+
+@on_broker()
+async def test_a_question_before_the_controller_has_spoken_waits_for_it(broker: LocalBroker) -> None:
+    node, metadata = broker.server.node, broker.server.node.metadata
+    brokers, metadata.brokers, node.described = metadata.brokers, {}, False
+    waiting = broker.client.send_nowait(MetadataRequest(topics=None), 9)
+    await broker.until(lambda: broker.server.node.topic_waits.delayed)
+    metadata.brokers = brokers
+    broker.server.node.topic_waits.check_and_complete("")
+    assert len((await waiting).brokers) == 1
+
+
+@on_broker()
+async def test_a_cluster_that_had_topics_is_not_known_before_they_are(broker: LocalBroker) -> None:
+    """A new controller names the brokers first: to answer then would tell clients that their topics are gone."""
+    node = broker.server.node
+    node.had_topics, node.described = True, False
+    waiting = broker.client.send_nowait(MetadataRequest(topics=None), 9)
+    await broker.until(lambda: node.topic_waits.delayed)
+    await broker.create_topic("t")
+    assert [topic.name for topic in (await waiting).topics] == ["t"]
+
+
+@on_broker()
 async def test_describe_cluster_tells_the_same(broker: LocalBroker) -> None:
     response = await broker.ask(DescribeClusterRequest(include_cluster_authorized_operations=True), 0)
     assert (response.error_code, response.controller_id, response.cluster_id) == (0, 0, broker.server.cluster_id)

@@ -2,8 +2,10 @@
 
 import itertools
 import re
+import select
 import signal
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,11 +40,24 @@ class Console:
             [BIN / script, *self.base, *arguments], input=data, capture_output=True, check=False, timeout=TIMEOUT_S
         )
 
+    @contextmanager
     def start(self, script, *arguments):
-        return subprocess.Popen(
+        """A command that runs beside the test, and not past its end."""
+        process = subprocess.Popen(
             [BIN / script, *self.base, *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
+        with process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+def next_line(process):
+    """The next line that the process prints; none if it takes too long."""
+    ready, _, _ = select.select([process.stdout], [], [], TIMEOUT_S / 2)
+    return process.stdout.readline() if ready else b""
 
 
 @pytest.fixture
@@ -102,13 +117,14 @@ def test_topics_by_pattern(bootstrap, topic):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_lines_flow_one_by_one_and_a_signal_ends_both_in_order(console, number, code):
-    consumer = console.start("kafka-console-consumer.sh", "--from-beginning")
-    producer = console.start("kafka-console-producer.sh", "--timeout", "10")
-    with consumer, producer:
+    with (
+        console.start("kafka-console-consumer.sh", "--from-beginning") as consumer,
+        console.start("kafka-console-producer.sh", "--timeout", "10") as producer,
+    ):
         for line in (b"first\n", b"second\n"):
             producer.stdin.write(line)
             producer.stdin.flush()
-            assert consumer.stdout.readline() == line
+            assert next_line(consumer) == line, (consumer.poll(), producer.poll())
         producer.stdin.write(b"begun")
         producer.stdin.flush()
         producer.send_signal(number)
@@ -120,8 +136,7 @@ def test_lines_flow_one_by_one_and_a_signal_ends_both_in_order(console, number, 
 
 def test_a_reader_that_goes_away_is_no_traceback(console):
     assert console.produce(b"line\n" * 100_000).returncode == 0
-    consumer = console.start("kafka-console-consumer.sh", "--from-beginning")
-    with consumer:
+    with console.start("kafka-console-consumer.sh", "--from-beginning") as consumer:
         assert consumer.stdout.readline() == b"line\n"
         consumer.stdout.close()
         errors = consumer.stderr.read()

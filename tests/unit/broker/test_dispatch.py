@@ -276,6 +276,20 @@ def test_requests_are_counted_by_version_and_errors_by_name(broker: Broker) -> N
     assert metrics.times.total_time.count == 2
 
 
+def test_time_in_the_handler_and_time_parked_are_told_apart(broker: Broker) -> None:
+    kept: list[RequestContext] = []
+
+    def handle(node: Any, context: RequestContext, request: Any) -> Any:
+        kept.append(context)
+        return ANSWERS_LATER
+
+    broker.serve(ApiKey.HEARTBEAT, handle)
+    broker.send(HEARTBEAT, 4)
+    kept[0].answer(ok())
+    times = broker.metrics.of(APIS[ApiKey.HEARTBEAT]).times
+    assert (times.local_time.count, times.remote_time.count, times.total_time.count) == (1, 1, 1)
+
+
 def test_every_route_names_a_handler_that_exists() -> None:
     for key, route in dispatch.ROUTES.items():
         assert isinstance(route, Route)

@@ -142,7 +142,7 @@ def test_an_error_is_told_each_time_and_the_watermark_again_after_it(reader: Rea
     reader.fetch()
     partition = reader.world.partition(T0)
     partition.become_follower(role(leader=2, epoch=1), partition.log)  # type: ignore[arg-type]
-    reader.world.manager.complete_parked(T0, partition)
+    reader.world.manager.parked.complete(T0, partition)
     for _ in range(2):
         reader.fetch()
         assert reader.answer[T0].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -205,7 +205,7 @@ def test_a_long_poll_in_a_session_is_woken_when_its_partition_is_taken_away(read
     partition = world.manager.partitions.pop(T0)
     partition.resign()
     world.known.discard(T0)
-    world.manager.complete_parked(T0, partition)
+    world.manager.parked.complete(T0, partition)
     reader.take()
     assert reader.answer[T0].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -23,10 +23,11 @@ def test_an_append_is_answered_at_once_when_this_broker_alone_is_in_sync(world: 
     world.append(T0, acks=-1)
     [[result]] = world.appended
     assert (result.error, result.base_offset, result.end_offset) == (ErrorCode.NONE, 0, 3)
-    assert world.manager.produce_purgatory.delayed == 0
+    assert world.manager.parked.produce.delayed == 0
 
 
 def test_acks_all_waits_for_every_in_sync_replica(world: ReplicaWorld) -> None:
+    """W6.9."""
     world.lead(T0, isr=(1, 2))
     world.append(T0, acks=-1)
     assert world.appended == []
@@ -49,6 +50,25 @@ def test_acks_1_does_not_wait(world: ReplicaWorld) -> None:
     world.lead(T0, isr=(1, 2))
     world.append(T0, acks=1)
     assert world.appended[0][0].error is ErrorCode.NONE
+
+
+def test_an_append_that_must_be_flushed_is_answered_when_it_is(world: ReplicaWorld) -> None:
+    log = world.lead(T0)
+    log.config.__dict__["flush_messages"] = 1
+    world.append(T0, acks=-1)
+    assert world.appended == []
+    assert log.high_watermark == 3
+    log.flushes.pop()(True)
+    assert world.appended[0][0].error is ErrorCode.NONE
+
+
+def test_a_flush_that_fails_is_not_acknowledged(world: ReplicaWorld) -> None:
+    log = world.lead(T0)
+    world.lead(T1)
+    log.config.__dict__["flush_messages"] = 1
+    world.append(T0, T1)
+    log.flushes.pop()(False)
+    assert [result.error for result in world.appended[0]] == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NONE]
 
 
 def test_each_partition_has_its_own_error(world: ReplicaWorld) -> None:
@@ -98,6 +118,7 @@ def test_offline_partitions_answer_storage_errors_and_what_is_parked_on_them_is_
 
 
 def test_a_long_poll_is_woken_by_the_append(world: ReplicaWorld) -> None:
+    """W6.10: no spinning with empty answers, and an answer as soon as there is news."""
     world.lead(T0)
     world.fetch(FetchEntry(T0, 0, 1000))
     assert world.fetched == []

@@ -1,0 +1,56 @@
+"""DeleteRecords: drops everything before an offset (KIP-107). Source: reference replication, section 9."""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.authorization import Operation, ResourceType
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.replication.delayed import DeleteRecordsResult
+from kafka_py.wire.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+
+def handle(node: Node, context: RequestContext, request: DeleteRecordsRequest) -> object:
+    """One result per partition; needs the right to delete the topic."""
+    accepted: dict[TopicPartition, int] = {}
+    results: dict[TopicPartition, DeleteRecordsResult] = {}
+    for topic in request.topics:
+        may_delete = node.authorizer.allows(context, Operation.DELETE, ResourceType.TOPIC, topic.name)
+        for asked in topic.partitions:
+            topic_partition = TopicPartition(topic.name, asked.partition_index)
+            result = results[topic_partition] = DeleteRecordsResult(topic_partition)
+            if not may_delete:
+                result.error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif not node.metadata.has_partition(topic_partition):
+                result.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                accepted[topic_partition] = asked.offset
+
+    def done(deleted: list[DeleteRecordsResult]) -> None:
+        results.update((result.topic_partition, result) for result in deleted)
+        context.answer(_response(context, results))
+
+    node.deletion.delete(accepted.items(), request.timeout_ms, done)
+    return ANSWERS_LATER
+
+
+def _response(context: RequestContext, results: dict[TopicPartition, DeleteRecordsResult]) -> DeleteRecordsResponse:
+    topics: dict[str, list[DeleteRecordsPartitionResult]] = {}
+    for (topic, partition), result in results.items():
+        if result.error is not ErrorCode.NONE:
+            context.metrics.count_error(result.error.name)
+        topics.setdefault(topic, []).append(
+            DeleteRecordsPartitionResult(
+                partition_index=partition, low_watermark=result.low_watermark, error_code=result.error
+            )
+        )
+    return DeleteRecordsResponse(
+        throttle_time_ms=0,
+        topics=[DeleteRecordsTopicResult(name=name, partitions=rows) for name, rows in topics.items()],
+    )

@@ -1,0 +1,69 @@
+"""kafka-cluster.sh: tells the cluster's id. Unregistering a broker is for clusters without ZooKeeper, and says so.
+
+Source: reference tools, section 14.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.properties import read_properties
+from kafka_py.cli.command import CommandFailed, log_warnings, run
+from kafka_py.cli.prefix_parser import PrefixParser
+from kafka_py.wire.apis import ApiKey
+
+NO_UNREGISTRATION = "The target cluster does not support the broker unregistration API."
+
+
+def parser() -> PrefixParser:
+    table = PrefixParser("kafka-cluster.sh", "Look at a cluster.")
+    actions = table.add_subparsers(dest="action", required=True, parser_class=_action_parser)
+    for action, about in (
+        ("cluster-id", "tell the id of the cluster"),
+        ("unregister", "unregister a broker (only for clusters without ZooKeeper)"),
+    ):
+        each = actions.add_parser(action, help=about, about=about)
+        each.add_argument("--bootstrap-server", "-b", help="the brokers to connect to, host:port,host:port")
+        each.add_argument("--config", "-c", help="property file for the admin client")
+        if action == "unregister":
+            each.add_argument("--id", "-i", type=int, help="the id of the broker")
+    return table
+
+
+def _action_parser(prog: str, about: str) -> PrefixParser:
+    return PrefixParser(prog, about)
+
+
+def main(arguments: Sequence[str]) -> int:
+    table = parser()
+    if not arguments:
+        table.error("too few arguments")
+    options = table.parse(arguments)
+    if options.bootstrap_server is None:
+        print("Please specify --bootstrap-server.", file=sys.stderr)
+        return 1
+    log_warnings()
+    properties = read_properties(options.config) if options.config else {}
+    from kafka_py.clients.admin.client import AdminClient
+
+    with AdminClient({**properties, "bootstrap.servers": options.bootstrap_server}) as admin:
+        if options.action == "unregister":
+            if ApiKey.UNREGISTER_BROKER in admin.api_versions():
+                raise CommandFailed("The target cluster runs without ZooKeeper; this tool cannot unregister its brokers")
+            print(NO_UNREGISTRATION)
+            return 0
+        cluster_id = admin.describe_cluster().cluster_id
+    if cluster_id is None:
+        raise CommandFailed(str(KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the brokers do not tell a cluster id")))
+    print(f"Cluster ID: {cluster_id}")
+    return 0
+
+
+def cli() -> None:
+    run(main)
+
+
+if __name__ == "__main__":
+    cli()

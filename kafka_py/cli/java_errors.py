@@ -1,0 +1,42 @@
+"""Protocol errors under the names of the classic client's exception classes, as scripts look for them in output.
+
+Most are the code's own name in camel case; the table holds the others. Source: names in the output of the classic tools.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+
+_PACKAGE = "org.apache.kafka.common.errors."
+
+_IRREGULAR = {
+    ErrorCode.UNKNOWN_SERVER_ERROR: "UnknownServerException",
+    ErrorCode.CORRUPT_MESSAGE: "CorruptRecordException",
+    ErrorCode.REQUEST_TIMED_OUT: "TimeoutException",
+    ErrorCode.MESSAGE_TOO_LARGE: "RecordTooLargeException",
+    ErrorCode.STALE_CONTROLLER_EPOCH: "ControllerMovedException",
+    ErrorCode.OFFSET_METADATA_TOO_LARGE: "OffsetMetadataTooLarge",
+    ErrorCode.RECORD_LIST_TOO_LARGE: "RecordBatchTooLargeException",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "TopicExistsException",
+    ErrorCode.INVALID_CONFIG: "InvalidConfigurationException",
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "OutOfOrderSequenceException",
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "DuplicateSequenceException",
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING: "InvalidPidMappingException",
+    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "InvalidTxnTimeoutException",
+    ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED: "DelegationTokenDisabledException",
+    ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "UnsupportedByAuthenticationException",
+    ErrorCode.NON_EMPTY_GROUP: "GroupNotEmptyException",
+}
+
+
+def exception_name(code: ErrorCode) -> str:
+    """The full name of the exception class: `org.apache.kafka.common.errors.PolicyViolationException`."""
+    plain = code.name.removesuffix("_FAILED") if code.name.endswith("_AUTHORIZATION_FAILED") else code.name
+    plain = plain.removesuffix("_FAILED") if code.name.endswith("_AUTHENTICATION_FAILED") else plain
+    words = plain.removesuffix("_EXCEPTION").removesuffix("_ERROR").split("_")
+    return _PACKAGE + _IRREGULAR.get(code, "".join(word.capitalize() for word in words) + "Exception")
+
+
+def exception_text(error: KafkaError) -> str:
+    """The error as the classic prints an exception: class name, colon, message."""
+    return f"{exception_name(error.code)}: {error.message}"

@@ -1,0 +1,69 @@
+"""Java programs that start faster the second time: the archive of classes that a run has loaded (JDK 13, AppCDS).
+
+The first run of a program writes the archive as it ends, later runs map it: ZooKeeper is ready in half the time.
+The archives are kept in the user's cache folder, one for each runtime and class path, as the runtime demands.
+Source: the JDK's documentation of class data sharing.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def cache_directory() -> Path:
+    """What is worth keeping between runs: KAFKA_PY_CACHE, else kafka_py in the user's cache folder."""
+    given = os.environ.get("KAFKA_PY_CACHE")
+    if given:
+        return Path(given)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(home, "kafka_py")
+
+
+def archive_key(java: Path, class_path: Iterable[str]) -> str:
+    """Changes with the runtime and with any file of the class path."""
+    digest = hashlib.sha256()
+    files = [file for entry in class_path for file in (sorted(glob.glob(entry)) or [entry])]
+    for path in (str(java.resolve()), *files):
+        try:
+            stat = os.stat(path)
+            digest.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+        except OSError:
+            digest.update(f"{path}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+class ClassArchive:
+    """The archive at `path`: used if it is there, else made by the run between `begin` and `finish`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fresh: Path | None = None
+
+    @property
+    def is_being_made(self) -> bool:
+        """Whether this run writes it, which it does as it ends: by itself or by SIGTERM, not by SIGKILL."""
+        return self._fresh is not None
+
+    def begin(self) -> list[str]:
+        """The options for the run; none where the archive can be neither read nor written."""
+        if self.path.exists():
+            return [f"-XX:SharedArchiveFile={self.path}"]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return []
+        if not os.access(self.path.parent, os.W_OK):
+            return []
+        self._fresh = self.path.with_suffix(f".{os.getpid()}-{time.monotonic_ns()}")
+        return [f"-XX:ArchiveClassesAtExit={self._fresh}"]
+
+    def finish(self) -> None:
+        """After the run: puts what it wrote in its place."""
+        fresh, self._fresh = self._fresh, None
+        if fresh is not None and fresh.exists():
+            fresh.rename(self.path)

@@ -1,0 +1,68 @@
+"""Topics for tests, made over the wire in milliseconds: asked of the controller, waited for on every broker.
+
+Blocking, plaintext, for brokers of any make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.testing.processes import wait_until
+from kafka_py.testing.wire_client import WireClient
+from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+_NOT_NOW = (ErrorCode.NOT_CONTROLLER, ErrorCode.INVALID_REPLICATION_FACTOR)
+"""A cluster that has just come up, or lost a broker, may say so for a moment."""
+
+
+def ask_metadata(bootstrap: str, topics: Sequence[str] = ()) -> MetadataResponse:
+    """What the broker at host:port says of the cluster and of these topics, none of which it shall make."""
+    asked = [MetadataRequestTopic(name=topic) for topic in topics]
+    with WireClient(bootstrap) as client:
+        answer: MetadataResponse = client.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False), 5)
+        return answer
+
+
+def create_topic(
+    bootstraps: Sequence[str],
+    topic: str,
+    partitions: int = 1,
+    *,
+    replication_factor: int = 1,
+    configs: Mapping[str, str] | None = None,
+    timeout_s: float = 30,
+) -> None:
+    """Makes a topic and waits until each of these brokers knows all its leaders. Raises KafkaError, NotReady."""
+    wanted = CreatableTopic(
+        name=topic,
+        num_partitions=partitions,
+        replication_factor=replication_factor,
+        assignments=[],
+        configs=[CreateableTopicConfig(name=name, value=value) for name, value in (configs or {}).items()],
+    )
+    wait_until(lambda: _asked_for(bootstraps[0], wanted, timeout_s), timeout_s, f"making the topic {topic}")
+    for bootstrap in bootstraps:
+        wait_until(lambda at=bootstrap: _leaders(at, topic) == partitions, timeout_s, f"the topic {topic}")  # type: ignore[misc]
+
+
+def _asked_for(bootstrap: str, topic: CreatableTopic, timeout_s: float) -> bool:
+    """Whether the controller has made the topic; not yet, if it cannot right now."""
+    known = ask_metadata(bootstrap)
+    controller = next((broker for broker in known.brokers if broker.node_id == known.controller_id), None)
+    if controller is None:
+        return False
+    with WireClient(f"{controller.host}:{controller.port}") as client:
+        [result] = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=int(timeout_s * 1000)), 5).topics
+    if result.error_code in _NOT_NOW:
+        return False
+    if result.error_code:
+        raise KafkaError(ErrorCode(result.error_code), result.error_message or topic.name)
+    return True
+
+
+def _leaders(bootstrap: str, topic: str) -> int:
+    """How many partitions of the topic have a leader, as this broker knows."""
+    [known] = ask_metadata(bootstrap, [topic]).topics
+    return sum(partition.leader_id >= 0 for partition in known.partitions)
