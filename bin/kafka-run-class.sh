@@ -18,9 +18,10 @@ while [ $# -gt 0 ]; do
 done
 
 if [ "$daemon" = true ]; then
-  log_dir="${LOG_DIR:-$here/../logs}"
-  mkdir -p "$log_dir"
-  nohup "$PYTHON" -P -m kafka_py.cli.run_class "$@" > "$log_dir/$name.out" 2>&1 < /dev/null &
+  # A command in the background has nobody who reads its console: it also writes its log files there.
+  export LOG_DIR="${LOG_DIR:-$(dirname "$here")/logs}"
+  mkdir -p "$LOG_DIR"
+  nohup "$PYTHON" -P -m kafka_py.cli.run_class "$@" > "$LOG_DIR/$name.out" 2>&1 < /dev/null &
 else
   exec "$PYTHON" -P -m kafka_py.cli.run_class "$@"
 fi

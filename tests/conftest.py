@@ -1,22 +1,24 @@
 """Fixtures that every kind of test may use: one real ZooKeeper for the whole run, and a fresh chroot of it."""
 
 import itertools
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.processes import ZookeeperServer
+
+# Installed, kafka_py brings its plugin along under this very name; in a mere checkout it is named here.
+pytest_plugins = ["kafka_py.testing.pytest_plugin"]
 
 _chroots = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZookeeperServer]:
+def zookeeper(kafka_zookeeper: ZookeeperServer) -> ZookeeperServer:
     """A real ZooKeeper server, shared by all tests: do not stop or pause it, make one of your own for that."""
-    with ZookeeperServer(tmp_path_factory.mktemp("zookeeper")) as server:
-        yield server
+    return kafka_zookeeper
 
 
 @pytest.fixture
@@ -26,11 +28,10 @@ def zk_chroot(zookeeper: ZookeeperServer) -> str:
 
 
 @pytest.fixture(scope="module")
-def module_broker(zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+def module_broker(kafka_cluster_factory: Callable[..., KafkaCluster]) -> Iterator[BrokerProcess]:
     """A broker shared by the tests of a module: each makes topics of its own, none stops it."""
-    connect = f"{zookeeper.connect}/module{next(_chroots)}"
-    with BrokerProcess(tmp_path_factory.mktemp("broker"), connect) as broker:
-        yield broker
+    with kafka_cluster_factory() as cluster:
+        yield cluster.brokers[0]
 
 
 @pytest.fixture
@@ -40,8 +41,7 @@ def bootstrap(module_broker: BrokerProcess) -> str:
 
 
 @pytest.fixture
-def broker_process(zk_chroot: str, tmp_path: Path) -> Iterator[BrokerProcess]:
+def broker_process(kafka_cluster_factory: Callable[..., KafkaCluster]) -> Iterator[BrokerProcess]:
     """A broker of the test's own, to be killed and started again; its session is short."""
-    settings = {"zookeeper.session.timeout.ms": "1000"}
-    with BrokerProcess(tmp_path / "broker", zk_chroot, settings=settings) as broker:
-        yield broker
+    with kafka_cluster_factory(settings={"zookeeper.session.timeout.ms": 1000}) as cluster:
+        yield cluster.brokers[0]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from collections.abc import Sequence
 from operator import mul
+from random import randrange
 
 TICK_SECONDS = 5.0
 _WEIGHTS = {minutes: 1.0 - math.exp(-TICK_SECONDS / 60.0 / minutes) for minutes in (1, 5, 15)}
@@ -16,7 +18,9 @@ _DECAY_PER_TICK = math.exp(-0.015 * TICK_SECONDS)
 _WINDOW_MS = 30_000.0
 _NEGLIGIBLE = 1e-5
 _FOLD_AT = 512
-_MOST_BUCKETS = 1024
+_SAMPLE = 32
+"""Of values that come in bulk about so many are looked at for the percentiles; count, sum and extremes take all."""
+_MOST_BUCKETS = 512
 
 
 class EventRates:
@@ -66,7 +70,8 @@ class EventRates:
 class Histogram:
     """Count, extremes, mean and deviation over all time; percentiles in which recent values weigh more.
 
-    `update` only appends to a list; a few hundred values at a time are folded into weighted buckets in C.
+    `update` only appends to a list; a few hundred values at a time are folded in: all of them into the sums, by
+    functions written in C, and a sample of them into weighted buckets. `extend` folds many in at once.
     """
 
     __slots__ = ("_buckets", "_count", "_greatest", "_least", "_pending", "_squares", "_total")
@@ -140,29 +145,48 @@ class Histogram:
         greatest = max(self._buckets)
         return found + [greatest] * (len(shares) - len(found))  # rounding may leave the last one short
 
+    def extend(self, values: Sequence[float], count: int | None = None) -> None:
+        """Many values at once. count: they are a sample of so many."""
+        self._fold()
+        self._absorb(values, len(values) if count is None else count)
+
     def _fold(self) -> None:
         pending = self._pending
-        if not pending:
+        if pending:
+            self._absorb(pending, len(pending))
+            pending.clear()
+
+    def _absorb(self, values: Sequence[float], count: int) -> None:
+        size = len(values)
+        if not size:
             return
-        self._count += len(pending)
-        self._total += sum(pending)
-        self._squares += sum(map(mul, pending, pending))
-        self._least = min(self._least, min(pending))
-        self._greatest = max(self._greatest, max(pending))
+        weight = count / size
+        self._count += count
+        self._total += sum(values) * weight
+        self._squares += sum(map(mul, values, values)) * weight
+        self._least = min(self._least, min(values))
+        self._greatest = max(self._greatest, max(values))
+        step = max(size // _SAMPLE, 1)
+        sample = values if step == 1 else [_rounded(value) for value in values[randrange(step) :: step]]
+        weight = count / len(sample)
         buckets = self._buckets
-        for value, times in Counter(pending).items():
-            buckets[value] = buckets.get(value, 0.0) + times
-        pending.clear()
+        for value, times in Counter(sample).items():
+            buckets[value] = buckets.get(value, 0.0) + times * weight
         if len(buckets) > _MOST_BUCKETS:
             self._buckets = _coarser(buckets)
 
 
+def _rounded(value: float) -> float:
+    """The value to 1/64 of itself: a bucket for it and its like."""
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(mantissa * 32), exponent - 5)
+
+
 def _coarser(buckets: dict[float, float]) -> dict[float, float]:
-    """The same weights on values rounded so that at most 1/32 of the value is lost."""
+    """The same weights on rounded values."""
     coarse: dict[float, float] = {}
     for value, weight in buckets.items():
-        mantissa, exponent = math.frexp(value)
-        rounded = math.ldexp(round(mantissa * 32), exponent - 5)
+        rounded = _rounded(value)
         coarse[rounded] = coarse.get(rounded, 0.0) + weight
     return coarse
 

@@ -84,17 +84,28 @@ class Counter(_IntegerRow):
 
 
 class Rate(_IntegerRow):
-    """Events and how fast they come (JMX meter: Count, MeanRate, 1, 5 and 15 minute rates). `table.x += n`."""
+    """Events and how fast they come (JMX meter: Count, MeanRate, 1, 5 and 15 minute rates). `table.x += n`.
+
+    per_ns: the count is of nanoseconds, and so the rates are shares of the time that passes, 0 to 1.
+    """
 
     kind = "rate"
+
+    def __init__(
+        self, name: str, *, unit: str = "", tags: tuple[str, ...] | None = None, about: str = "", per_ns: bool = False
+    ) -> None:
+        super().__init__(name, unit=unit, tags=tags, about=about)
+        self.per_ns = per_ns
 
     def read(self, table: MetricTable) -> dict[str, Value]:
         if self.attribute not in table.__dict__ and table.tags:
             return {}
         count = table.__dict__.get(self.attribute, 0)
-        values: dict[str, Value] = {"Count": count, "EventType": self.unit, "RateUnit": "SECONDS"}
-        values.update(table.rates_of(self).read(count, table.registry.clock.monotonic_ms()))
-        return values
+        rates = table.rates_of(self).read(count, table.registry.clock.monotonic_ms())
+        values: dict[str, Value] = {"Count": count, "EventType": self.unit}
+        if self.per_ns:
+            return {**values, "RateUnit": "NANOSECONDS", **{name: rate / 1e9 for name, rate in rates.items()}}
+        return {**values, "RateUnit": "SECONDS", **rates}
 
     def tick(self, table: MetricTable, now_ms: float) -> None:
         count = table.__dict__.get(self.attribute, 0)
@@ -148,6 +159,10 @@ class _ObjectRow(Row):
         made = table.__dict__[self.attribute] = self._make()
         return made
 
+    def _is_unused(self, table: MetricTable) -> bool:
+        """Of things that come in numbers (tagged) those without a value yet are not shown."""
+        return bool(table.tags) and self.attribute not in table.__dict__
+
     def tick(self, table: MetricTable, now_ms: float) -> None:
         measured = table.__dict__.get(self.attribute)
         if measured is not None:
@@ -170,6 +185,8 @@ class Distribution(_ObjectRow):
         return self if table is None else self._of(table)
 
     def read(self, table: MetricTable) -> dict[str, Value]:
+        if self._is_unused(table):
+            return {}
         histogram: Histogram = getattr(table, self.attribute)
         return {**histogram.read()}
 
@@ -180,6 +197,8 @@ class Timing(Distribution):
     kind = "timer"
 
     def read(self, table: MetricTable) -> dict[str, Value]:
+        if self._is_unused(table):
+            return {}
         histogram: Histogram = getattr(table, self.attribute)
         values: dict[str, Value] = {**histogram.read(), "LatencyUnit": "MILLISECONDS", "RateUnit": "SECONDS"}
         values.update(table.rates_of(self).read(histogram.count, table.registry.clock.monotonic_ms()))
@@ -306,12 +325,17 @@ class MetricTable:
             found = rates[row] = EventRates(self.created_ms)
         return found
 
+    def settle(self) -> None:
+        """What was only noted down on the hot path is counted now; called before a tick and before a reading."""
+
     def tick(self, now_ms: float) -> None:
+        self.settle()
         for row in self.rows():
             row.tick(self, now_ms)
 
     def read(self) -> Iterator[Reading]:
         """The beans of this table, each with the values it has now."""
+        self.settle()
         if self.ONE_BEAN:
             attributes: dict[str, Value] = {}
             for row in self.rows():

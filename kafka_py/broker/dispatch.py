@@ -129,7 +129,7 @@ ROUTES: dict[ApiKey, Route] = {
 class _Service:
     """One route made ready: what is looked up once per API instead of once per request."""
 
-    __slots__ = ("_decoders", "_handle", "_route", "api", "max_version", "metrics", "rule")
+    __slots__ = ("_handle", "_route", "api", "decoders", "max_version", "metrics", "rule")
 
     def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
         self.api = api
@@ -138,7 +138,7 @@ class _Service:
         self.rule = route.rule
         self._route = route
         self._handle: Handle | None = None
-        self._decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
+        self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
 
     @property
     def handle(self) -> Handle:
@@ -150,11 +150,10 @@ class _Service:
                 self._handle = import_module(f"kafka_py.broker.handlers.{target}").handle
         return self._handle
 
-    def decode(self, version: int, frame: bytearray, pos: int) -> Any:
-        decode = self._decoders[version]
-        if decode is None:
-            decode = self._decoders[version] = decoder(self.api.request, version)
-        return decode(frame, pos)[0]
+    def make_decoder(self, version: int) -> Decoder[Any]:
+        """The decoder of one version, kept in `decoders`."""
+        made = self.decoders[version] = decoder(self.api.request, version)
+        return made
 
 
 def _refusing(code: ErrorCode) -> Handle:
@@ -185,7 +184,8 @@ class Dispatcher:
             if not 0 <= version <= service.max_version:
                 self._unsupported(connection, slot, service, version, header.correlation_id)
                 return
-            request = service.decode(version, frame, pos)
+            decode = service.decoders[version] or service.make_decoder(version)
+            request = decode(frame, pos)[0]
         except MalformedMessage as error:
             log.warning("Closing connection of %s: %s", connection.peer_host, error)
             connection.close(f"malformed request: {error}")

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from kafka_py.base.meters import Distribution, Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.broker.request_log import RequestLog
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
 _REQUEST = ("request",)
+_FOLD_AT = 512
+"""So many finished requests of an API are noted down before their times are worked out."""
+_SAMPLE = 64
+"""When so many have come within five seconds, the parts of the time are worked out for a sample of about this size."""
+
+Finished = tuple[float, float, float, float, float, float, int]
+"""A request's moments in seconds: read from the socket, taken up, parked (0: it was not), answered, the answer's
+turn to be sent, sent; and its size in bytes.
+"""
 
 
 class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):
@@ -13,21 +23,41 @@ class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):
 
     requests = Rate("RequestsPerSec", unit="requests", tags=("request", "version"), about="Requests.")
     errors = Rate("ErrorsPerSec", unit="requests", tags=("request", "error"), about="Error codes in responses.")
+    request_queue_time = Distribution(
+        "RequestQueueTimeMs", unit="ms", tags=_REQUEST, about="From the last byte's arrival until it is taken up."
+    )
     local_time = Distribution("LocalTimeMs", unit="ms", tags=_REQUEST, about="Time in the handler.")
     remote_time = Distribution("RemoteTimeMs", unit="ms", tags=_REQUEST, about="Time parked, waiting for others.")
-    total_time = Distribution("TotalTimeMs", unit="ms", tags=_REQUEST, about="From the request to its response.")
+    response_queue_time = Distribution(
+        "ResponseQueueTimeMs", unit="ms", tags=_REQUEST, about="From the answer until its turn to be sent."
+    )
+    response_send_time = Distribution(
+        "ResponseSendTimeMs", unit="ms", tags=_REQUEST, about="Until the socket has taken the whole answer."
+    )
+    total_time = Distribution("TotalTimeMs", unit="ms", tags=_REQUEST, about="From arrival until the answer has left.")
     request_bytes = Distribution("RequestBytes", unit="bytes", tags=_REQUEST, about="Size of requests.")
+
+    def settle(self) -> None:
+        if isinstance(self.owner, ApiMetrics):
+            self.owner.fold()
 
 
 class ApiMetrics:
-    """The tables of one API, made as its versions and errors occur."""
+    """The tables of one API, made as its versions and errors occur.
 
-    __slots__ = ("_errors", "_registry", "_versions", "name", "times")
+    whole: the metrics of which these are a part, as FetchConsumer's are of Fetch's; it gets all that these get.
+    finished: requests that are done, whose times are not worked out yet; `note_finished` appends.
+    """
 
-    def __init__(self, registry: MetricRegistry, name: str) -> None:
+    __slots__ = ("_errors", "_failed", "_registry", "_versions", "finished", "name", "times", "whole")
+
+    def __init__(self, registry: MetricRegistry, name: str, whole: ApiMetrics | None = None) -> None:
         self.name = name
-        self.times = RequestMetrics(registry, request=name)
+        self.whole = whole
+        self.finished: list[Finished] = []
+        self.times = RequestMetrics(registry, self, request=name)
         self._registry = registry
+        self._failed = 0
         self._versions: dict[int, RequestMetrics] = {}
         self._errors: dict[str, RequestMetrics] = {}
 
@@ -40,21 +70,71 @@ class ApiMetrics:
 
     def count_error(self, error_name: str) -> None:
         """One more error code in a response."""
+        self._failed += 1
+        self._error_table(error_name).errors += 1
+        if self.whole is not None:
+            self.whole.count_error(error_name)
+
+    def _error_table(self, error_name: str) -> RequestMetrics:
         table = self._errors.get(error_name)
         if table is None:
             table = self._errors[error_name] = RequestMetrics(self._registry, request=self.name, error=error_name)
-        table.errors += 1
+        return table
+
+    def note_finished(self, moments: Finished) -> None:
+        """A request's answer has left."""
+        finished = self.finished
+        finished.append(moments)
+        if len(finished) >= _FOLD_AT:
+            self.fold()
+
+    def fold(self) -> None:
+        """Works out the times of the requests noted down since this was last done."""
+        finished = self.finished
+        if not finished:
+            return
+        self.finished = []
+        times: ApiMetrics | None = self
+        while times is not None:
+            times._take(finished)
+            times = times.whole
+
+    def _take(self, finished: list[Finished]) -> None:
+        self._count_sound(len(finished))
+        table = self.times
+        table.total_time.extend([(row[5] - row[0]) * 1000.0 for row in finished])
+        table.request_bytes.extend([row[6] for row in finished])
+        step = max(len(finished) // _SAMPLE, 1)
+        received, taken, parked, answered, turn, sent, _ = zip(*finished[::step], strict=True)
+        done = [p or a for p, a in zip(parked, answered, strict=True)]
+        for histogram, begins, ends in (
+            (table.request_queue_time, received, taken),
+            (table.local_time, taken, done),
+            (table.remote_time, done, answered),
+            (table.response_queue_time, answered, turn),
+            (table.response_send_time, turn, sent),
+        ):
+            histogram.extend([max(e - b, 0.0) * 1000.0 for b, e in zip(begins, ends, strict=True)], len(finished))
+
+    def _count_sound(self, finished: int) -> None:
+        """Answers without an error code are counted as well, as NONE; of those with several codes this knows nothing."""
+        sound = finished - self._failed
+        self._failed = max(-sound, 0)
+        if sound > 0:
+            self._error_table("NONE").errors += sound
 
 
 class AllRequestMetrics:
-    """Every API's metrics, those of fetches by consumers and by followers apart as well."""
+    """Every API's metrics, those of fetches by consumers and by followers apart as well; and the log of requests."""
 
-    __slots__ = ("_by_key", "fetch_consumer", "fetch_follower")
+    __slots__ = ("_by_key", "fetch_consumer", "fetch_follower", "request_log")
 
     def __init__(self, registry: MetricRegistry) -> None:
         self._by_key = {key: ApiMetrics(registry, api.name) for key, api in APIS.items()}
-        self.fetch_consumer = ApiMetrics(registry, "FetchConsumer")
-        self.fetch_follower = ApiMetrics(registry, "FetchFollower")
+        fetch = self._by_key[ApiKey.FETCH]
+        self.fetch_consumer = ApiMetrics(registry, "FetchConsumer", fetch)
+        self.fetch_follower = ApiMetrics(registry, "FetchFollower", fetch)
+        self.request_log = RequestLog()
 
     def of(self, api: Api) -> ApiMetrics:
         return self._by_key[ApiKey(api.key)]

@@ -17,9 +17,16 @@ from kafka_py.wire.apis import ApiKey
 NO_UNREGISTRATION = "The target cluster does not support the broker unregistration API."
 
 
+class _ActionParser(PrefixParser):
+    """The options of one action; `prog` is what argparse calls the name."""
+
+    def __init__(self, prog: str, about: str) -> None:
+        super().__init__(prog, about)
+
+
 def parser() -> PrefixParser:
     table = PrefixParser("kafka-cluster.sh", "Look at a cluster.")
-    actions = table.add_subparsers(dest="action", required=True, parser_class=_action_parser)
+    actions = table.add_subparsers(dest="action", required=True, parser_class=_ActionParser)
     for action, about in (
         ("cluster-id", "tell the id of the cluster"),
         ("unregister", "unregister a broker (only for clusters without ZooKeeper)"),
@@ -30,10 +37,6 @@ def parser() -> PrefixParser:
         if action == "unregister":
             each.add_argument("--id", "-i", type=int, help="the id of the broker")
     return table
-
-
-def _action_parser(prog: str, about: str) -> PrefixParser:
-    return PrefixParser(prog, about)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -51,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     with AdminClient({**properties, "bootstrap.servers": options.bootstrap_server}) as admin:
         if options.action == "unregister":
             if ApiKey.UNREGISTER_BROKER in admin.api_versions():
-                raise CommandFailed("The target cluster runs without ZooKeeper; this tool cannot unregister its brokers")
+                raise CommandFailed("It runs without ZooKeeper; this tool does not unregister its brokers.")
             print(NO_UNREGISTRATION)
             return 0
         cluster_id = admin.describe_cluster().cluster_id

@@ -10,12 +10,19 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import kafka_py
 from kafka_py.base.errors import ConfigError, KafkaError
+
+_CLASSIC_WORDS = (
+    (re.compile(r"argument --(\S+): expected one argument"), r"Option \1 requires an argument"),
+    (re.compile(r"argument --(\S+): invalid \w+ value: ('.*')"), r"Cannot parse argument \2 of option \1"),
+)
+"""argparse's messages as the classic parser has them."""
 
 
 class UsageError(Exception):
@@ -87,6 +94,8 @@ class CommandParser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str) -> NoReturn:
+        for pattern, words in _CLASSIC_WORDS:
+            message = pattern.sub(words, message)
         raise UsageError(message)
 
 
@@ -97,7 +106,7 @@ def _escaped(about: str, default: Any) -> str:
 
 def _given(options: argparse.Namespace, name: str) -> bool:
     value = getattr(options, name.replace("-", "_"))
-    return value not in (None, False) and value != []
+    return value is not None and value is not False and value != []  # 0 is given
 
 
 def require(options: argparse.Namespace, *names: str) -> None:

@@ -86,7 +86,7 @@ def check(options: argparse.Namespace) -> None:
     elif "offset" in given:
         raise UsageError("The partition is required when offset is specified.")
     if options.from_beginning and "offset" in given:
-        raise UsageError("The options from-beginning and offset cannot be specified together.")
+        raise UsageError("Options from-beginning and offset cannot be specified together.")
     if options.isolation_level not in ("read_committed", "read_uncommitted"):
         raise UsageError(
             f"Unknown isolation level {options.isolation_level}: it is read_committed or read_uncommitted"

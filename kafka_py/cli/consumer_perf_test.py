@@ -60,9 +60,7 @@ def parser() -> CommandParser:
 
 def check(options: argparse.Namespace) -> None:
     """The rules between the options. Raises UsageError."""
-    require(options, "topic")
-    if options.messages is None:
-        require(options, "messages")
+    require(options, "topic", "messages")
     if options.bootstrap_server is None and options.broker_list is None:
         require(options, "bootstrap-server")
     if options.reporting_interval <= 0:

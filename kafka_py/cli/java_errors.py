@@ -1,6 +1,6 @@
 """Protocol errors under the names of the classic client's exception classes, as scripts look for them in output.
 
-Most are the code's own name in camel case; the table holds the others. Source: names in the output of the classic tools.
+Most are the code's own name in camel case; the table holds the others. Source: the output of the classic tools.
 """
 
 from __future__ import annotations

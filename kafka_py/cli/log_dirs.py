@@ -36,9 +36,7 @@ def brokers_of(options: argparse.Namespace) -> list[int]:
         raise UsageError(f"--broker-list takes broker ids parted by commas, not {options.broker_list}") from None
 
 
-def described(
-    by_broker: Mapping[int, Mapping[str, LogDirDescription]], topics: Collection[str]
-) -> dict[str, Any]:
+def described(by_broker: Mapping[int, Mapping[str, LogDirDescription]], topics: Collection[str]) -> dict[str, Any]:
     """What is printed, before it becomes text. topics: empty for all."""
     return {
         "version": 1,

@@ -32,7 +32,7 @@ PERCENTILES = (0.5, 0.95, 0.99, 0.999)
 
 
 def parser() -> PrefixParser:
-    table = PrefixParser("kafka-producer-perf-test.sh", "Measure how fast records are produced.")
+    table = PrefixParser("producer-performance", "Measure how fast records are produced.")
     table.required("--topic", "produce to this topic", metavar="TOPIC")
     table.required("--num-records", "how many records to produce", type=int, metavar="NUM-RECORDS")
     payload = table.add_mutually_exclusive_group(required=True)

@@ -4,6 +4,7 @@
 module names (kafka_py.cli.topics) are taken as well. Source: reference tools, sections 1 and 26-30.
 """
 
+import gc
 import importlib
 import sys
 
@@ -48,7 +49,11 @@ def main() -> None:
               file=sys.stderr)  # fmt: skip
         sys.exit(1)
     sys.argv = [name, *sys.argv[2:]]
-    importlib.import_module(module).cli()
+    gc.disable()  # what imports make stays: looking for garbage in it would be a good part of a short start
+    command = importlib.import_module(module)
+    gc.freeze()
+    gc.enable()
+    command.cli()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.properties import read_properties
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.server import KafkaServer
+from kafka_py.cli.server_logs import ServerLogs, set_up
 from kafka_py.log.files import raise_open_files_limit
 from kafka_py.log.log_dir import LogDirError
 from kafka_py.log.meta_properties import InconsistentBrokerId, InconsistentClusterId, InconsistentMetadata
@@ -29,8 +31,6 @@ from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 
 USAGE = "USAGE: kafka-server-start.sh [-daemon] server.properties [--override property=value]*"
-
-LOG_FORMAT = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
 
 _EXPECTED = (
     KafkaError,
@@ -83,8 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or "--help" in arguments:
         print(USAGE, file=sys.stderr)
         return 1
-    logging.basicConfig(stream=sys.stdout, level=logging.INFO, format=LOG_FORMAT)
-    logging.getLogger("kazoo").setLevel(logging.WARNING)
+    logs = set_up(os.environ)
     try:
         config = BrokerConfig.parse(parse_arguments(arguments))
         config.connect_string()  # without ZooKeeper there is nothing to start
@@ -92,22 +91,24 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(f"{error}\n{USAGE}")
     except ConfigError as error:
         return _fail(error.detail)
+    _collect_garbage_seldom()
     raise_open_files_limit()
     loop, watch = new_event_loop(use_uvloop=find_spec("uvloop") is not None)
     asyncio.set_event_loop(loop)
     try:
-        return loop.run_until_complete(_run(config, watch))
+        return loop.run_until_complete(_run(config, watch, logs))
     finally:
         loop.close()
 
 
-async def _run(config: BrokerConfig, watch: LoopWatch) -> int:
+async def _run(config: BrokerConfig, watch: LoopWatch, logs: ServerLogs) -> int:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[str] = loop.create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _set, stop, signal.Signals(number).name)
     try:
         server = KafkaServer(config, watch=watch)
+        logs.set_broker(lambda: server.broker_id)
         started = loop.create_task(server.start())
         both: set[asyncio.Future[Any]] = {started, stop}
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -121,7 +122,7 @@ async def _run(config: BrokerConfig, watch: LoopWatch) -> int:
     except Exception:
         log.critical("The broker could not start", exc_info=True)
         return 1
-    _tune_garbage_collection()
+    gc.freeze()
     await asyncio.wait({stop, server.failed}, return_when=asyncio.FIRST_COMPLETED)
     if server.failed.done():
         return _fail(server.failed.result())
@@ -135,9 +136,11 @@ def _set(stop: asyncio.Future[str], name: str) -> None:
         stop.set_result(name)
 
 
-def _tune_garbage_collection() -> None:
-    """What the start has made stays for good; requests make no cycles, so the collector may look more seldom."""
-    gc.collect()
+def _collect_garbage_seldom() -> None:
+    """What the imports have made stays, and so does what the start makes: the collector need not look at it.
+
+    Requests make no cycles, so it may look at the rest more seldom; one full look holds the loop for 50 ms.
+    """
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 

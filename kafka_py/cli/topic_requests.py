@@ -51,6 +51,14 @@ class TopicRequest:
         assert self.topic is not None
         return self.topic
 
+    def check_counts(self) -> None:
+        """Raises TopicFailure for numbers of partitions and replicas that no topic can have."""
+        if self.partitions is not None and self.partitions < 1:
+            raise TopicFailure("The partitions must be greater than 0")
+        factor = self.replication_factor
+        if factor is not None and not 1 <= factor <= MAX_REPLICATION_FACTOR:
+            raise TopicFailure(f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive")
+
     @property
     def collision_warning(self) -> str | None:
         """What to say before a topic whose metrics may clash with another's is made; None for other names."""
@@ -64,7 +72,7 @@ def request_of(options: argparse.Namespace) -> TopicRequest:
     """The request that checked options spell. Raises TopicFailure for values that cannot be meant."""
     action = next(name for name in ("create", "list", "describe", "alter", "delete") if getattr(options, name))
     reports = ("under_replicated", "unavailable", "under_min_isr", "at_min_isr")
-    request = TopicRequest(
+    return TopicRequest(
         action=action,
         topic=options.topic,
         partitions=options.partitions,
@@ -79,12 +87,6 @@ def request_of(options: argparse.Namespace) -> TopicRequest:
         exclude_internal=options.exclude_internal,
         rack_aware=not options.disable_rack_aware,
     )
-    if request.partitions is not None and request.partitions < 1:
-        raise TopicFailure("The partitions must be greater than 0")
-    factor = request.replication_factor
-    if factor is not None and not 1 <= factor <= MAX_REPLICATION_FACTOR:
-        raise TopicFailure(f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive")
-    return request
 
 
 def parse_assignment(text: str) -> dict[int, list[int]]:

@@ -98,7 +98,6 @@ def check(options: argparse.Namespace) -> None:
     forbid_together(options, "under-min-isr-partitions", "zookeeper")
     forbid_together(options, "at-min-isr-partitions", "zookeeper")
     forbid_together(options, "delete-config", "bootstrap-server")
-    forbid_together(options, "command-config", "zookeeper")
 
 
 _BELONGS_TO = {

@@ -47,6 +47,7 @@ def _matching(admin: AdminClient, request: TopicRequest) -> list[str]:
 def _create(admin: AdminClient, request: TopicRequest) -> None:
     if request.collision_warning:
         print(request.collision_warning)
+    request.check_counts()
     topic = NewTopic(
         request.name,
         -1 if request.partitions is None else request.partitions,

@@ -75,6 +75,7 @@ async def carry_out(store: ZkStore, request: TopicRequest) -> None:
 async def _create(store: ZkStore, request: TopicRequest) -> None:
     if request.collision_warning:
         print(request.collision_warning)
+    request.check_counts()
     try:
         await create_topic(store, request)
     except KafkaError as error:
@@ -147,8 +148,8 @@ async def _alter(store: ZkStore, request: TopicRequest) -> None:
             await store.change_entity_config(entity_path(("topics", name)), configs)
             print(f"Updated config for topic {name}.")
         if request.partitions is not None:
-            if name == topic_names.GROUP_METADATA_TOPIC:
-                raise TopicFailure("The number of partitions for the offsets topic cannot be changed.")
+            if topic_names.is_internal(name):
+                raise TopicFailure(f"The number of partitions for the internal topic {name} cannot be changed.")
             print(KEYS_WARNING)
             await add_partitions(store, name, request)
             print("Adding partitions succeeded!")

@@ -126,23 +126,34 @@ class IndexFile:
 
     def _slots_up_to(self, target: int, field: int) -> int:
         """How many entries have `field` <= target; the field rises from entry to entry."""
+        return self._search(target, field)[0]
+
+    def _last_up_to(self, target: int, field: int) -> tuple[int, ...] | None:
+        """The last entry with `field` <= target, as stored; None when there is none."""
+        return self._search(target, field)[1]
+
+    def _search(self, target: int, field: int) -> tuple[int, tuple[int, ...] | None]:
+        """(how many entries have `field` <= target, the last of them)."""
         low, high = 0, self.entries
+        if not high:
+            return 0, None
         size = self.ENTRY.size
-        file = self.file() if high else None
-        while file is not None and high - low > _READ_AT_ONCE:
+        file = self.file()
+        found = None
+        while high - low > _READ_AT_ONCE:
             middle = (low + high) // 2
-            if self.ENTRY.unpack(file.read(size, middle * size))[field] <= target:
-                low = middle + 1
+            entry = self.ENTRY.unpack(file.read(size, middle * size))
+            if entry[field] <= target:
+                low, found = middle + 1, entry
             else:
                 high = middle
-        if file is not None and high > low:
-            part = file.read((high - low) * size, low * size)
-            first, past = 0, len(part) // size
-            while first < past:
-                middle = (first + past) // 2
-                if self.ENTRY.unpack_from(part, middle * size)[field] <= target:
-                    first = middle + 1
-                else:
-                    past = middle
-            low += first
-        return low
+        part = file.read((high - low) * size, low * size)
+        first, past = 0, len(part) // size
+        while first < past:
+            middle = (first + past) // 2
+            entry = self.ENTRY.unpack_from(part, middle * size)
+            if entry[field] <= target:
+                first, found = middle + 1, entry
+            else:
+                past = middle
+        return low + first, found

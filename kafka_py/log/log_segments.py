@@ -78,13 +78,13 @@ class LogSegments:
         """See PartitionLog.read; offset < min(up_to_offset, log_end_offset)."""
         slot = bisect_right(self.bases, offset) - 1
         segment = self.segments[slot]
-        start = self.position(segment, offset, log_end_offset)
+        start, first_batch = self._place(segment, offset, log_end_offset)
         active = self.active
         while start == segment.size:  # compaction may have left a gap at the segment's end
             if segment is active:
                 return LogRead(None, 0, segment.base_offset, segment.size)
             slot += 1
-            segment, start = self.segments[slot], 0
+            segment, start, first_batch = self.segments[slot], 0, 0
         if up_to_offset >= log_end_offset or (segment is not active and self.bases[slot + 1] <= up_to_offset):
             limit = segment.size
         else:
@@ -93,8 +93,9 @@ class LogSegments:
         incomplete = False
         if size > max_bytes:
             size = max(max_bytes, 0)
-            head = segment.file().read(LOG_OVERHEAD, start)
-            first_batch = int.from_bytes(head[8:12], "big") + LOG_OVERHEAD
+            if not first_batch:
+                head = segment.file().read(LOG_OVERHEAD, start)
+                first_batch = int.from_bytes(head[8:12], "big") + LOG_OVERHEAD
             if first_batch > size:
                 size, incomplete = (first_batch, False) if min_one_batch else (size, True)
         elif segment is active:
@@ -104,20 +105,27 @@ class LogSegments:
         return LogRead(FileSlice(segment.file(), start, size), size, segment.base_offset, start, incomplete)
 
     def position(self, segment: Segment, offset: int, log_end_offset: int) -> int:
-        """Where in `segment` the first batch begins whose last offset is >= `offset`; its size when there is none.
+        """Where in `segment` the first batch begins whose last offset is >= `offset`; its size when there is none."""
+        return self._place(segment, offset, log_end_offset)[0]
+
+    def _place(self, segment: Segment, offset: int, log_end_offset: int) -> tuple[int, int]:
+        """As `position`, and the size of the batch there; 0 when it is not known or there is none.
 
         Readers come back to where they stopped, so the last few answers are kept.
         """
         mark = self._marks.get(offset)
         if mark is not None and mark[0] is segment:
-            return mark[1]
+            return mark[1], 0
         if offset >= log_end_offset:
-            return segment.size
+            return segment.size, 0
         place = segment.find(offset)
-        position = segment.size if place is None else place.position
+        if place is None:
+            position, batch_size = segment.size, 0
+        else:
+            position, batch_size = place.position, place.size_bytes
         if segment is self.active:
             self._mark(offset, segment, position)
-        return position
+        return position, batch_size
 
     def _mark(self, offset: int, segment: Segment, position: int) -> None:
         marks = self._marks

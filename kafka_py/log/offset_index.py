@@ -58,7 +58,10 @@ class OffsetIndex(IndexFile):
             return OffsetPosition(self.base_offset, 0)
         if offset >= self.last.offset:
             return self.last
-        return self._at(self._slots_up_to(offset - self.base_offset, 0) - 1)
+        found = self._last_up_to(offset - self.base_offset, 0)
+        if found is None:
+            return OffsetPosition(self.base_offset, 0)
+        return OffsetPosition(self.base_offset + found[0], found[1])
 
     def first_at_or_after(self, position: int) -> OffsetPosition | None:
         """The first entry whose position is >= `position`; None when all lie before it."""

@@ -13,9 +13,8 @@ from typing import NamedTuple
 from kafka_py.log.files import File
 from kafka_py.records.batch import LOG_OVERHEAD, SIZE_UP_TO_MAGIC, BatchHeader, CorruptBatch, read_header
 
-_HEAD = Struct(">qiib")
-_LAST_OFFSET_DELTA = Struct(">i")
-_LAST_OFFSET_DELTA_AT = 23
+_PLACE = Struct(">qi4xb6xi")
+"""Base offset, size, magic, last offset delta; the formats 0 and 1 have something else in place of the last one."""
 _LOOKED_AT = 61
 """Bytes from the start of a batch that a scan looks at."""
 _SMALLEST_SIZE_FIELD = 14
@@ -37,25 +36,26 @@ def find_batch(file: File, position: int, end: int, offset: int) -> BatchPlace |
 
     Raises CorruptBatch where a size is impossible.
     """
-    chunk, chunk_at = b"", position
     while end - position >= SIZE_UP_TO_MAGIC:
-        at = position - chunk_at
-        if at + _LOOKED_AT > len(chunk):
-            chunk, chunk_at, at = file.read(min(_HEADERS_AT_ONCE, end - position), position), position, 0
-            if len(chunk) < SIZE_UP_TO_MAGIC:
-                return None
-        base_offset, size, _, magic = _HEAD.unpack_from(chunk, at)
-        if size < _SMALLEST_SIZE_FIELD:
-            raise CorruptBatch(f"size {size} is below {_SMALLEST_SIZE_FIELD}", position)
-        size += LOG_OVERHEAD
-        if end - position < size:
+        chunk = file.read(min(_HEADERS_AT_ONCE, end - position), position)
+        if len(chunk) < SIZE_UP_TO_MAGIC:
             return None
-        last_offset = base_offset
-        if magic >= 2:
-            last_offset += _LAST_OFFSET_DELTA.unpack_from(chunk, at + _LAST_OFFSET_DELTA_AT)[0]
-        if last_offset >= offset:
-            return BatchPlace(position, size, base_offset, last_offset)
-        position += size
+        at, last_at = 0, len(chunk) - _LOOKED_AT
+        chunk = chunk.ljust(_PLACE.size, b"\0")
+        while True:
+            base_offset, size, magic, last_offset_delta = _PLACE.unpack_from(chunk, at)
+            if size < _SMALLEST_SIZE_FIELD:
+                raise CorruptBatch(f"size {size} is below {_SMALLEST_SIZE_FIELD}", position + at)
+            size += LOG_OVERHEAD
+            if end - position - at < size:
+                return None
+            last_offset = base_offset + last_offset_delta if magic >= 2 else base_offset
+            if last_offset >= offset:
+                return BatchPlace(position + at, size, base_offset, last_offset)
+            at += size
+            if at > last_at:
+                break
+        position += at
     return None
 
 

@@ -38,6 +38,9 @@ CLASSIC_JVM = (
 
 RUN_TIMEOUT_S = 60
 
+LEAST_CLEANER_BYTES = "2000000"
+"""log.cleaner.dedupe.buffer.size: the least that Apache's broker accepts."""
+
 _LOG4J = """\
 log4j.rootLogger={level}, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
@@ -169,9 +172,6 @@ class ApacheBroker(AnyBroker):
     def _knows_the_cluster(self) -> bool:
         answer = ask_metadata(self.bootstrap)
         return answer.controller_id >= 0 and self.broker_id in [broker.node_id for broker in answer.brokers]
-
-
-LEAST_CLEANER_BYTES = "2000000"
 
 
 def _resolved(name: str) -> Jars:

@@ -71,12 +71,15 @@ def _started(pid: int) -> str:
 def _lines_until_the_end_of(parent: int) -> list[str]:
     """What was told, once the process `parent`, whose child this is, has closed the pipe or is no more."""
     data = b""
-    while os.getppid() == parent:
-        if select.select([0], [], [], LOOK_S)[0]:
+    while True:
+        orphan = os.getppid() != parent  # asked first: what an orphan finds in the pipe is all there will be
+        if select.select([0], [], [], 0 if orphan else LOOK_S)[0]:
             piece = os.read(0, 65536)
             if not piece:
                 break
             data += piece
+        elif orphan:
+            break
     return data.decode(errors="surrogateescape").splitlines()
 
 

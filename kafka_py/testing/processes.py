@@ -25,9 +25,11 @@ T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.01
 
-_JVM_SETTINGS = ("CLASSPATH", "JMX_PORT", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
-                 "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS")  # fmt: skip
-"""Meant for other processes than a test's: a second JVM could not even bind the first one's port."""
+_NOT_INHERITED = {
+    "CLASSPATH", "EXTRA_ARGS", "JMX_PORT", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
+    "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS", "LOG_DIR",
+}  # fmt: skip
+"""Settings of the user's own Kafka: ours would take its ports and write into its log files."""
 
 _QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xlog:disable -Djava.awt.headless=true"
 
@@ -87,10 +89,11 @@ class Process:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
-        """log: the file its output is appended to. environment: on top of the test's own."""
+        """log: the file its output is appended to. environment: on top of the test's own, but for _NOT_INHERITED."""
         self.command = [str(part) for part in command]
         self.log = log
-        self._environment = {**os.environ, **(environment or {})}
+        self.environment = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+        self.environment.update(environment or {})
         self._folder = folder
         self._popen: subprocess.Popen[bytes] | None = None
 
@@ -101,7 +104,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env=self._environment,
+                env=self.environment,
                 cwd=self._folder,
                 start_new_session=True,
             )
@@ -223,20 +226,16 @@ class ZookeeperServer(Process):
             *members,
         ]
         self.properties.write_text("".join(f"{line}\n" for line in lines))
-        self._java_environment = {
-            **{name: value for name, value in os.environ.items() if name not in _JVM_SETTINGS},
-            "KAFKA_HEAP_OPTS": "-Xmx256M",
-            # A test server may lose what it holds when the machine dies, and so need not wait for the disk.
-            "KAFKA_OPTS": "-Dzookeeper.forceSync=no",
-        }
-        key = archive_key(find_java(self._java_environment).executable, find_jars(self._java_environment))
+        # A test server may lose what it holds when the machine dies, and so need not wait for the disk.
+        settings = {"KAFKA_HEAP_OPTS": "-Xmx256M", "KAFKA_OPTS": "-Dzookeeper.forceSync=no"}
+        super().__init__([], folder / "zookeeper.log", environment=settings)
+        key = archive_key(find_java(self.environment).executable, find_jars(self.environment))
         self._archive = ClassArchive(cache_directory() / f"zookeeper-{key}.jsa")
-        super().__init__([], folder / "zookeeper.log")
 
     def start(self) -> Self:
         """Starts it without waiting; `wait_serving` waits."""
-        quick = {"KAFKA_JVM_PERFORMANCE_OPTS": " ".join([_QUICK_JVM, *self._archive.begin()])}
-        self.command = server_command(self.properties, {**self._java_environment, **quick})
+        self.environment["KAFKA_JVM_PERFORMANCE_OPTS"] = " ".join([_QUICK_JVM, *self._archive.begin()])
+        self.command = server_command(self.properties, self.environment)
         return super().start()
 
     def kill(self) -> None:

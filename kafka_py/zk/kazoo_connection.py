@@ -46,6 +46,9 @@ _KAZOO_LOG = logging.getLogger("kafka_py.zk.kazoo")
 """What kazoo itself says: several lines for every attempt to connect, so only its errors; we say the rest."""
 _KAZOO_LOG.setLevel(logging.ERROR)
 
+RETRY_S = 0.25
+"""The longest pause between attempts to connect: a session of half a second must be able to outlast a broken one."""
+
 _ERRORS: dict[type[Exception], type[ZkError]] = {
     kazoo_errors.NoNodeError: NoNode,
     kazoo_errors.NodeExistsError: NodeExists,
@@ -159,7 +162,9 @@ class KazooConnection:
             timeout=session_timeout_ms / 1000,
             client_id=credentials,
             handler=self._handler,
-            connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=1.0, sleep_func=self._handler.sleep_func),
+            connection_retry=KazooRetry(
+                max_tries=-1, delay=0.1, max_delay=RETRY_S, sleep_func=self._handler.sleep_func
+            ),
             command_retry=KazooRetry(max_tries=0, sleep_func=self._handler.sleep_func),
             logger=_KAZOO_LOG,
         )

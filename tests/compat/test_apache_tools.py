@@ -15,12 +15,16 @@ from typing import NamedTuple
 import pytest
 
 from kafka_py.cli.run_class import CLASSES
-from kafka_py.testing.apache import CLUSTER_OF_ONE, ApacheBroker, Result
+from kafka_py.testing.apache import LEAST_CLEANER_BYTES, ApacheBroker, Result
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.processes import ROOT, NotReady, wait_until
 
 BROKER_ID = 3
-SETTINGS = {**CLUSTER_OF_ONE, "zookeeper.session.timeout.ms": "6000"}
+SETTINGS = {
+    "log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES,
+    "zookeeper.connection.timeout.ms": "60000",
+    "zookeeper.session.timeout.ms": "6000",
+}
 TOPICS = "kafka.admin.TopicCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
 OFFSETS = "kafka.tools.GetOffsetShell"
@@ -223,6 +227,12 @@ UNORDERED = ("all configs of a topic", "all configs of a broker", "describe", "d
 
 
 def comparable(said, name):
+    if name.startswith("log dirs"):
+        *lines, told = said.lines
+        told = json.loads(told)
+        for log_dir in told["brokers"][0]["logDirs"]:
+            log_dir["partitions"].sort(key=lambda entry: entry["partition"])
+        return said._replace(lines=[*lines, told])
     return as_set(said) if name in UNORDERED else said
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_py.base.properties import format_properties
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.processes import ROOT, Process, ZookeeperServer, free_port, wait_until
 from kafka_py.testing.wire_client import WireClient
@@ -68,7 +69,7 @@ def test_overrides_win_over_the_file_and_unknown_settings_are_warned_about(make_
     try:
         broker.start()
         assert "[KafkaServer id=7] started" in broker.output()
-        assert "WARNING The configuration 'no.such.thing' was supplied but isn't a known config." in broker.output()
+        assert "The configuration 'no.such.thing' was supplied but isn't a known config." in broker.output()
         assert stop(broker) == 0
     finally:
         broker.kill()
@@ -284,16 +285,16 @@ def test_a_daemon_runs_on_in_the_background_with_its_output_in_the_log_folder(
     make_broker: MakeBroker, tmp_path: Path
 ) -> None:
     broker = make_broker()
-    broker.command.insert(1, "-daemon")
-    broker._environment["LOG_DIR"] = str(tmp_path / "logs")
+    config = tmp_path / "server.properties"
+    config.write_text(format_properties(broker.properties))
     output = tmp_path / "logs" / "kafkaServer.out"
-    broker.launch()
-    assert broker.wait(30) == 0
+    environment = {**os.environ, "LOG_DIR": str(output.parent)}
+    assert subprocess.run([START, "-daemon", config], env=environment, timeout=30).returncode == 0
     wait_until(lambda: output.exists() and "] started" in output.read_text(), 30, "the start")
     pid = next(
         int(entry.name)
         for entry in Path("/proc").iterdir()
-        if entry.name.isdigit() and str(broker.folder).encode() in _arguments(entry) and b"python" in _arguments(entry)
+        if entry.name.isdigit() and str(config).encode() in _arguments(entry) and b"python" in _arguments(entry)
     )
     os.kill(pid, signal.SIGTERM)
     wait_until(lambda: "shut down completed" in output.read_text(), 30, "the stop")

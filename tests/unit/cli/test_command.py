@@ -41,13 +41,19 @@ def test_repeatable_options_collect():
         (["--bootstrap", "a:1"], "bootstrap is not a recognized option"),
         (["--list", "stray"], "Unexpected argument: stray"),
         (["--bootstrap-server", "a", "--bootstrap-server", "b"], "multiple arguments for option bootstrap-server"),
-        (["--partitions", "two"], "two"),
-        (["--bootstrap-server"], "expected one argument"),
+        (["--partitions", "two"], "^Cannot parse argument 'two' of option partitions$"),
+        (["--bootstrap-server"], "^Option bootstrap-server requires an argument$"),
     ],
 )
 def test_wrong_usage_is_named(arguments, message):
     with pytest.raises(UsageError, match=message):
         parser().parse(arguments)
+
+
+def test_zero_counts_as_given():
+    require(parser().parse(["--partitions", "0"]), "partitions")
+    with pytest.raises(UsageError):
+        forbid_together(parser().parse(["--partitions", "0", "--list"]), "partitions", "list")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["--list", "--help"]])

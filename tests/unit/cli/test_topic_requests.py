@@ -50,6 +50,19 @@ def test_names_with_dots_or_underscores_are_warned_of():
         assert warning is not None and warning.startswith("WARNING: Due to limitations in metric names")
 
 
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (TopicRequest("create", "t", partitions=0), "partitions must be greater than 0"),
+        (TopicRequest("create", "t", replication_factor=0), "between 1 and 32767"),
+        (TopicRequest("create", "t", replication_factor=40_000), "between 1 and 32767"),
+    ],
+)
+def test_counts_that_no_topic_can_have(request_, message):
+    with pytest.raises(TopicFailure, match=message):
+        request_.check_counts()
+
+
 def test_an_assignment_lists_brokers_partition_by_partition():
     assert parse_assignment("1:2:3,2:3:1") == {0: [1, 2, 3], 1: [2, 3, 1]}
     assert parse_assignment("7") == {0: [7]}

@@ -67,7 +67,6 @@ def test_sensible_command_lines_pass(arguments):
         ([*BOOTSTRAP, "--create", "--topic", "t", "--if-exists"], "if-exists"),
         ([*BOOTSTRAP, "--delete", "--topic", "t", "--if-not-exists"], "if-not-exists"),
         ([*BOOTSTRAP, "--delete", "--topic", "t", "--exclude-internal"], "exclude-internal"),
-        ([*ZOOKEEPER, "--list", "--command-config", "f"], "command-config"),
         ([*BOOTSTRAP, "--create", "--topic", "t", "--partitions", "two"], "two"),
     ],
 )
@@ -79,9 +78,6 @@ def test_contradictions_are_wrong_usage(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--partitions", "0"], "partitions must be greater than 0"),
-        (["--replication-factor", "0"], "between 1 and 32767"),
-        (["--replication-factor", "40000"], "between 1 and 32767"),
         (["--config", "no.such=1"], "Unknown topic config name: no.such"),
         (["--config", "retention.ms"], "key=value"),
         (["--config", "retention.ms=soon"], "retention.ms"),

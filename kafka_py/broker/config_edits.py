@@ -1,0 +1,179 @@
+"""Changes to settings, decided: what a topic's or broker's overrides come to, and whether they may be so.
+
+Pure: values in, values out; the handlers of AlterConfigs and IncrementalAlterConfigs read and write ZooKeeper around
+it. The texts are those that admin tools show. Source: KIP-133, KIP-226, KIP-339; configs table (column dynamic).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.options import Kind, Live, Option
+from kafka_py.broker import loggers
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.live_config import LiveConfig
+from kafka_py.log.configs import LogConfig
+
+LISTENER_PREFIX = "listener.name."
+_PER_LISTENER_ONLY = "ssl."
+_THREAD_POOLS = (
+    "background.threads",
+    "log.cleaner.threads",
+    "num.io.threads",
+    "num.network.threads",
+    "num.recovery.threads.per.data.dir",
+    "num.replica.fetchers",
+)
+"""Sizes that may at most double or halve in one step."""
+
+
+class Operation(IntEnum):
+    """What to do with one setting; the numbers of the protocol."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class Edit(NamedTuple):
+    """One change. operation: as it came, perhaps none of Operation. value: None for DELETE only."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+def check_edits(edits: Sequence[Edit]) -> None:
+    """What is wrong with the list itself. Raises KafkaError(INVALID_REQUEST)."""
+    twice = [name for name, times in Counter(edit.name for edit in edits).items() if times > 1]
+    if twice:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
+    for edit in edits:
+        if edit.operation not in Operation._value2member_map_:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operation {edit.operation} on {edit.name}")
+    null = [edit for edit in edits if edit.value is None and edit.operation != Operation.DELETE]
+    if null:
+        shown = ",".join(f"{Operation(edit.operation).name}:{edit.name}" for edit in null)
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {shown}")
+
+
+def edited(current: Mapping[str, str], edits: Sequence[Edit], rows: Mapping[str, Option[Any]]) -> dict[str, str]:
+    """The overrides after these changes, in order; `rows` tells which settings are lists, and their defaults.
+
+    Deleting what is not set changes nothing. Raises KafkaError(INVALID_REQUEST) for a list operation on another kind.
+    """
+    overrides = dict(current)
+    for name, number, value in edits:
+        operation = Operation(number)
+        if operation is Operation.SET:
+            overrides[name] = value or ""
+        elif operation is Operation.DELETE:
+            overrides.pop(name, None)
+        else:
+            overrides[name] = _edited_list(overrides.get(name), operation, value or "", name, rows.get(name))
+    return overrides
+
+
+def _edited_list(
+    current: str | None, operation: Operation, value: str, name: str, row: Option[Any] | None
+) -> str:
+    if row is None or row.kind is not Kind.LIST:
+        word = operation.name.lower()
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Config value {word} is not allowed for config key: {name}")
+    if current is None:
+        current = row.text(row.default) or ""
+    items, given = current.split(","), value.split(",")
+    if operation is Operation.APPEND:
+        return ",".join([*items, *given])
+    return ",".join(item for item in items if item not in given)
+
+
+def check_topic(overrides: Mapping[str, str], live: LiveConfig) -> None:
+    """Whether a topic may have these overrides.
+
+    Raises KafkaError(INVALID_CONFIG) for a name that is no topic setting, ConfigError for a value.
+    """
+    for name in overrides:
+        if name not in LogConfig.ROWS:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+    LogConfig.for_topic(live.current, overrides)
+
+
+def check_broker(overrides: Mapping[str, str], live: LiveConfig, *, is_default: bool) -> None:
+    """Whether this broker, or all brokers (`is_default`), may have these settings at run time; ConfigError if not.
+
+    Names that mean nothing to this broker are let through: they may mean something to a plug-in.
+    """
+    _check_places(overrides, is_default=is_default)
+    for name, value in overrides.items():
+        if name in BrokerConfig.ROWS:
+            BrokerConfig.ROWS[name].parse(value)
+    known = {name: value for name, value in overrides.items() if name in BrokerConfig.ROWS}
+    both = {**known, **live.own} if is_default else {**live.cluster_wide, **known}
+    _check_pools(live.current, live.static.override(both), known)
+
+
+def _check_places(overrides: Mapping[str, str], *, is_default: bool) -> None:
+    """Whether each setting may change at run time, and there."""
+    rows = {name: BrokerConfig.ROWS[name] for name in overrides if name in BrokerConfig.ROWS}
+    fixed = [name for name, row in rows.items() if row.live is Live.READ_ONLY]
+    if fixed:
+        raise ConfigError(f"Cannot update these configs dynamically: Set({', '.join(fixed)})")
+    own = [name for name, row in rows.items() if row.live is Live.PER_BROKER]
+    own += [name for name in overrides if name.startswith(LISTENER_PREFIX)]
+    if own and is_default:
+        raise ConfigError(
+            "Cannot update these configs at default cluster level, broker id must be specified: "
+            f"Set({', '.join(own)})"
+        )
+    bare = [name for name in own if name.startswith(_PER_LISTENER_ONLY)]
+    if bare:
+        raise ConfigError(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            f"Set({', '.join(bare)})"
+        )
+
+
+def _check_pools(before: BrokerConfig, after: BrokerConfig, changed: Mapping[str, str]) -> None:
+    for name in _THREAD_POOLS:
+        if name not in changed:
+            continue
+        attribute = BrokerConfig.ROWS[name].attribute
+        old, new = getattr(before, attribute), getattr(after, attribute)
+        if new < old // 2:
+            raise ConfigError(
+                f"Dynamic thread count update validation failed for {name}={new}: "
+                f"value should be at least half the current value {old}"
+            )
+        if new > old * 2:
+            raise ConfigError(
+                f"Dynamic thread count update validation failed for {name}={new}: "
+                f"value should not be greater than double the current value {old}"
+            )
+
+
+def check_loggers(edits: Sequence[Edit]) -> None:
+    """Whether the levels may be changed so. Raises KafkaError(INVALID_REQUEST), ConfigError."""
+    for edit in edits:
+        operation = Operation(edit.operation)
+        if operation in (Operation.APPEND, Operation.SUBTRACT):
+            text = f"{operation.name} operation is not allowed for the BROKER_LOGGER resource"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        if operation is Operation.SET:
+            loggers.check_level(edit.name, edit.value)
+        else:
+            loggers.check_unset(edit.name)
+
+
+def apply_to_loggers(edits: Sequence[Edit]) -> None:
+    """Changes the levels of this process's loggers. Checked before."""
+    for edit in edits:
+        if edit.operation == Operation.SET:
+            loggers.set_level(edit.name, edit.value or "")
+        else:
+            loggers.unset_level(edit.name)

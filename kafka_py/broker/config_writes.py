@@ -1,0 +1,168 @@
+"""Changed settings of one resource: who may, is it allowed, and the write that tells every broker (I/O).
+
+What IncrementalAlterConfigs and AlterConfigs share; what a change comes to is config_edits.py.
+Source: KIP-133, KIP-226, KIP-339, KIP-412.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.config_edits import (
+    Edit,
+    apply_to_loggers,
+    check_broker,
+    check_edits,
+    check_loggers,
+    check_topic,
+    edited,
+)
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import RequestContext
+from kafka_py.log.configs import LogConfig
+from kafka_py.zk.session import ZkError
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+
+TOPIC = 2
+BROKER = 4
+BROKER_LOGGER = 8
+TYPE_NAMES = {TOPIC: "TOPIC", BROKER: "BROKER", BROKER_LOGGER: "BROKER_LOGGER"}
+
+log = logging.getLogger(__name__)
+
+
+class Resource(NamedTuple):
+    """What has the settings. name: a topic, a broker's id, or "" for all brokers."""
+
+    type: int
+    name: str
+
+
+class AlterPolicy(Protocol):
+    """What the class of alter.config.policy.class.name offers (KIP-133): may refuse changed settings."""
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        """Gets the broker's properties."""
+        ...
+
+    def validate(self, resource: Resource, configs: Mapping[str, str]) -> None:
+        """Raises PolicyViolation to refuse; `configs` are the new overrides of a topic or broker."""
+        ...
+
+
+async def edit_settings(
+    node: Node, context: RequestContext, resource: Resource, edits: Sequence[Edit], *, validate_only: bool
+) -> KafkaError | None:
+    """Changes single settings of a resource; what went wrong, None when nothing did."""
+    try:
+        _authorize(node, context, resource)
+        check_edits(edits)
+        if resource.type == BROKER_LOGGER:
+            _require_self(node, resource.name, or_none=True)
+            check_loggers(edits)
+            if not validate_only:
+                apply_to_loggers(edits)
+                node.request_metrics.request_log.look_again()
+                log.info("Log levels changed by %s: %s", context.principal, [tuple(edit) for edit in edits])
+            return None
+        entity = _entity(node, resource)
+        rows = LogConfig.ROWS if resource.type == TOPIC else BrokerConfig.ROWS
+        overrides = edited(await node.store.entity_config(entity), edits, rows)
+        await _write(node, resource, entity, overrides, validate_only=validate_only)
+    except (KafkaError, ZkError) as error:
+        return _failure(resource, error)
+    return None
+
+
+async def replace_settings(
+    node: Node, context: RequestContext, resource: Resource, overrides: Mapping[str, str | None], *, validate_only: bool
+) -> KafkaError | None:
+    """Replaces all settings of a resource; what went wrong, None when nothing did."""
+    try:
+        _authorize(node, context, resource)
+        if resource.type == BROKER_LOGGER:
+            text = "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        entity = _entity(node, resource)
+        null = [name for name, value in overrides.items() if value is None]
+        if null:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(null)}")
+        given = {name: value for name, value in overrides.items() if value is not None}
+        await _write(node, resource, entity, given, validate_only=validate_only)
+    except (KafkaError, ZkError) as error:
+        return _failure(resource, error)
+    return None
+
+
+def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
+    if resource.type == TOPIC:
+        kind, name, refusal = ResourceType.TOPIC, resource.name, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    elif resource.type in TYPE_NAMES:
+        kind, name, refusal = ResourceType.CLUSTER, CLUSTER_NAME, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    else:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type UNKNOWN")
+    if not node.authorizer.allows(context, Operation.ALTER_CONFIGS, kind, name):
+        raise KafkaError(refusal)
+
+
+def _require_self(node: Node, name: str, *, or_none: bool = False) -> None:
+    """A broker's own settings are changed by that broker."""
+    if or_none and not name:
+        return
+    if not name.isascii() or not name.isdigit():
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    if int(name) != node.broker_id:
+        text = f"Unexpected broker id, expected {node.broker_id}, but received {name}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _entity(node: Node, resource: Resource) -> str:
+    """The path of the resource's overrides. Raises KafkaError when there is no such thing here."""
+    if resource.type == TOPIC:
+        if not resource.name:
+            raise ConfigError("the topic has no name")
+        if not node.metadata.has_topic(resource.name):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
+        return entity_path(("topics", resource.name))
+    if not resource.name:
+        return entity_path(("brokers", DEFAULT_ENTITY))
+    _require_self(node, resource.name)
+    return entity_path(("brokers", resource.name))
+
+
+async def _write(
+    node: Node, resource: Resource, entity: str, overrides: dict[str, str], *, validate_only: bool
+) -> None:
+    if resource.type == TOPIC:
+        check_topic(overrides, node.live_config)
+    else:
+        check_broker(overrides, node.live_config, is_default=not resource.name)
+    if node.alter_policy is not None:
+        node.alter_policy.validate(resource, overrides)
+    if validate_only:
+        return
+    shown = {
+        name: "[hidden]" if name in BrokerConfig.ROWS and BrokerConfig.ROWS[name].sensitive else value
+        for name, value in overrides.items()
+    }
+    log.info("Settings of %s become %s", entity, shown)
+    await node.store.change_entity_config(entity, overrides)
+
+
+def _failure(resource: Resource, error: KafkaError | ZkError) -> KafkaError:
+    if isinstance(error, ZkError):
+        log.error("The settings of %s were not changed: %s", _shown(resource), error)
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if isinstance(error, ConfigError):
+        text = f"Invalid config value for resource {_shown(resource)}: {error.detail}"
+        return KafkaError(ErrorCode.INVALID_REQUEST, text)
+    return error
+
+
+def _shown(resource: Resource) -> str:
+    return f"ConfigResource(type={TYPE_NAMES.get(resource.type, 'UNKNOWN')}, name='{resource.name}')"

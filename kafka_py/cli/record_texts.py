@@ -1,0 +1,187 @@
+"""How a tool shows keys and values: as text, or decoded as records of the brokers' own topics.
+
+A decoder takes key and value (None for null) and returns the text of each, None for what is left out. Used by
+kafka-dump-log.sh. Source: reference tools, section 22.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.wire.compiler import decode_versioned, read_version
+from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment
+from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from kafka_py.wire.messages.transaction_log_record import TransactionLogKey, TransactionLogValue
+from kafka_py.wire.primitives import MalformedMessage
+
+T = TypeVar("T")
+
+Texts = tuple[str | None, str | None]
+Decoder = Callable[[bytes | None, bytes | None], Texts]
+
+TOMBSTONE = "<DELETE>"
+
+GROUP_KEY_VERSION = 2
+"""Keys of lower versions in __consumer_offsets are those of commits."""
+
+TRANSACTION_STATES = (
+    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead",
+    "PrepareEpochFence",
+)  # fmt: skip
+
+
+class UndecodableRecord(Exception):
+    """A record that is not what the decoder is for."""
+
+
+# ---- keys and values each by themselves
+
+
+def plain_texts(decode_key: Callable[[bytes], Any], decode_value: Callable[[bytes], Any]) -> Decoder:
+    """The decoder that shows key and value each by its own function."""
+
+    def texts(key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            return (
+                None if key is None else str(decode_key(key)),
+                None if value is None else str(decode_value(value)),
+            )
+        except Exception as error:
+            raise UndecodableRecord(f"a key or value cannot be decoded: {error}") from error
+
+    return texts
+
+
+def text_of(data: bytes) -> str:
+    """UTF-8, with a replacement character for what is none."""
+    return data.decode("utf-8", "replace")
+
+
+def hex_of(data: bytes) -> str:
+    """Digits without leading zeroes, nothing for no bytes: as the classic shows what it cannot read."""
+    return f"{int.from_bytes(data, 'big'):X}" if data else ""
+
+
+def _number(layout: str) -> Callable[[bytes], int]:
+    return lambda data: int(struct.unpack(layout, data)[0])
+
+
+_CLASSIC_DECODERS: dict[str, Callable[[bytes], Any]] = {
+    "kafka.serializer.StringDecoder": text_of,
+    "kafka.serializer.DefaultDecoder": hex_of,
+    "kafka.serializer.LongDecoder": _number(">q"),
+    "kafka.serializer.IntegerDecoder": _number(">i"),
+}
+
+
+def decoder_named(option: str, name: str) -> Callable[[bytes], Any]:
+    """The function behind a decoder class: a classic decoder, a deserializer, or a Python class `module.Class`.
+
+    Raises ConfigError.
+    """
+    classic = _CLASSIC_DECODERS.get(name)
+    if classic is not None:
+        return classic
+    from kafka_py.clients.serialization import deserializer
+
+    deserialize = deserializer(option, name, {})
+    if deserialize is None:
+        return hex_of
+    return lambda data: deserialize("", data)
+
+
+# ---- __consumer_offsets
+
+
+def offsets_texts(key: bytes | None, value: bytes | None) -> Texts:
+    """A record of __consumer_offsets. Raises UndecodableRecord."""
+    if key is None:
+        raise UndecodableRecord("a record of __consumer_offsets has no key")
+    version = _version_of(key)
+    if version < GROUP_KEY_VERSION:
+        commit = _decoded(OffsetCommitKey, key)
+        shown = f"offset_commit::group={commit.group},partition={commit.topic}-{commit.partition}"
+        return shown, TOMBSTONE if value is None else _commit_text(value)
+    if version == GROUP_KEY_VERSION:
+        shown = f"group_metadata::group={_decoded(GroupMetadataKey, key).group}"
+        return shown, TOMBSTONE if value is None else _group_text(value)
+    raise UndecodableRecord(f"a record of __consumer_offsets has a key of version {version}")
+
+
+def _commit_text(value: bytes) -> str:
+    committed = _decoded(OffsetCommitValue, value)
+    metadata = f",metadata={committed.metadata}" if committed.metadata else ""
+    return f"offset={committed.offset}{metadata}"
+
+
+def _group_text(value: bytes) -> str:
+    group = _decoded(GroupMetadataValue, value)
+    members = ",".join(f"{each.member_id}={_assignment_text(each, group.protocol_type)}" for each in group.members)
+    shown = {
+        "protocolType": group.protocol_type,
+        "protocol": group.protocol,
+        "generationId": group.generation,
+        "assignment": f"{{{members}}}",
+    }
+    return json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
+
+
+def _assignment_text(member: MemberMetadata, protocol_type: str) -> str:
+    if protocol_type != "consumer":
+        return hex_of(bytes(member.assignment))
+    assignment = _decoded(ConsumerProtocolAssignment, bytes(member.assignment), newest_known=True)
+    partitions = ", ".join(
+        f"{topic.topic}-{partition}" for topic in assignment.assigned_partitions for partition in topic.partitions
+    )
+    return f"[{partitions}]" + (f":{hex_of(bytes(assignment.user_data))}" if assignment.user_data else "")
+
+
+# ---- __transaction_state
+
+
+def transaction_texts(key: bytes | None, value: bytes | None) -> Texts:
+    """A record of __transaction_state. Raises UndecodableRecord."""
+    if key is None:
+        raise UndecodableRecord("a record of __transaction_state has no key")
+    shown = f"transaction_metadata::transactionalId={_decoded(TransactionLogKey, key).transactional_id}"
+    return shown, TOMBSTONE if value is None else _transaction_text(value)
+
+
+def _transaction_text(value: bytes) -> str:
+    state = _decoded(TransactionLogValue, value)
+    status = state.transaction_status
+    if not 0 <= status < len(TRANSACTION_STATES):
+        raise UndecodableRecord(f"a transaction has the unknown state {status}")
+    partitions = ",".join(
+        f"{topic.topic}-{partition}"
+        for topic in state.transaction_partitions or ()
+        for partition in topic.partition_ids
+    )
+    return (
+        f"producerId:{state.producer_id},producerEpoch:{state.producer_epoch},state={TRANSACTION_STATES[status]},"
+        f"partitions=[{partitions}],txnLastUpdateTimestamp={state.transaction_last_update_timestamp_ms},"
+        f"txnTimeoutMs={state.transaction_timeout_ms}"
+    )
+
+
+# ---- both
+
+
+def _version_of(data: bytes) -> int:
+    try:
+        return read_version(data)
+    except MalformedMessage as error:
+        raise UndecodableRecord(str(error)) from error
+
+
+def _decoded(cls: type[T], data: bytes, *, newest_known: bool = False) -> T:
+    """The message behind its version. Raises UndecodableRecord."""
+    try:
+        return decode_versioned(cls, data, newest_known=newest_known)[1]
+    except (MalformedMessage, KafkaError) as error:
+        raise UndecodableRecord(f"no {cls.__name__}: {error}") from error

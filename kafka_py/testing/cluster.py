@@ -1,0 +1,185 @@
+"""A Kafka cluster for tests, of any project and any test runner: real brokers, a real ZooKeeper, gone afterwards.
+
+    with KafkaCluster() as cluster:
+        client = SomeClient(cluster.bootstrap_servers)
+
+Every process listens on a free port of the loopback address and writes to a temporary folder. Nothing is left when
+the `with` ends, nor when the process that runs it is killed. pytest_plugin.py offers the same as fixtures.
+Blocking; may be used beside an event loop that does something else meanwhile.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kafka_py.testing import guard
+from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.processes import NotReady, ZookeeperServer, free_ports
+from kafka_py.testing.topics import ask_metadata, create_topic
+
+Settings = Mapping[str, str | int | float | bool]
+
+START_TIMEOUT_S = 60.0
+
+_numbers = itertools.count(1)
+
+
+class KafkaCluster:
+    """Brokers 0 to brokers-1 of one cluster; a context manager, or `start` and `stop`.
+
+    brokers: the running processes; each can be stopped, killed and started again by itself, on its old port.
+    started_in_s: from the start until every broker served and knew all the others.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        settings: Settings | None = None,
+        zookeeper: ZookeeperServer | str | None = None,
+        folder: Path | None = None,
+        timeout_s: float = START_TIMEOUT_S,
+    ) -> None:
+        """settings: go into every broker's server.properties under Kafka's names.
+
+        zookeeper: a server that was started, or a connect string; the cluster gets a chroot of its own there. None
+        starts one that ends with the cluster. folder: for logs and data, kept afterwards; None is a temporary one.
+        """
+        if brokers < 1:
+            raise ValueError(f"a cluster has at least one broker, not {brokers}")
+        self.brokers: list[BrokerProcess] = []
+        self.started_in_s = 0.0
+        self.timeout_s = timeout_s
+        self._count = brokers
+        self._settings = {name: property_text(value) for name, value in (settings or {}).items()}
+        self._given_zookeeper = zookeeper
+        self._given_folder = folder
+        self._folder: Path | None = None
+        self._own_zookeeper: ZookeeperServer | None = None
+        self._zookeeper_connect = ""
+
+    # ---- what clients need
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """host:port of every broker, comma-separated."""
+        return ",".join(broker.bootstrap for broker in self.brokers)
+
+    @property
+    def zookeeper_connect(self) -> str:
+        """The brokers' `zookeeper.connect`, chroot included."""
+        return self._zookeeper_connect
+
+    @property
+    def folder(self) -> Path:
+        """Where the logs and data of all its processes are."""
+        if self._folder is None:
+            raise NotReady("the cluster was not started")
+        return self._folder
+
+    def create_topic(
+        self,
+        name: str | None = None,
+        partitions: int = 1,
+        *,
+        replication_factor: int = 1,
+        configs: Settings | None = None,
+    ) -> str:
+        """Makes a topic, waits until every running broker knows its leaders, and returns its name.
+
+        name: None for one that nobody has used yet. Raises KafkaError, NotReady.
+        """
+        topic = name or f"topic-{next(_numbers)}"
+        running = [broker.bootstrap for broker in self.brokers if broker.running]
+        given = {key: property_text(value) for key, value in (configs or {}).items()}
+        create_topic(running, topic, partitions, replication_factor=replication_factor, configs=given,
+                     timeout_s=self.timeout_s)  # fmt: skip
+        return topic
+
+    # ---- life
+
+    def start(self) -> Self:
+        """Starts everything at once and waits until it is one cluster. Raises NotReady with the end of a log."""
+        begun = time.monotonic()
+        try:
+            self._folder = self._make_folder()
+            self._zookeeper_connect = self._find_zookeeper(self._folder)
+            ports = free_ports(self._count)
+            for number, port in enumerate(ports):
+                home = self._folder / f"broker-{number}"
+                broker = BrokerProcess(
+                    home, self._zookeeper_connect, broker_id=number, settings=self._settings, port=port
+                )
+                self.brokers.append(broker)
+                broker.launch()
+            self._wait_started()
+        except BaseException:
+            self.stop()
+            raise
+        self.started_in_s = time.monotonic() - begun
+        return self
+
+    def _make_folder(self) -> Path:
+        if self._given_folder is not None:
+            self._given_folder.mkdir(parents=True, exist_ok=True)
+            return self._given_folder
+        folder = Path(tempfile.mkdtemp(prefix="kafka_py-cluster-"))
+        guard.discard_with_us(folder)
+        return folder
+
+    def _find_zookeeper(self, folder: Path) -> str:
+        given = self._given_zookeeper
+        if given is None:
+            given = self._own_zookeeper = ZookeeperServer(folder / "zookeeper").start()
+        connect = given if isinstance(given, str) else given.connect
+        return f"{connect}/{folder.name}"
+
+    def _wait_started(self) -> None:
+        """ZooKeeper first: a broker that waits for one that failed has nothing to say."""
+        zookeeper = self._own_zookeeper or self._given_zookeeper
+        if isinstance(zookeeper, ZookeeperServer):
+            zookeeper.wait_serving(self.timeout_s)
+        for broker in self.brokers:
+            broker.wait_started(self.timeout_s)
+        for broker in self.brokers if self._count > 1 else ():
+            broker.wait_for(lambda at=broker.bootstrap: self._is_whole(at), self.timeout_s, "the whole cluster")  # type: ignore[misc]
+
+    def _is_whole(self, bootstrap: str) -> bool:
+        known = ask_metadata(bootstrap)
+        return len(known.brokers) == self._count and known.controller_id >= 0
+
+    def stop(self) -> None:
+        """Ends every process and removes the temporary folder. With a folder to keep, brokers are stopped cleanly."""
+        for broker in self.brokers:
+            if self._given_folder is None:
+                broker.kill()
+            else:
+                broker.stop()
+        self.brokers.clear()
+        if self._own_zookeeper is not None:
+            self._own_zookeeper.end()
+            self._own_zookeeper = None
+        if self._folder is not None and self._given_folder is None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            guard.forget_folder(self._folder)
+        self._folder = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def property_text(value: str | int | float | bool) -> str:
+    """A value as a properties file has it: True is `true`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
