@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Sourced by quickstart.sh and test.sh: makes the project's virtual environment, once per version of pyproject.toml.
-# Sets ROOT and PYTHON. Nothing is installed outside .venv, but for Java and kcat where apt-get may (root on Debian).
+# Sets ROOT and PYTHON. Nothing is installed outside .venv, but for Java, and what the tests use of other people's
+# (kcat, Maven), where apt-get may (root on Debian).
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 

@@ -5,10 +5,11 @@ if [ $# -lt 1 ]; then
   exit 1
 fi
 
-options=(-name zookeeper -loggc)
+# May be replaced from outside, as in the classic script; set but empty counts as set.
+read -r -a options <<< "${EXTRA_ARGS--name zookeeper -loggc}"
 if [ "$1" = "-daemon" ]; then
   options+=(-daemon)
   shift
 fi
-exec "$(dirname "${BASH_SOURCE[0]}")/kafka-run-class.sh" "${options[@]}" \
+exec "$(dirname "${BASH_SOURCE[0]}")/kafka-run-class.sh" ${options[@]+"${options[@]}"} \
   org.apache.zookeeper.server.quorum.QuorumPeerMain "$@"

@@ -6,8 +6,8 @@ throttling class; errors become responses), requests.py (what a handler gets), r
 it), handlers/ (one file per API), metadata_cache.py (what this broker knows of the cluster), fetch_sessions.py
 (KIP-227), topic_waits.py and auto_creation.py (topics that come and go), live_config.py, topic_configs.py and
 config_changes.py (settings that change while it runs), config_descriptions.py and loggers.py (as DescribeConfigs shows
-them), producer_ids.py, authorization.py, background.py, configs.py (the table, with coordinator_configs.py and
-security_configs.py) and metrics.py.
+them), producer_ids.py, authorization.py, background.py, configs.py (the table, with coordinator_configs.py,
+security_configs.py and java_classes.py) and metrics.py.
 
 Not obvious: a handler is a plain function that answers at once, an `async def`, or one that answers later through its
 context; dispatch makes a task only when a coroutine really waits.

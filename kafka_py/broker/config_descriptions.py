@@ -6,12 +6,12 @@ documentation); the reference leaves a broker synonym out unless the setting's o
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from kafka_py.base.options import Live, Option
+from kafka_py.broker import loggers
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.log.configs import TOPIC_SYNONYMS, LogConfig
@@ -130,17 +130,5 @@ def _shown(name: str, value: str | None) -> str | None:
 
 def describe_loggers() -> Iterator[Description]:
     """The levels of this process's loggers (KIP-412); the root one is called `root`."""
-    known = logging.root.manager.loggerDict
-    names = sorted(name for name, logger in known.items() if isinstance(logger, logging.Logger))
-    for name, logger in [("root", logging.root), *((name, logging.getLogger(name)) for name in names)]:
-        level = _LEVELS.get(logger.getEffectiveLevel(), "INFO")
+    for name, level in loggers.levels().items():
         yield Description(name, level, Source.DYNAMIC_BROKER_LOGGER, False, False, [], UNKNOWN_TYPE, "")
-
-
-_LEVELS = {
-    logging.DEBUG: "DEBUG",
-    logging.INFO: "INFO",
-    logging.WARNING: "WARN",
-    logging.ERROR: "ERROR",
-    logging.CRITICAL: "FATAL",
-}

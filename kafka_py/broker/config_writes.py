@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.broker.alter_policy import Resource
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.config_edits import (
     Edit,
@@ -34,25 +34,6 @@ BROKER_LOGGER = 8
 TYPE_NAMES = {TOPIC: "TOPIC", BROKER: "BROKER", BROKER_LOGGER: "BROKER_LOGGER"}
 
 log = logging.getLogger(__name__)
-
-
-class Resource(NamedTuple):
-    """What has the settings. name: a topic, a broker's id, or "" for all brokers."""
-
-    type: int
-    name: str
-
-
-class AlterPolicy(Protocol):
-    """What the class of alter.config.policy.class.name offers (KIP-133): may refuse changed settings."""
-
-    def configure(self, configs: Mapping[str, object]) -> None:
-        """Gets the broker's properties."""
-        ...
-
-    def validate(self, resource: Resource, configs: Mapping[str, str]) -> None:
-        """Raises PolicyViolation to refuse; `configs` are the new overrides of a topic or broker."""
-        ...
 
 
 async def edit_settings(

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least
 from kafka_py.broker.coordinator_configs import CoordinatorOptions
+from kafka_py.broker.java_classes import class_warnings
 from kafka_py.broker.security_configs import SecurityOptions
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.log.configs import LogOptions
@@ -155,5 +156,4 @@ def warnings_of(config: BrokerConfig) -> Iterable[str]:
     """One line for each thing in the settings that is probably not what was meant."""
     for name in config.unknown_settings():
         yield f"The configuration '{name}' was supplied but isn't a known config."
-    if config.authorizer_class_name:
-        yield "authorizer.class.name is set, but this broker has no authorizer yet: everything is allowed"
+    yield from class_warnings(config.originals)

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from enum import Enum
 from importlib import import_module
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -100,7 +101,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.CREATE_ACLS: _NO_ACLS,
     ApiKey.DELETE_ACLS: _NO_ACLS,
     ApiKey.DESCRIBE_CONFIGS: Route("describe_configs"),
-    ApiKey.ALTER_CONFIGS: _NOT_YET,
+    ApiKey.ALTER_CONFIGS: Route("alter_configs"),
     ApiKey.ALTER_REPLICA_LOG_DIRS: _NOT_YET,
     ApiKey.DESCRIBE_LOG_DIRS: Route("describe_log_dirs"),
     ApiKey.SASL_AUTHENTICATE: Route(ErrorCode.ILLEGAL_SASL_STATE),
@@ -111,7 +112,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.DESCRIBE_DELEGATION_TOKEN: _NO_TOKENS,
     ApiKey.DELETE_GROUPS: _NO_COORDINATOR,
     ApiKey.ELECT_LEADERS: _NOT_YET,
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: _NOT_YET,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Route("incremental_alter_configs"),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _NOT_YET,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _NOT_YET,
     ApiKey.OFFSET_DELETE: _NO_COORDINATOR,
@@ -173,6 +174,7 @@ class Dispatcher:
         self._services: dict[int, _Service] = {
             int(key): _Service(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
         }
+        self._request_log = metrics.request_log
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
@@ -202,6 +204,8 @@ class Dispatcher:
             self._send,
         )
         service.metrics.count(version)
+        if self._request_log.is_on:
+            context.exchange = request, None
         self._run(service, context, request)
 
     def _unsupported(
@@ -287,8 +291,22 @@ class Dispatcher:
                 log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
                 context.connection.close("internal error")
                 return
-        context.connection.respond(context.slot, parts)
-        context.note_sent()
+        if context.exchange is not None:
+            context.exchange = context.exchange[0], response
+        context.answered_s = perf_counter()
+        context.connection.respond(context.slot, parts, context)
+
+    def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:
+        """The answers to these requests have left, from `began_s` to `ended_s`: how long all took is known."""
+        for context in contexts:
+            moments = (
+                context.received_s, context.started_s, context.parked_s, context.answered_s, began_s, ended_s,
+                context.request_bytes,
+            )  # fmt: skip
+            context.metrics.note_finished(moments)
+            if context.exchange is not None:
+                request, response = context.exchange
+                self._request_log.write(context, request, response, moments)
 
     async def drain(self) -> None:
         """Ends what still runs; for the shutdown, after the listeners are closed."""

@@ -35,6 +35,7 @@ CLASSIC = {
     "kafka_py.base.timers": "kafka.utils.timer.SystemTimer",
     "kafka_py.broker": "kafka.server.KafkaServer",
     "kafka_py.broker.config_changes": "kafka.server.DynamicConfigManager",
+    "kafka_py.broker.config_writes": "kafka.server.ZkAdminManager",
     "kafka_py.broker.dispatch": "kafka.server.KafkaApis",
     "kafka_py.broker.handlers": "kafka.server.KafkaApis",
     "kafka_py.broker.live_config": "kafka.server.DynamicBrokerConfig",
@@ -98,12 +99,7 @@ def link() -> None:
         logging.getLogger(name).parent = logging.getLogger(classic)
     for name in WITHOUT_MODULE:
         logging.getLogger(name)
-    _forget_cached_levels()
-
-
-def _forget_cached_levels() -> None:
-    root = logging.getLogger()
-    root.setLevel(root.level)  # setting any level does it
+    logging.getLogger().setLevel(logging.getLogger().level)  # setting any level makes loggers look at theirs anew
 
 
 def _is_linked(name: str) -> bool:

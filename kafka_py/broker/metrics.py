@@ -117,7 +117,7 @@ class ApiMetrics:
             histogram.extend([max(e - b, 0.0) * 1000.0 for b, e in zip(begins, ends, strict=True)], len(finished))
 
     def _count_sound(self, finished: int) -> None:
-        """Answers without an error code are counted as well, as NONE; of those with several codes this knows nothing."""
+        """Answers without an error code count as NONE. One answer with several codes is taken for as many answers."""
         sound = finished - self._failed
         self._failed = max(-sound, 0)
         if sound > 0:

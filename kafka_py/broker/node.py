@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.broker.alter_policy import AlterPolicy
 from kafka_py.broker.authorization import ALLOW_ALL, Authorizer
 from kafka_py.broker.auto_creation import AutoCreation
 from kafka_py.broker.configs import BrokerConfig
@@ -60,6 +61,7 @@ class Node:
     had_topics: bool = False
     described: bool = False
     authorizer: Authorizer = field(default=ALLOW_ALL)
+    alter_policy: AlterPolicy | None = None
 
     @property
     def is_cluster_known(self) -> bool:

@@ -1,20 +1,23 @@
 """The log of requests: a line per request, once its answer has left. Off unless the level of its logger is DEBUG.
 
-DEBUG names the request, who sent it and how long each step took; TRACE shows what was asked and answered too. Records
-are shown by their size, and secrets not at all. Whether it is on is one attribute, looked at per request; `look_again`
-after levels have changed. Source: the request log of the classic broker (logger kafka.request.logger).
+A line names the request, what was asked and answered, who sent it and how long each step took, in the classic broker's
+JSON. Records are shown by their size, and secrets not at all. Whether it is on is one attribute, looked at per
+request; `look_again` after levels have changed. Source: the classic broker's log of requests, kafka.request.logger.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from kafka_py.base.ids import uuid_to_text
 from kafka_py.base.slices import FileSlice
-from kafka_py.broker.loggers import REQUESTS, TRACE
-from kafka_py.wire.schema import Message
+from kafka_py.broker.loggers import REQUESTS
+from kafka_py.wire.apis import ApiKey
+from kafka_py.wire.schema import Message, schema_of
 
 if TYPE_CHECKING:
     from kafka_py.broker.metrics import Finished
@@ -42,24 +45,28 @@ class RequestLog:
 
     def write(self, context: RequestContext, request: Any, response: Any, moments: Finished) -> None:
         """One line. response: None where there is none."""
+        version, connection = context.api_version, context.connection
         row: dict[str, object] = {
+            "isForwarded": False,
             "requestHeader": {
                 "requestApiKey": int(context.api.key),
-                "requestApiVersion": context.api_version,
+                "requestApiVersion": version,
                 "correlationId": context.correlation_id,
                 "clientId": context.client_id,
-                "requestApiKeyName": context.api.key.name,
-            }
+                "requestApiKeyName": ApiKey(context.api.key).name,
+            },
+            "request": plain(request, version),
+            "response": "" if response is None else plain(response, version),
+            "connection": getattr(connection, "id", connection.peer_host),
+            **_times(moments),
+            "securityProtocol": getattr(getattr(connection, "security_protocol", None), "name", ""),
+            "principal": str(connection.principal),
+            "listener": connection.listener_name,
+            "clientInformation": {
+                "softwareName": connection.client_software.name,
+                "softwareVersion": connection.client_software.version,
+            },
         }
-        if _log.isEnabledFor(TRACE):
-            row["request"] = plain(request)
-            row["response"] = plain(response)
-        connection = context.connection
-        row["connection"] = getattr(connection, "id", connection.peer_host)
-        row.update(_times(moments))
-        row["securityProtocol"] = getattr(getattr(connection, "security_protocol", None), "name", None)
-        row["principal"] = str(connection.principal)
-        row["listener"] = connection.listener_name
         _log.debug("Completed request:%s", json.dumps(row, separators=(",", ":")))
 
 
@@ -71,34 +78,42 @@ def _times(moments: Finished) -> dict[str, float]:
         "requestQueueTimeMs": taken - received,
         "localTimeMs": done - taken,
         "remoteTimeMs": answered - done,
+        "throttleTimeMs": 0.0,
         "responseQueueTimeMs": turn - answered,
         "sendTimeMs": sent - turn,
     }
     return {name: round(max(seconds, 0.0) * 1000.0, 3) for name, seconds in steps.items()}
 
 
-def plain(value: Any, name: str = "") -> Any:
-    """A message as JSON shows it: the reference's field names, records as `recordsSizeInBytes`-like sizes."""
+def plain(message: Any, version: int) -> dict[str, Any]:
+    """A message as JSON shows it: the fields of that version by the reference's names, records by their size."""
+    shown: dict[str, Any] = {}
+    for field in schema_of(type(message)).fields:
+        if version not in field.versions:
+            continue
+        value, name = getattr(message, field.name), _camel(field.name)
+        if field.name in _SECRET and value is not None:
+            shown[name] = "(redacted)"
+        elif isinstance(value, _RECORDS) or _is_parts(value):
+            shown[f"{name}SizeInBytes"] = sum(map(len, value)) if isinstance(value, list) else len(value)
+        else:
+            shown[name] = [_plain_value(each, version) for each in value] if field.is_array and value else (
+                _plain_value(value, version)
+            )
+    return shown
+
+
+def _plain_value(value: Any, version: int) -> Any:
     if isinstance(value, Message):
-        shown = {}
-        for field in value.__slots__:
-            inner = getattr(value, field)
-            is_records = isinstance(inner, _RECORDS) or (isinstance(inner, list) and _is_parts(inner))
-            shown[_camel(field) + ("SizeInBytes" if is_records else "")] = plain(inner, field)
-        return shown
-    if name in _SECRET and value is not None:
-        return "(redacted)"
-    if isinstance(value, _RECORDS):
-        return len(value)
-    if isinstance(value, list):
-        return sum(map(len, value)) if _is_parts(value) else [plain(each, name) for each in value]
-    return str(value) if isinstance(value, UUID) else value
+        return plain(value, version)
+    return uuid_to_text(value) if isinstance(value, UUID) else value
 
 
-def _is_parts(value: list[Any]) -> bool:
-    return bool(value) and all(isinstance(part, _RECORDS) for part in value)
+def _is_parts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(part, _RECORDS) for part in value)
 
 
+@cache
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_py.base.slices import FileSlice
+from kafka_py.net.connection import ClientSoftware
 from kafka_py.net.principal import Principal
 from kafka_py.wire.apis import Api
 
@@ -27,7 +28,12 @@ class ClientConnection(Protocol):
     peer_host: str
     principal: Principal
 
-    def respond(self, slot: int, parts: list[bytes | FileSlice] | None) -> None: ...
+    read_s: float
+    client_software: ClientSoftware
+
+    def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None: ...
+
+    def describe_client(self, name: str, version: str) -> None: ...
 
     def close(self, reason: str) -> None: ...
 
@@ -45,19 +51,23 @@ Answer = Callable[["RequestContext", Any], None]
 class RequestContext:
     """One request on its way. A handler that answers later keeps it and calls `answer` once.
 
-    started_s, parked_s: when the frame was taken up, and when its handler left it for later; for the metrics.
+    received_s, started_s, parked_s, answered_s: when it was read from the socket, was taken up, was left for later by
+        its handler (0: it was not), and was answered.
+    exchange: request and response, kept only while requests are logged.
     """
 
     __slots__ = (
         "_send",
+        "answered_s",
         "api",
         "api_version",
         "client_id",
         "connection",
         "correlation_id",
-        "is_answered",
+        "exchange",
         "metrics",
         "parked_s",
+        "received_s",
         "request_bytes",
         "slot",
         "started_s",
@@ -82,10 +92,12 @@ class RequestContext:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.request_bytes = request_bytes
+        self.received_s = connection.read_s
         self.started_s = perf_counter()
         self.metrics = metrics
         self.parked_s = 0.0
-        self.is_answered = False
+        self.answered_s = 0.0
+        self.exchange: tuple[Any, Any] | None = None
         self._send = send
 
     def answer(self, response: Any) -> None:
@@ -94,20 +106,8 @@ class RequestContext:
 
     def leave_for_later(self) -> None:
         """The handler is through; the answer comes when others have done their part (unless it has left already)."""
-        if not self.is_answered:
+        if not self.answered_s:
             self.parked_s = perf_counter()
-
-    def note_sent(self) -> None:
-        """The answer is on its way: the times are known."""
-        self.is_answered = True
-        now_s = perf_counter()
-        times = self.metrics.times
-        times.total_time.update((now_s - self.started_s) * 1000.0)
-        times.request_bytes.update(self.request_bytes)
-        parked_s = self.parked_s
-        if parked_s:
-            times.local_time.update((parked_s - self.started_s) * 1000.0)
-            times.remote_time.update((now_s - parked_s) * 1000.0)
 
     def drop_connection(self, reason: str) -> None:
         """Tells the client of a failure that the protocol has no words for: its connection ends."""

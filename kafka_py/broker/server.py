@@ -20,6 +20,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import TICK_MS, MetricRegistry
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
+from kafka_py.broker.alter_policy import load_alter_policy
 from kafka_py.broker.auto_creation import AutoCreation
 from kafka_py.broker.background import CountedBackground
 from kafka_py.broker.config_changes import ConfigChanges
@@ -161,6 +162,7 @@ class KafkaServer:
             registry=self.registry,
             executor=self._executor,
             watch=self._watch,
+            on_sent=dispatcher.on_sent,
         )
         self.ports = sockets.bind()
         advertised = self._listening.advertise(self.ports, socket.getfqdn())
@@ -284,6 +286,7 @@ class KafkaServer:
             producer_ids=ProducerIds(lambda: self._store.claim_producer_ids(self.broker_id)),
             controller=controller,
             request_metrics=AllRequestMetrics(self.registry),
+            alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),
         )
 
     def _purgatory(self, name: str) -> Purgatory[Hashable]:

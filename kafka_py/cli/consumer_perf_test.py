@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
 
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import CommandParser, UsageError, log_warnings, require, run
 from kafka_py.cli.java_dates import DatePattern
 from kafka_py.cli.metric_table import Metric, metric_lines
+from kafka_py.cli.progress import Progress
+from kafka_py.cli.timeline import CSV_HEADER, MIB, Timeline, check_plot, write_plot
 from kafka_py.cli.topic_reader import TopicReader
 from kafka_py.clients.consumer.consumer import Consumer
 
-MIB = 1024 * 1024
 POLL_S = 0.1
 POLL_RECORDS = 5000
 """max.poll.records unless the property file says otherwise."""
@@ -55,6 +58,9 @@ def parser() -> CommandParser:
     table.option("--date-format", "How to show times, as a pattern of Java's SimpleDateFormat.",
                  metavar="String: date format", default="yyyy-MM-dd HH:mm:ss:SSS")  # fmt: skip
     table.flag("--hide-header", "Leave the header line out.")
+    table.flag("--csv", "Print the figures of every second as comma-separated values; the others go to stderr.")
+    table.option("--plot", "Draw throughput and the time that polls took into a PNG file (needs matplotlib).",
+                 metavar="String: file")  # fmt: skip
     return table
 
 
@@ -152,6 +158,48 @@ def consume(reader: TopicReader, options: argparse.Namespace, now_ms: Callable[[
         yield figures
 
 
+class PollTimes:
+    """Puts polls into a timeline, each with the time since the one before."""
+
+    def __init__(self, timeline: Timeline, start_ms: int) -> None:
+        self._timeline = timeline
+        self._last = (start_ms, 0, 0)
+
+    def note(self, figures: Figures) -> None:
+        """The figures as they are after a poll."""
+        last_ms, count, size_bytes = self._last
+        self._last = (figures.end_ms, figures.count, figures.size_bytes)
+        took_ms = figures.end_ms - last_ms
+        self._timeline.add(
+            figures.end_ms, figures.count - count, figures.size_bytes - size_bytes, [took_ms], float(took_ms)
+        )
+
+
+def measure(
+    reader: TopicReader, options: argparse.Namespace, now_ms: Callable[[], int], dates: DatePattern, texts: TextIO
+) -> Figures:
+    """Reads what the options ask for; prints the lines of intervals and --csv, and draws --plot."""
+    progress = Progress(options.messages, "records")
+    figures = Figures(now_ms())
+    if options.csv:
+        progress.print(CSV_HEADER)
+    timeline = Timeline(figures.start_ms, lambda interval: progress.print(interval.csv()) if options.csv else None)
+    polls = PollTimes(timeline, figures.start_ms)
+    try:
+        for figures in consume(reader, options, now_ms):
+            if options.show_detailed_stats and figures.is_due(figures.end_ms, options.reporting_interval):
+                progress.end()
+                print(figures.interval_line(figures.end_ms, dates), file=texts, flush=True)
+            polls.note(figures)
+            progress.update(figures.count)
+        timeline.finish(figures.end_ms)
+    finally:
+        progress.end()
+    if options.plot:
+        write_plot(options.plot, timeline.intervals, f"Consuming {options.topic}", "time from poll to poll, ms")
+    return figures
+
+
 def metrics_of(client_id: str, figures: Figures) -> list[Metric]:
     """What was measured here, under the names of the consumer's metrics."""
     elapsed_ms = figures.end_ms - figures.start_ms
@@ -178,21 +226,21 @@ def main(arguments: Sequence[str]) -> int:
     def now_ms() -> int:
         return time.time_ns() // 1_000_000
 
+    if options.plot:
+        check_plot(options.plot)
+    texts = sys.stderr if options.csv else sys.stdout
     if not options.hide_header:
-        print(DETAILED_HEADER if options.show_detailed_stats else HEADER, flush=True)
-    figures = Figures(now_ms())
+        print(DETAILED_HEADER if options.show_detailed_stats else HEADER, file=texts, flush=True)
     with Consumer(properties) as consumer:
-        for figures in consume(TopicReader(consumer, options.topic, now=time.time), options, now_ms):
-            if options.show_detailed_stats and figures.is_due(figures.end_ms, options.reporting_interval):
-                print(figures.interval_line(figures.end_ms, dates), flush=True)
+        figures = measure(TopicReader(consumer, options.topic, now=time.time), options, now_ms, dates, texts)
         if figures.count < options.messages:
             print(f"WARNING: Exiting before consuming the expected number of messages: timeout ({options.timeout} ms) "
-                  "exceeded. --timeout makes it wait longer.")  # fmt: skip
+                  "exceeded. --timeout makes it wait longer.", file=texts)  # fmt: skip
         if not options.show_detailed_stats:
-            print(figures.line(dates))
+            print(figures.line(dates), file=texts)
         if options.print_metrics:
             for line in metric_lines(metrics_of(properties["client.id"], figures)):
-                print(line)
+                print(line, file=texts)
     return 0
 
 

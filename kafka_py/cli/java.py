@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +47,9 @@ _NEEDED = re.compile(
     r"|transport-classes-epoll)|metrics-core|snappy-java|commons-(io|cli)|audience-annotations)"
     r"(-jute)?(-\d[^/]*)?\.jar"
 )
+
+
+_LOG4J_2_CONFIGURATION = ("-Dlog4j2.configurationFile=", "-Dlog4j.configurationFile=")
 
 
 class Java(NamedTuple):
@@ -172,29 +175,48 @@ def _has_server(names: Sequence[str]) -> bool:
 def server_command(properties: str | Path, environment: Mapping[str, str], *, may_install: bool = True) -> list[str]:
     """The command line of a server process. Raises CommandFailed."""
 
-    def options(name: str, default: str) -> list[str]:
-        # As the classic script: set but empty counts as set.
-        return shlex.split(environment.get(name, default))
+    def options(name: str, default: str = "") -> list[str]:
+        # As in the classic script, set but empty is as good as not set.
+        return shlex.split(environment.get(name) or default)
 
     java = find_java(environment, may_install=may_install)
     jars = find_jars(environment)
     extra = environment.get("CLASSPATH")
-    port = environment.get("JMX_PORT")
-    jmx = "-Dcom.sun.management.jmxremote -Dcom.sun.management.jmxremote.authenticate=false "
-    jmx += "-Dcom.sun.management.jmxremote.ssl=false"
-    logging = f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()}" if LOGGING_CONFIG.exists() else ""
     return [
         str(java.executable),
         *options("KAFKA_HEAP_OPTS", "-Xmx512M"),
         *options("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseSerialGC -Xshare:auto -Djava.awt.headless=true"),
-        *options("KAFKA_GC_LOG_OPTS", ""),
-        *(options("KAFKA_JMX_OPTS", jmx) if port or "KAFKA_JMX_OPTS" in environment else []),
-        *([f"-Dcom.sun.management.jmxremote.port={port}"] if port else []),
-        *options("KAFKA_LOG4J_OPTS", f"{logging} -Dlog4j2.disableJmx=true"),
-        "-Dzookeeper.jmx.log4j.disable=true",
-        *options("KAFKA_OPTS", ""),
+        *options("KAFKA_GC_LOG_OPTS"),
+        *_remote_options(environment, options),
+        *_logging_options(options("KAFKA_LOG4J_OPTS")),
+        *options("KAFKA_OPTS"),
         "-cp",
         os.pathsep.join([*jars, *([extra] if extra else [])]),
         MAIN_CLASS,
         str(properties),
     ]
+
+
+def _remote_options(environment: Mapping[str, str], options: Callable[[str, str], list[str]]) -> Iterator[str]:
+    """Ports through which the server is looked into: JMX_PORT for its metrics, KAFKA_DEBUG for a debugger."""
+    port = environment.get("JMX_PORT")
+    if port or environment.get("KAFKA_JMX_OPTS"):
+        remote = "-Dcom.sun.management.jmxremote"
+        yield from options("KAFKA_JMX_OPTS", f"{remote} {remote}.authenticate=false {remote}.ssl=false")
+    if port:
+        yield f"-Dcom.sun.management.jmxremote.port={port}"
+    if environment.get("KAFKA_DEBUG"):
+        suspend, address = environment.get("DEBUG_SUSPEND_FLAG") or "n", environment.get("JAVA_DEBUG_PORT") or "5005"
+        agent = f"-agentlib:jdwp=transport=dt_socket,server=y,suspend={suspend},address={address}"
+        yield from options("JAVA_DEBUG_OPTS", agent)
+
+
+def _logging_options(given: Sequence[str]) -> list[str]:
+    """KAFKA_LOG4J_OPTS, and a configuration of our own where that names none that these jars can read.
+
+    The classic's file is for log4j 1; ZooKeeper with the jars of pyspark logs through log4j 2, which without a
+    configuration says nothing, not even the `binding to port` that scripts wait for.
+    """
+    own = LOGGING_CONFIG.exists() and not any(word.startswith(_LOG4J_2_CONFIGURATION) for word in given)
+    configuration = [f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()}"] if own else []
+    return [*configuration, "-Dlog4j2.disableJmx=true", "-Dzookeeper.jmx.log4j.disable=true", *given]

@@ -8,7 +8,7 @@ is all that the blocking faces add), serialization.py, errors.py; then producer/
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.client import AdminClient, AsyncAdminClient
-from kafka_py.clients.admin.resources import ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigEntry, ConfigResource, ResourceType
 from kafka_py.clients.admin.topics import NewPartitions, NewTopic
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.consumer.consumer import Consumer
@@ -27,11 +27,14 @@ from kafka_py.clients.producer.producer import AsyncProducer, Producer
 
 __all__ = [
     "AdminClient",
+    "AlterConfig",
+    "AlterOperation",
     "AsyncAdminClient",
     "AsyncConsumer",
     "AsyncProducer",
     "BufferExhausted",
     "ClientTimeout",
+    "ConfigEntry",
     "ConfigError",
     "ConfigResource",
     "Consumer",

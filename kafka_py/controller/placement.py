@@ -12,6 +12,9 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 Placement = dict[int, list[int]]
 """Partition number -> broker ids, the preferred replica first."""
 
+MOST_REPLICAS = 200_000
+"""Of one topic: far beyond what its znode can hold, and few enough to be laid out in a moment."""
+
 
 class BrokerRack(NamedTuple):
     """A broker that may take replicas, and the rack it stands in, if it says so (`broker.rack`)."""
@@ -33,7 +36,7 @@ def place(
 
     brokers: in the order that the rack-unaware algorithm walks them; several calls for one topic need one order.
     fixed_start: index into the brokers used as start and as shift, in place of two random ones.
-    Raises KafkaError(INVALID_PARTITIONS) for a count below 1, KafkaError(INVALID_REPLICATION_FACTOR) for a factor
+    Raises KafkaError(INVALID_PARTITIONS) for a count below 1 or beyond MOST_REPLICAS, KafkaError(INVALID_REPLICATION_FACTOR) for a factor
         below 1 or above the number of brokers, KafkaError(UNKNOWN_SERVER_ERROR) when only some brokers have a rack.
     """
     if partitions <= 0:
@@ -44,6 +47,9 @@ def place(
     if replication_factor > len(brokers):
         detail = f"Replication factor: {replication_factor} larger than available brokers: {len(brokers)}."
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, detail)
+    if partitions * replication_factor > MOST_REPLICAS:
+        detail = f"{partitions} partitions with {replication_factor} replicas each are more than one znode can hold."
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
     racks = require_racks_of_all_or_none(brokers)
     ids = alternate_racks(racks) if racks else [broker.id for broker in brokers]
     chance = chance or random.Random()

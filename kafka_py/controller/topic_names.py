@@ -36,6 +36,11 @@ def validate(name: str) -> None:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
 
 
+def can_exist(name: str) -> bool:
+    """Whether a znode can bear the name: looser than `validate`, for topics that somebody made by hand."""
+    return bool(name) and name not in (".", "..") and "/" not in name and name.isprintable()
+
+
 def has_collision_chars(name: str) -> bool:
     """Whether the name holds "." or "_", which are the same in metric names."""
     return "." in name or "_" in name

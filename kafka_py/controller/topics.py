@@ -183,7 +183,7 @@ class TopicAdmin:
         if self._is_queued(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"The topic '{topic}' is queued for deletion.")
         brokers = await registered_brokers(self._store, rack_mode)
-        before = await self._store.topic_assignment(topic)
+        before = await self._store.topic_assignment(topic) if topic_names.can_exist(topic) else None
         if before is None or not before.partitions:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         if any(row.adding or row.removing for row in before.partitions.values()):
@@ -212,7 +212,7 @@ class TopicAdmin:
 
     async def delete(self, topic: str) -> None:
         """Asks the controller to delete a topic, once or again. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
-        if not await self._store.topic_exists(topic):
+        if not topic_names.can_exist(topic) or not await self._store.topic_exists(topic):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{topic}' does not exist.")
         await self._store.mark_for_deletion(topic)
 

@@ -83,6 +83,22 @@ def partition_directory(tp: TopicPartition) -> str:
     return f"{tp.topic}-{tp.partition}"
 
 
+def can_have_directory(tp: TopicPartition) -> bool:
+    """Whether a partition's log can lie in a directory of its own, and be recognised there again.
+
+    Legal topics can; what somebody wrote into ZooKeeper by hand perhaps not.
+    """
+    name = partition_directory(tp)
+    return (
+        tp.partition >= 0
+        and bool(tp.topic)
+        and tp.topic not in (".", "..")
+        and "/" not in name
+        and name.isprintable()
+        and len(name.encode(errors="replace")) <= _LONGEST_NAME
+    )
+
+
 def delete_directory(tp: TopicPartition, unique: uuid.UUID) -> str:
     """What a directory is renamed to before it is removed; the topic is cut so that the name stays legal."""
     tail = f"-{tp.partition}.{unique.hex}{_DELETE}"

@@ -207,10 +207,13 @@ class LogDirs:
 
         is_new: the partition never had a log; if not, it may lie in a directory that is offline.
         Raises KafkaError(KAFKA_STORAGE_ERROR), also for a partition that is not new while a directory is offline;
-            INCONSISTENT_TOPIC_ID when its directory belongs to another topic.
+            INCONSISTENT_TOPIC_ID when its directory belongs to another topic; INVALID_TOPIC_EXCEPTION for a name or
+            a number that no directory can have.
         """
         log = self._logs.get(topic_partition)
         if log is None:
+            if not filenames.can_have_directory(topic_partition):
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic_partition} cannot have a directory")
             if not is_new and self.offline_directories:
                 raise KafkaError(
                     ErrorCode.KAFKA_STORAGE_ERROR,

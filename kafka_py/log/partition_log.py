@@ -113,6 +113,7 @@ class PartitionLog(StoredLog):
             batches = check_follower_batches(records, self.log_start_offset, self.log_end_offset)
         if not batches:
             return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
+        self._check_markers(records, batches)
         position, last = batches[-1]
         size = position + last.size_bytes
         if size <= self.config.segment_bytes:
@@ -134,6 +135,15 @@ class PartitionLog(StoredLog):
             rolled,
             self.log_end_offset - self.recovery_point >= self.config.flush_messages and self._flush_after_append(),
         )
+
+    def _check_markers(self, records: memoryview, batches: list[tuple[int, BatchHeader]]) -> None:
+        """Raises KafkaError(CORRUPT_MESSAGE) for a control batch that cannot be read: recovery would cut it again."""
+        for position, header in batches:
+            if header.attributes & CONTROL_FLAG and header.producer_id >= 0:
+                try:
+                    producer_replay.read_marker(records[position : position + header.size_bytes], header)
+                except CorruptBatch as corrupt:
+                    raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition}: {corrupt}") from corrupt
 
     def _append_fetched(self, records: memoryview, batches: list[tuple[int, BatchHeader]], now_ms: int) -> bool:
         """Writes batches that fit one segment in one go; whether that began a new segment."""

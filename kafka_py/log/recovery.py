@@ -24,7 +24,7 @@ from kafka_py.log.overflow import OffsetOverflow, split_segment
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.partition_metadata import read_topic_id
 from kafka_py.log.producer_state import ProducerStates
-from kafka_py.log.scanning import iter_file_batches
+from kafka_py.log.scanning import iter_file_batches, iter_file_headers
 from kafka_py.log.segment import MAX_RELATIVE_OFFSET, Segment
 from kafka_py.log.time_index import TimeOffset
 from kafka_py.log.txn_index import CorruptTxnIndex
@@ -134,12 +134,12 @@ class _Loading:
             if segment.base_offset in damaged:
                 _log.warning("%s: rebuilding the indexes", segment.path)
                 self._producers_before(number)
-                self._recover_segment(segment)
+                self._recover_segment(segment, self._base_after(number))
         if first == len(self.segments):
             return
         self._producers_before(first)
         for number in range(first, len(self.segments)):
-            cut = self._recover_segment(self.segments[number])
+            cut = self._recover_segment(self.segments[number], self._base_after(number))
             self._snapshot()
             if cut:
                 _log.warning("%s: cut %d bytes after the last sound batch", self.segments[number].path, cut)
@@ -152,10 +152,17 @@ class _Loading:
         self._load_snapshot(base_offset)
         producer_replay.replay(self.segments[:number], self.producers, base_offset)
 
-    def _recover_segment(self, segment: Segment) -> int:
-        """Reads a segment from its start and rebuilds what hangs on it; the number of bytes cut from its end."""
+    def _base_after(self, number: int) -> int | None:
+        """The base offset of the segment after number `number`; None when that is the last one."""
+        return self.segments[number + 1].base_offset if number + 1 < len(self.segments) else None
+
+    def _recover_segment(self, segment: Segment, next_base: int | None) -> int:
+        """Reads a segment from its start and rebuilds what hangs on it; the number of bytes cut from its end.
+
+        next_base: where the next segment begins, None when there is none.
+        """
         try:
-            valid = self._read_again(segment)
+            valid = self._read_again(segment, _orderly_bytes(segment, next_base))
         except ValueError as error:  # an offset that the index refuses
             _log.warning("%s: offsets go backwards, dropping the whole segment: %s", segment.path, error)
             segment.reset_indexes(self.config)
@@ -169,12 +176,12 @@ class _Loading:
         segment.time_index.trim()
         return cut
 
-    def _read_again(self, segment: Segment) -> int:
-        """The position after the last sound batch. Raises ValueError, OffsetOverflow."""
+    def _read_again(self, segment: Segment, end: int) -> int:
+        """The position after the last sound batch before position `end`. Raises ValueError, OffsetOverflow."""
         segment.reset_indexes(self.config)
         valid = 0
         try:
-            for position, header, batch in iter_file_batches(segment.file(), 0, segment.size):
+            for position, header, batch in iter_file_batches(segment.file(), 0, end):
                 verify_crc(batch, 0, header)
                 last_offset = header.last_offset
                 too_far = last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
@@ -182,14 +189,15 @@ class _Loading:
                     raise OffsetOverflow(segment.base_offset)
                 if too_far or last_offset < segment.base_offset:
                     raise CorruptBatch(f"offset {last_offset} does not belong into this segment", position)
+                aborted = None
+                if header.producer_id >= 0:  # fails here, if at all: a batch that is cut must leave no trace
+                    aborted = producer_replay.apply_batch(self.producers, header, batch)
                 largest = TimeOffset(header.max_timestamp, last_offset)
                 segment.index(position, len(batch), last_offset, largest, self.config.index_interval_bytes)
                 if header.partition_leader_epoch > self.epochs.latest:
                     self.epochs.assign(header.partition_leader_epoch, header.base_offset)
-                if header.producer_id >= 0:
-                    aborted = producer_replay.apply_batch(self.producers, header, batch)
-                    if aborted is not None:
-                        segment.txn_index.append(aborted)
+                if aborted is not None:
+                    segment.txn_index.append(aborted)
                 self.producers.end_offset = header.next_offset
                 valid = position + len(batch)
         except CorruptBatch as corrupt:
@@ -258,6 +266,28 @@ class _Loading:
 
     def _snapshot(self) -> None:
         producer_replay.write_snapshot(self.place, self.producers, self.snapshots)
+
+
+def _orderly_bytes(segment: Segment, next_base: int | None) -> int:
+    """How much of a segment has rising offsets below the next segment's; all of it where a header cannot be read.
+
+    Base offsets lie outside of the checksum. Where they go backwards, the batch before is the wrong one if it came
+    after a gap, as only compaction leaves one; the classic would give up the whole segment.
+    """
+    due, gap_at = segment.base_offset, None
+    try:
+        for position, header in iter_file_headers(segment.file(), 0, segment.size):
+            if header.base_offset < due or (next_base is not None and header.last_offset >= next_base):
+                kept = position if gap_at is None else gap_at
+                _log.warning(
+                    "%s: offset %d where %d is due, keeping %d bytes", segment.path, header.base_offset, due, kept
+                )
+                return kept
+            gap_at = position if header.base_offset > due else None
+            due = header.next_offset
+    except CorruptBatch:
+        pass  # the one who checks the batches says so
+    return segment.size
 
 
 def _open_indexes(segment: Segment, sizes: dict[str, int], config: LogConfig) -> bool:

@@ -8,6 +8,8 @@ Source: reference replication, section 1.
 
 from __future__ import annotations
 
+import struct
+
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.answers import Origin, RecordError, RecordErrors, UnexpectedAppendOffset
 from kafka_py.log.configs import LogConfig
@@ -199,7 +201,10 @@ def _rebuilt(
             builder.append(record.timestamp, record.key, record.value, record.headers)
     except CorruptBatch as corrupt:
         raise _invalid(str(corrupt)) from corrupt
-    batch = memoryview(bytearray(builder.build()))
+    try:
+        batch = memoryview(bytearray(builder.build()))
+    except struct.error:  # a timestamp of more than 64 bits: that of the batch and what the record adds to it
+        raise _invalid("a record's timestamp is out of range") from None
     if len(batch) > config.max_message_bytes:
         raise _too_large(len(batch), config)
     return batch, read_header(batch)

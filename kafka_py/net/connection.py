@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import NamedTuple
 
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.endpoints import SecurityProtocol
@@ -33,25 +35,47 @@ OnRequest = Callable[["Connection", int, bytearray], None]
 """(connection, slot, frame): called for each request as it comes; answers through `connection.respond(slot, ...)`."""
 
 
+OnSent = Callable[[list[object], float, float], None]
+"""(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, perf_counter."""
+
+
+def _forget(*_: object) -> None:
+    """Nobody wants to know."""
+
+
+class ClientSoftware(NamedTuple):
+    """What a client says it is (KIP-511)."""
+
+    name: str = "unknown"
+    version: str = "unknown"
+
+
+UNKNOWN_SOFTWARE = ClientSoftware()
+
+
 class ConnectionServices:
     """What the connections of one loop share.
 
     max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
         beyond which each may have only one. on_close: called once for each connection that ends.
+    on_sent: told of answers that have left. on_described: of connections whose client has said what it is.
     """
 
     __slots__ = (
-        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "on_close", "pool", "receive_buffer",
-        "unanswered",
+        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "on_close", "on_described", "on_sent",
+        "pool", "receive_buffer", "unanswered",
     )  # fmt: skip
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
-        max_request_bytes: int, max_queued: int, pool: MemoryPool,
+        max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = _forget,
+        on_described: Callable[[Connection], None] = _forget,
     ) -> None:  # fmt: skip
         self.loop = loop
         self.cold_reads = cold_reads
         self.on_close = on_close
+        self.on_sent = on_sent
+        self.on_described = on_described
         self.max_request_bytes = max_request_bytes
         self.max_queued = max_queued
         self.pool = pool
@@ -75,10 +99,10 @@ class Connection:
     """One accepted socket. All times are the loop's; everything happens on it."""
 
     __slots__ = (
-        "_backlog", "_counted", "_early", "_fileno", "_flushing_soon", "_head", "_in_turn", "_mutes", "_next_slot",
-        "_reads", "_receiver", "_sender", "_services", "_transport", "_waiting", "_waiting_bytes", "_writes",
-        "closed", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
-        "peer_port", "principal", "security_protocol",
+        "_backlog", "_backlog_since_s", "_began_s", "_counted", "_early", "_fileno", "_flushing_soon", "_head",
+        "_in_turn", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_sender", "_services", "_transport",
+        "_waiting", "_waiting_bytes", "_writes", "client_software", "closed", "id", "is_active", "last_active_ms",
+        "listener_name", "metrics", "on_request", "peer_host", "peer_port", "principal", "read_s", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -106,11 +130,17 @@ class Connection:
         self._sender = FrameSender(transport, services.cold_reads, self._end_turn)
         self._next_slot = 0  # of the next request to be handed on
         self._head = 0  # of the oldest request without an answer
-        self._early: dict[int, Sequence[Part]] = {}  # answers that wait for older ones, by slot
+        self._early: dict[int, tuple[Sequence[Part], object]] = {}  # answers and notes that wait for older ones
+        self._notes: list[object] = []  # of answers that are leaving
+        self._began_s = 0.0  # when the first of them began to
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._counted = 0  # how many of them the services count
         self._backlog: list[bytearray] = []  # read, but over the bounds
+        self._backlog_since_s = 0.0
+        self.read_s = 0.0
+        """When the requests that are being handed on were read, as perf_counter has it."""
+        self.client_software = UNKNOWN_SOFTWARE
         self._in_turn = False
         self._flushing_soon = False
         self._mutes = 0
@@ -146,6 +176,7 @@ class Connection:
             return
         self.is_active = True
         self.metrics.bytes_received += receiver.received_bytes
+        self.read_s = perf_counter()
         self._take(frames)
 
     def _take(self, frames: list[bytearray]) -> None:
@@ -155,7 +186,7 @@ class Connection:
             for frame in frames:
                 slot = self._next_slot
                 if (self._waiting or self._mutes) and self._is_over_bounds():
-                    self._backlog.append(frame)
+                    self._put_off(frame)
                     continue
                 self._next_slot = slot + 1
                 self.on_request(self, slot, frame)
@@ -175,6 +206,11 @@ class Connection:
             return
         self._end_turn()
 
+    def _put_off(self, frame: bytearray) -> None:
+        if not self._backlog:
+            self._backlog_since_s = self.read_s
+        self._backlog.append(frame)
+
     def _refuse_frame(self) -> None:
         """The stream is rubbish from here on. Answers to the requests before that are ready still leave."""
         log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
@@ -182,17 +218,20 @@ class Connection:
 
     # -- out
 
-    def respond(self, slot: int, parts: Sequence[Part] | None) -> None:
+    def respond(self, slot: int, parts: Sequence[Part] | None, note: object = None) -> None:
         """Answer the request of `slot`: at once, or when all earlier ones are answered.
 
         parts: what leaves, size prefix included; None for a request that has no response (acks=0).
+        note: comes back through `on_sent` when all that was given so far has left, unless the connection ends first.
         Raises ValueError when the slot was answered before. On a closed connection nothing happens.
         """
         if slot != self._head or self.closed:
-            self._respond_early(slot, parts)
+            self._respond_early(slot, parts, note)
             return
         if parts:
             self._sender.parts += parts
+        if note is not None:
+            self._notes.append(note)
         self._head = slot + 1
         if self._waiting:
             self._waiting_bytes -= self._waiting.pop(slot, 0)
@@ -202,19 +241,22 @@ class Connection:
             self._flushing_soon = True
             self._services.flush_soon(self)
 
-    def _respond_early(self, slot: int, parts: Sequence[Part] | None) -> None:
+    def _respond_early(self, slot: int, parts: Sequence[Part] | None, note: object) -> None:
         if self.closed:
             return
         if slot < self._head or slot >= self._next_slot or slot in self._early:
             raise ValueError(f"{self!r} has no unanswered request in slot {slot}")
-        self._early[slot] = parts or ()
+        self._early[slot] = parts or (), note
 
     def _release_early(self) -> None:
         """Answers whose turn has come."""
         early = self._early
         while self._head in early:
             slot = self._head
-            self._sender.parts += early.pop(slot)
+            parts, note = early.pop(slot)
+            self._sender.parts += parts
+            if note is not None:
+                self._notes.append(note)
             self._waiting_bytes -= self._waiting.pop(slot, 0)
             self._head = slot + 1
 
@@ -226,6 +268,7 @@ class Connection:
         before = self._sender.sent_bytes
         flushed = Flushed.DONE
         if self._sender.parts:
+            self._began_s = self._began_s or perf_counter()
             try:
                 flushed = self._sender.flush()
             except OSError as error:
@@ -235,6 +278,11 @@ class Connection:
             if sent:
                 self.is_active = True
                 self.metrics.bytes_sent += sent
+        if self._notes and flushed is Flushed.DONE:
+            notes, self._notes = self._notes, []
+            ended_s = perf_counter()
+            self._services.on_sent(notes, self._began_s or ended_s, ended_s)
+            self._began_s = 0.0
         writes = flushed is Flushed.BLOCKED
         if writes is not self._writes:
             self._watch_writable(writes)
@@ -266,6 +314,7 @@ class Connection:
             return
         if self._backlog:
             frames, self._backlog = self._backlog, []
+            self.read_s = self._backlog_since_s
             self._take(frames)  # ends in another turn, which comes back here
             return
         self._read(True)
@@ -306,6 +355,32 @@ class Connection:
         """Requests handed on whose answers have not left."""
         return self._next_slot - self._head
 
+    def describe_client(self, name: str, version: str) -> None:
+        """The client has said what it is; the first word counts."""
+        if self.client_software is UNKNOWN_SOFTWARE and not self.closed:
+            self.client_software = ClientSoftware(name, version)
+            self._services.on_described(self)
+
+    @property
+    def queued_requests(self) -> int:
+        """Requests that were read and not handed on."""
+        return len(self._backlog)
+
+    @property
+    def queued_responses(self) -> int:
+        """Answers that have not left: they wait for older ones, or for the peer."""
+        return len(self._early) + len(self._notes)
+
+    @property
+    def received_requests(self) -> int:
+        """All that were ever handed on."""
+        return self._next_slot
+
+    @property
+    def sent_responses(self) -> int:
+        """All whose turn to leave has come."""
+        return self._head
+
     def _end(self, error: OSError) -> None:
         """The stream is over; a peer that goes away is no news."""
         quiet = isinstance(error, (PeerClosed, ConnectionError, TimeoutError))
@@ -338,6 +413,7 @@ class Connection:
         self._receiver.close()
         self._sender.close()
         self._early.clear()
+        self._notes.clear()
         self._waiting.clear()
         self._backlog.clear()
         self._transport.close()

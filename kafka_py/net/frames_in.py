@@ -34,12 +34,15 @@ class MemoryPool:
     """Room for large frames that are being received, of all connections together (queued.max.request.bytes).
 
     As in Kafka a frame is admitted while any room is left, so that the bound is passed by one frame at most.
-    limit_bytes: <= 0 for none.
+    limit_bytes: <= 0 for none. now_ms: a clock, for `depleted_ms`.
     """
 
-    def __init__(self, limit_bytes: int = 0) -> None:
+    def __init__(self, limit_bytes: int = 0, now_ms: Callable[[], float] = lambda: 0.0) -> None:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
+        self._now_ms = now_ms
+        self._depleted_ms = 0.0
+        self._waiting_since_ms = 0.0
         self._waiting: dict[Callable[[], None], None] = {}
 
     def take(self, size: int) -> bool:
@@ -52,15 +55,25 @@ class MemoryPool:
         self.used_bytes -= size
         while self._waiting and (self.limit_bytes <= 0 or self.used_bytes < self.limit_bytes):
             waiter = next(iter(self._waiting))
-            del self._waiting[waiter]
+            self.stop_waiting(waiter)
             waiter()
 
     def wait(self, waiter: Callable[[], None]) -> None:
         """Have `waiter` called once, when there is room again; first come, first served."""
+        if not self._waiting:
+            self._waiting_since_ms = self._now_ms()
         self._waiting[waiter] = None
 
     def stop_waiting(self, waiter: Callable[[], None]) -> None:
-        self._waiting.pop(waiter, None)
+        if waiter in self._waiting:
+            del self._waiting[waiter]
+            if not self._waiting:
+                self._depleted_ms += self._now_ms() - self._waiting_since_ms
+
+    @property
+    def depleted_ms(self) -> float:
+        """How long somebody waited for room, all in all."""
+        return self._depleted_ms + (self._now_ms() - self._waiting_since_ms if self._waiting else 0.0)
 
     @property
     def is_exhausted(self) -> bool:

@@ -1,35 +1,72 @@
 """What sockets count. Source: reference metrics table (kafka.network and socket-server-metrics)."""
 
-from kafka_py.base.meters import Counter, Gauge, MetricTable, Rate, Total
+from kafka_py.base.meters import Counter, Gauge, MetricTable, Rate, Sampled, Total
+from kafka_py.net.frames_in import MemoryPool
 
 _SELECTOR_TAGS = ("listener", "networkProcessor")
 
 
 class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True, tags=_SELECTOR_TAGS):
-    """One listener's traffic. There is one event loop, so networkProcessor is always 0."""
+    """One listener's traffic. There is one event loop, so networkProcessor is always 0.
+
+    The owner, if any, is a function that brings the counts of requests and responses up to date: connections know them.
+    """
 
     connections = Gauge("connection-count", about="Open connections.")
     created = Total("connection-creation-total", rate="connection-creation-rate", about="New connections.")
     closed = Total("connection-close-total", rate="connection-close-rate", about="Closed connections.")
     bytes_received = Total("incoming-byte-total", rate="incoming-byte-rate", unit="bytes", about="Bytes received.")
     bytes_sent = Total("outgoing-byte-total", rate="outgoing-byte-rate", unit="bytes", about="Bytes sent.")
+    sends = Total("request-total", rate="request-rate", about="Responses sent; to a selector they are its requests.")
+    receives = Total("response-total", rate="response-rate", about="Requests received.")
+
+    def settle(self) -> None:
+        if callable(self.owner):
+            self.owner()
+
+
+class SoftwareMetrics(
+    MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True,
+    tags=("clientSoftwareName", "clientSoftwareVersion", "listener", "networkProcessor"),
+):  # fmt: skip
+    """Connections of one kind of client (KIP-511)."""
+
+    connections = Gauge("connections", about="Open connections of this client software.")
 
 
 class AcceptMetrics(MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True, tags=("listener",)):
     """What one listener let in."""
 
     accepted = Total(rate="connection-accept-rate", about="Accepted connections per second.")
+    throttle_time = Sampled(avg="connection-accept-throttle-time", unit="ms", about="Delay by a limit of the rate.")
+
+
+class BrokerAcceptMetrics(MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True):
+    """What all listeners let in, and the room for large requests. The owner is the MemoryPool."""
+
+    accepted = Total(rate="broker-connection-accept-rate", about="Accepted connections per second, whole broker.")
+    depleted_ms = Total("MemoryPoolDepletedTimeTotal", unit="ms", about="How long the request memory was used up.")
+    depleted_s = Total(rate="MemoryPoolAvgDepletedPercent", about="Share of time it was used up, 0 to 1.")
+
+    def settle(self) -> None:
+        if isinstance(self.owner, MemoryPool):
+            self.depleted_ms = round(self.owner.depleted_ms)
+            vars(self)["depleted_s"] = self.owner.depleted_ms / 1000.0
 
 
 class AcceptorMetrics(MetricTable, group="kafka.network:type=Acceptor", tags=("listener",)):
     """How long one listener waited for a free connection slot."""
 
-    blocked = Rate("AcceptorBlockedPercent", unit="blocked time", about="Share of time that accepting was held, in ns.")
+    blocked = Rate("AcceptorBlockedPercent", unit="blocked time", per_ns=True, about="Share of time accepts waited.")
 
 
 class SocketServerMetrics(MetricTable, group="kafka.network:type=SocketServer"):
     """All listeners together."""
 
+    control_plane_idle_share = Gauge(
+        "ControlPlaneNetworkProcessorAvgIdlePercent", about="The same loop's share; NaN without a control plane."
+    )
+    control_plane_expired = Gauge("ControlPlaneExpiredConnectionsKilledCount", about="Always 0: nobody logs in there.")
     idle_share = Gauge("NetworkProcessorAvgIdlePercent", about="Share of time the event loop waited, 0 to 1.")
     expired = Gauge("ExpiredConnectionsKilledCount", about="Connections closed for not re-authenticating.")
     pool_available = Gauge("MemoryPoolAvailable", unit="bytes", about="Room for requests being received.")
@@ -37,3 +74,24 @@ class SocketServerMetrics(MetricTable, group="kafka.network:type=SocketServer"):
     longest_stall_ms = Gauge("LoopLongestStallMs", unit="ms", about="Longest turn of the event loop lately.")
     cold_reads = Gauge("ColdReads", about="File slices that had to be read in from disk before they were sent.")
     refused = Counter("ConnectionsRefused", about="Connections closed for max.connections.per.ip.")
+
+
+class ProcessorMetrics(MetricTable, group="kafka.network:type=Processor", tags=("networkProcessor",)):
+    """The one event loop as Kafka's network thread 0; the owner is its watch."""
+
+    idle_share = Gauge("IdlePercent", of=lambda watch: watch.idle_share, about="Share of time the loop waited, 0 to 1.")
+
+
+class RequestChannelMetrics(MetricTable, group="kafka.network:type=RequestChannel"):
+    """What waits between sockets and handlers; the owner is the SocketServer."""
+
+    requests = Gauge(
+        "RequestQueueSize", of=lambda server: server.queued_requests, about="Requests read and not taken up yet."
+    )
+    responses = Gauge(
+        "ResponseQueueSize", of=lambda server: server.queued_responses, about="Answers that have not left."
+    )
+    responses_of_loop = Gauge(
+        "ResponseQueueSize", of=lambda server: server.queued_responses, tags=("processor",), about="The same, as of"
+        " network thread 0."
+    )  # fmt: skip

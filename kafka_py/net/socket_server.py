@@ -8,22 +8,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import socket
 from collections.abc import Callable
 from concurrent.futures import Executor
 
 from kafka_py.base.clock import Clock
-from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.configs import NetOptions
-from kafka_py.net.connection import Connection, ConnectionServices, OnRequest
+from kafka_py.net.connection import (
+    UNKNOWN_SOFTWARE,
+    ClientSoftware,
+    Connection,
+    ConnectionServices,
+    OnRequest,
+    OnSent,
+)
 from kafka_py.net.endpoints import Endpoint, bracketed
 from kafka_py.net.frames_in import MemoryPool
 from kafka_py.net.limits import Admission, ConnectionLimits
 from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.memory import keep_freed_memory
-from kafka_py.net.metrics import AcceptMetrics, AcceptorMetrics, SocketMetrics, SocketServerMetrics
+from kafka_py.net.metrics import (
+    AcceptMetrics,
+    AcceptorMetrics,
+    BrokerAcceptMetrics,
+    ProcessorMetrics,
+    RequestChannelMetrics,
+    SocketMetrics,
+    SocketServerMetrics,
+    SoftwareMetrics,
+)
 from kafka_py.net.transport import PlaintextTransport, tune
 
 SWEEPS_PER_IDLE_TIME = 16
@@ -36,14 +53,31 @@ log = logging.getLogger(__name__)
 class _Served:
     """What belongs to one listener."""
 
-    __slots__ = ("accept", "acceptor", "held_since_ms", "listener", "traffic")
+    __slots__ = (
+        "_gone_receives", "_gone_sends", "accept", "acceptor", "connections", "held_since_ms", "listener", "traffic",
+    )  # fmt: skip
 
     def __init__(self, registry: MetricRegistry, name: str) -> None:
         self.listener: Listener
-        self.traffic = SocketMetrics(registry, listener=name, networkProcessor="0")
+        self.connections: dict[Connection, None] = {}
+        self._gone_receives = 0
+        self._gone_sends = 0
+        self.traffic = SocketMetrics(registry, self._count_requests, listener=name, networkProcessor="0")
         self.accept = AcceptMetrics(registry, listener=name)
         self.acceptor = AcceptorMetrics(registry, listener=name)
         self.held_since_ms: float | None = None
+
+    def forget(self, connection: Connection) -> None:
+        """The connection has ended."""
+        del self.connections[connection]
+        self._gone_receives += connection.received_requests
+        self._gone_sends += connection.sent_responses
+
+    def _count_requests(self) -> None:
+        """What connections know is added up when somebody asks."""
+        traffic = self.traffic
+        traffic.receives = self._gone_receives + sum(each.received_requests for each in self.connections)
+        traffic.sends = self._gone_sends + sum(each.sent_responses for each in self.connections)
 
     def close(self) -> None:
         self.listener.close()
@@ -56,13 +90,13 @@ class SocketServer:
 
     listeners: where to listen, checked (endpoints.py). inter_broker_listener: protected from max.connections.
     on_request: takes every request, see connection.py. executor: reads cold file data in; None for the loop's own.
-    watch: measures the loop; its figures appear among the metrics.
+    watch: measures the loop; its figures appear among the metrics. on_sent: told of answers that have left.
     """
 
     def __init__(
         self, options: NetOptions, listeners: list[Endpoint], inter_broker_listener: str, on_request: OnRequest, *,
         loop: asyncio.AbstractEventLoop, clock: Clock, registry: MetricRegistry, executor: Executor | None = None,
-        watch: LoopWatch | None = None,
+        watch: LoopWatch | None = None, on_sent: OnSent | None = None,
     ) -> None:  # fmt: skip
         self._options = options
         self._loop = loop
@@ -75,13 +109,20 @@ class SocketServer:
         names = [endpoint.listener_name for endpoint in listeners]
         self._limits = ConnectionLimits(options, names, inter_broker_listener)
         self._inter_broker_listener = inter_broker_listener
-        self._pool = MemoryPool(options.queued_max_request_bytes)
+        self._pool = MemoryPool(options.queued_max_request_bytes, clock.monotonic_ms)
         self._cold_reads = ColdReads(loop, executor)
         self._services = ConnectionServices(
             loop, self._cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
             max_queued=options.queued_max_requests, pool=self._pool,
+            on_described=lambda each: self._count_software(each, 1), **({"on_sent": on_sent} if on_sent else {}),
         )  # fmt: skip
         self.metrics = SocketServerMetrics(registry)
+        self._registry = registry
+        self._accepts = BrokerAcceptMetrics(registry, self._pool)
+        self._tables: list[MetricTable] = [
+            self._accepts, RequestChannelMetrics(registry, self), RequestChannelMetrics(registry, self, processor="0"),
+        ]  # fmt: skip
+        self._software: dict[tuple[str, ClientSoftware], SoftwareMetrics] = {}
         self._describe(watch)
         self._served: dict[str, _Served] = {}
         for endpoint in listeners:
@@ -95,7 +136,9 @@ class SocketServer:
         self.metrics.pool_used = lambda: self._pool.used_bytes
         self.metrics.pool_available = lambda: max(self._pool.limit_bytes - self._pool.used_bytes, 0)
         self.metrics.cold_reads = lambda: self._cold_reads.cold_count
+        self.metrics.control_plane_idle_share = math.nan
         if watch is not None:
+            self._tables.append(ProcessorMetrics(self._registry, watch, networkProcessor="0"))
             self.metrics.idle_share = lambda: watch.idle_share
             self.metrics.longest_stall_ms = lambda: watch.longest_stall_ms
 
@@ -147,7 +190,8 @@ class SocketServer:
             served.close()
         for connection in list(self.connections.values()):
             connection.close("the broker is shutting down")
-        self.metrics.close()
+        for table in (self.metrics, *self._tables):
+            table.close()
 
     # -- connections
 
@@ -157,7 +201,10 @@ class SocketServer:
         if admission is Admission.WAIT:
             served.held_since_ms = served.held_since_ms or self._clock.monotonic_ms()
             return None
-        return self._limits.delay_ms(name, self._clock.monotonic_ms())
+        delay_ms = self._limits.delay_ms(name, self._clock.monotonic_ms())
+        if delay_ms:
+            served.accept.throttle_time.update(delay_ms)
+        return delay_ms
 
     def _accept(self, served: _Served, connected: socket.socket, host: str, port: int) -> None:
         endpoint = served.listener.endpoint
@@ -184,15 +231,45 @@ class SocketServer:
         )  # fmt: skip
         served.traffic.created += 1
         served.accept.accepted += 1
+        self._accepts.accepted += 1
+        served.connections[connection] = None
         self.connections[connection.id] = connection
         connection.start()
 
     def _on_close(self, connection: Connection) -> None:
         del self.connections[connection.id]
+        self._served[connection.listener_name].forget(connection)
+        if connection.client_software is not UNKNOWN_SOFTWARE:
+            self._count_software(connection, -1)
         self._limits.closed(connection.listener_name, connection.peer_host)
         self._let_in()
         for callback in self._watchers:
             callback(connection)
+
+    def _count_software(self, connection: Connection, change: int) -> None:
+        key = connection.listener_name, connection.client_software
+        table = self._software.get(key)
+        if table is None:
+            tags = {
+                "clientSoftwareName": connection.client_software.name,
+                "clientSoftwareVersion": connection.client_software.version,
+                "listener": connection.listener_name,
+                "networkProcessor": "0",
+            }
+            table = self._software[key] = SoftwareMetrics(self._registry, **tags)
+        table.connections += change
+        if not table.connections:
+            self._software.pop(key).close()
+
+    @property
+    def queued_requests(self) -> int:
+        """Requests of all connections that were read and not handed on."""
+        return sum(connection.queued_requests for connection in self.connections.values())
+
+    @property
+    def queued_responses(self) -> int:
+        """Answers that have not left."""
+        return sum(connection.queued_responses for connection in self.connections.values())
 
     def _let_in(self) -> None:
         """Listeners that were held back by the limits go on."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.broker import loggers
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.server import KafkaServer
 from kafka_py.net.client import BrokerConnection
@@ -68,6 +69,7 @@ class LocalBroker:
 
     async def start(self, **changes: str) -> None:
         """Starts it, the second time on what is in its folder. changes: settings, `_` for `.`."""
+        loggers.link()
         self.settings.update(_settings(changes))
         self.session = self.zookeeper.session()
         self.server = KafkaServer(BrokerConfig.parse(self.settings), session=self.session)

@@ -26,12 +26,12 @@ ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.01
 
 _NOT_INHERITED = {
-    "CLASSPATH", "EXTRA_ARGS", "JMX_PORT", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
+    "CLASSPATH", "EXTRA_ARGS", "JMX_PORT", "KAFKA_DEBUG", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
     "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS", "LOG_DIR",
 }  # fmt: skip
 """Settings of the user's own Kafka: ours would take its ports and write into its log files."""
 
-_QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Xlog:disable -Djava.awt.headless=true"
+_QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Xlog:disable -Djava.awt.headless=true"
 
 
 class NotReady(Exception):

@@ -32,6 +32,7 @@ from kafka_py.base.ids import uuid_from_text, uuid_to_text
 T = TypeVar("T", bound="ZNode")
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
+_SHOWN_BYTES = 200
 
 
 class MalformedZNode(ValueError):
@@ -114,11 +115,16 @@ def load_json(data: bytes | None, name: str) -> dict[str, Any]:
     """A JSON object. Raises MalformedZNode for anything else; `name` is for the message."""
     try:
         row = json.loads(data or b"")
-    except ValueError:
-        raise MalformedZNode(f"{name}: not JSON: {data!r}") from None
+    except (ValueError, RecursionError):  # the latter for brackets within brackets, thousands of them
+        raise MalformedZNode(f"{name}: not JSON: {_beginning(data)}") from None
     if not isinstance(row, dict):
-        raise MalformedZNode(f"{name}: not a JSON object: {data!r}")
+        raise MalformedZNode(f"{name}: not a JSON object: {_beginning(data)}")
     return row
+
+
+def _beginning(data: bytes | None) -> str:
+    """Data as a log line can bear it."""
+    return repr(data) if data is None or len(data) <= _SHOWN_BYTES else f"{data[:_SHOWN_BYTES]!r}..."
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=False)

@@ -175,8 +175,8 @@ class Kcat:
 
     def consume(self, bootstrap: str, topic: str, *, timestamp: int | None = None) -> list[Stored]:
         start = "beginning" if timestamp is None else f"s@{timestamp}"
-        text = self._run(["-C", "-b", bootstrap, "-t", topic, "-p", "0", "-o", start, "-e", "-q", "-X", "check.crcs=true",
-                          "-f", r"%o\t%T\t%K\t%k\t%S\t%s\t%h\n"])  # fmt: skip
+        text = self._run(["-C", "-b", bootstrap, "-t", topic, "-p", "0", "-o", start, "-e", "-q",
+                          "-X", "check.crcs=true", "-f", r"%o\t%T\t%K\t%k\t%S\t%s\t%h\n"])  # fmt: skip
         return [self._parse(line) for line in text.splitlines()]
 
     @staticmethod

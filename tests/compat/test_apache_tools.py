@@ -111,6 +111,7 @@ BLANKS = [
     (re.compile(r'(?<="timestamp":)\d+'), "TIME"),
     (re.compile(r"(?<=CreateTime:)\d{13}"), "TIME"),
     (re.compile(r'(?<="avg_throughput":)[\d.E]+'), "RATE"),
+    (re.compile(r'(?<="size":)[1-9]\d*'), "1"),  # every compressor has its own idea
     (re.compile(r"(?<=records sent, ).*"), "RATES"),
     (re.compile(r"^\[[\d :,-]+\] "), ""),
     (re.compile(r"(?<=^WARNING: Due to limitations in metric names).*"), "..."),

@@ -6,7 +6,8 @@ Source: KIP-133. IncrementalAlterConfigs has taken its place (KIP-339).
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.config_writes import Resource, replace_settings
+from kafka_py.broker.alter_policy import Resource
+from kafka_py.broker.config_writes import replace_settings
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.wire.messages.alter_configs import (

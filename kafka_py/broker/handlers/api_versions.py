@@ -20,6 +20,8 @@ def handle(node: Node, context: RequestContext, request: ApiVersionsRequest) -> 
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
+    if context.api_version >= 3:
+        context.connection.describe_client(request.client_software_name, request.client_software_version)
     return ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=[_row(key) for key in APIS])
 
 

@@ -5,6 +5,7 @@ Source: controller facts, section 12.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -21,6 +22,8 @@ from kafka_py.wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+
+log = logging.getLogger(__name__)
 
 _FIRST_WITH_CONFIGS = 5
 
@@ -43,6 +46,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
             if not request.validate_only:
                 created[topic.name] = planned
         except KafkaError as error:
+            log.info("Topic %s is not created: %s", topic.name, error.message)
             _fail(context, result, error.code, error.message)
     late = await wait_for_topics(
         node.topic_waits,

@@ -34,6 +34,9 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
     """Reads what the request, or its session, asks for. A session that is not known is the whole answer's error."""
     version = context.api_version
     is_follower = request.replica_id >= 0
+    metrics = node.request_metrics
+    context.metrics = metrics.fetch_follower if is_follower else metrics.fetch_consumer
+    context.metrics.count(version)
     try:
         session = open_context(
             node.sessions,

@@ -6,8 +6,9 @@ Source: KIP-339, KIP-412.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.alter_policy import Resource
 from kafka_py.broker.config_edits import Edit
-from kafka_py.broker.config_writes import Resource, edit_settings
+from kafka_py.broker.config_writes import edit_settings
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.wire.messages.incremental_alter_configs import (

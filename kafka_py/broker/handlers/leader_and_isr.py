@@ -8,6 +8,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
+from kafka_py.log.filenames import can_have_directory
 from kafka_py.replication.role_changes import RoleRequest
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
@@ -57,7 +58,11 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
 
 async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
     """The settings of topics that come here for the first time: nobody announces those of a new topic."""
-    new = {role.topic_partition.topic for role in roles if node.log_dirs.get(role.topic_partition) is None}
+    new = {
+        role.topic_partition.topic
+        for role in roles
+        if node.log_dirs.get(role.topic_partition) is None and can_have_directory(role.topic_partition)
+    }
     if new:
         for topic, overrides in (await node.store.topic_configs(new)).items():
             node.topic_configs.set_overrides(topic, overrides)

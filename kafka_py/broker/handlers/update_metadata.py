@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.handlers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.metadata_cache import Address, LiveBroker, MetadataUpdate, PartitionInfo
@@ -56,12 +56,20 @@ def _live_broker(broker: UpdateMetadataBroker, version: int) -> LiveBroker:
         addresses = {"PLAINTEXT": Address(broker.v0_host, broker.v0_port)}
     elif version < _FIRST_WITH_LISTENER_NAMES:
         addresses = {
-            SecurityProtocol(endpoint.security_protocol).name: Address(endpoint.host, endpoint.port)
+            _protocol(endpoint.security_protocol).name: Address(endpoint.host, endpoint.port)
             for endpoint in broker.endpoints
         }
     else:
         addresses = {endpoint.listener: Address(endpoint.host, endpoint.port) for endpoint in broker.endpoints}
     return LiveBroker(broker.id, addresses, broker.rack or None)
+
+
+def _protocol(number: int) -> SecurityProtocol:
+    """Raises KafkaError(INVALID_REQUEST) for a number that none has."""
+    try:
+        return SecurityProtocol(number)
+    except ValueError:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no security protocol {number}") from None
 
 
 def _partitions(request: UpdateMetadataRequest) -> Iterator[tuple[TopicPartition, PartitionInfo]]:

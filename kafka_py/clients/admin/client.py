@@ -16,7 +16,7 @@ from typing import Any, Self
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.brokers import BrokerCalls, ClusterDescription, LogDirDescription, VersionRange
 from kafka_py.clients.admin.records import RecordCalls
-from kafka_py.clients.admin.resources import ConfigEntry, ConfigResource
+from kafka_py.clients.admin.resources import AlterConfig, ConfigEntry, ConfigResource
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.admin.settings import SettingCalls
 from kafka_py.clients.admin.topics import (
@@ -111,6 +111,28 @@ class AdminClient:
                 timeout=timeout,
             )
         )
+
+    def incremental_alter_configs(
+        self,
+        changes: Mapping[ConfigResource, Collection[AlterConfig]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> Results[ConfigResource, None]:
+        """Changes single settings of each resource, or only checks that they could be; the others stay as they are."""
+        return self._thread.run(
+            self._core.incremental_alter_configs(changes, validate_only=validate_only, timeout=timeout)
+        )
+
+    def alter_configs(
+        self,
+        configs: Mapping[ConfigResource, Mapping[str, str]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> Results[ConfigResource, None]:
+        """Replaces all settings of each resource: what is not named goes back to its default."""
+        return self._thread.run(self._core.alter_configs(configs, validate_only=validate_only, timeout=timeout))
 
     def describe_cluster(
         self, *, include_authorized_operations: bool = False, timeout: float | None = None

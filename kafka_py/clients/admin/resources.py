@@ -85,3 +85,20 @@ class ConfigEntry(NamedTuple):
     @property
     def is_default(self) -> bool:
         return self.source is ConfigSource.DEFAULT_CONFIG
+
+
+class AlterOperation(enum.IntEnum):
+    """What to do with one setting (KIP-339); the numbers are the wire's. The last two are for lists."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class AlterConfig(NamedTuple):
+    """One change to one setting. value: None for DELETE."""
+
+    name: str
+    value: str | None
+    operation: AlterOperation = AlterOperation.SET

@@ -1,17 +1,19 @@
-"""Admin calls on settings: describe the configuration of topics and brokers.
+"""Admin calls on settings: describe and change the configuration of topics and brokers.
 
-A broker's own settings are asked of that broker, everything else of any. Source: DescribeConfigs API.
+A broker's own settings are that broker's business, everything else any broker's. Source: DescribeConfigs,
+IncrementalAlterConfigs (KIP-339) and AlterConfigs APIs.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.clients.admin.core import AdminCore, error_of
 from kafka_py.clients.admin.resources import (
+    AlterConfig,
     ConfigEntry,
     ConfigResource,
     ConfigSource,
@@ -20,6 +22,7 @@ from kafka_py.clients.admin.resources import (
     ResourceType,
 )
 from kafka_py.clients.admin.results import Results
+from kafka_py.wire.messages import alter_configs, incremental_alter_configs
 from kafka_py.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -69,6 +72,82 @@ class SettingCalls(AdminCore):
             return {resource: answer for part in parts for resource, answer in part.items()}
 
         return await self.per_item(keys, attempt, timeout)
+
+    async def incremental_alter_configs(
+        self,
+        changes: Mapping[ConfigResource, Collection[AlterConfig]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> Results[ConfigResource, None]:
+        """Changes single settings of each resource, or only checks that they could be; the others stay as they are."""
+
+        def make(some: list[ConfigResource]) -> Any:
+            resources = [
+                incremental_alter_configs.AlterConfigsResource(
+                    resource_type=resource.type,
+                    resource_name=resource.name,
+                    configs=[
+                        incremental_alter_configs.AlterableConfig(
+                            name=change.name, config_operation=change.operation, value=change.value
+                        )
+                        for change in changes[resource]
+                    ],
+                )
+                for resource in some
+            ]
+            return incremental_alter_configs.IncrementalAlterConfigsRequest(
+                resources=resources, validate_only=validate_only
+            )
+
+        return await self._alter(changes, make, timeout)
+
+    async def alter_configs(
+        self,
+        configs: Mapping[ConfigResource, Mapping[str, str]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> Results[ConfigResource, None]:
+        """Replaces all settings of each resource: what is not named goes back to its default."""
+
+        def make(some: list[ConfigResource]) -> Any:
+            resources = [
+                alter_configs.AlterConfigsResource(
+                    resource_type=resource.type,
+                    resource_name=resource.name,
+                    configs=[
+                        alter_configs.AlterableConfig(name=name, value=value)
+                        for name, value in configs[resource].items()
+                    ],
+                )
+                for resource in some
+            ]
+            return alter_configs.AlterConfigsRequest(resources=resources, validate_only=validate_only)
+
+        return await self._alter(configs, make, timeout)
+
+    async def _alter(
+        self, resources: Iterable[ConfigResource], make: Callable[[list[ConfigResource]], Any], timeout: float | None
+    ) -> Results[ConfigResource, None]:
+        """make: the request for some of the resources."""
+
+        async def ask(
+            node_id: int | None, some: list[ConfigResource], timeout_ms: int
+        ) -> dict[ConfigResource, KafkaError | None]:
+            response = await self._ask_node(node_id, make(some), timeout_ms)
+            return {
+                ConfigResource(ResourceType(each.resource_type), each.resource_name): error_of(
+                    each.error_code, each.error_message, each.resource_name
+                )
+                for each in response.responses
+            }
+
+        async def attempt(some: list[ConfigResource], timeout_ms: int) -> dict[ConfigResource, KafkaError | None]:
+            parts = await asyncio.gather(*(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items()))
+            return {resource: answer for part in parts for resource, answer in part.items()}
+
+        return await self.per_item(resources, attempt, timeout)
 
     async def _ask_node(self, node_id: int | None, request: Any, timeout_ms: int) -> Any:
         if node_id is ANY_BROKER:

@@ -1,6 +1,8 @@
 """The console producer and consumer and the performance tests, as processes, against a real broker."""
 
 import itertools
+import os
+import pty
 import re
 import select
 import signal
@@ -132,6 +134,32 @@ def test_lines_flow_one_by_one_and_a_signal_ends_both_in_order(console, number, 
         consumer.send_signal(number)
         assert consumer.wait(TIMEOUT_S) == code
         assert b"Processed a total of 2 messages\n" in consumer.stderr.read()
+
+
+def test_we1_5_a_greeting_goes_from_one_console_to_the_other(bootstrap, console, topic):
+    """WE1-5: the consumer prints nothing, then the greeting; the producer shows its prompt and shows it again."""
+    ours, theirs = pty.openpty()
+    with console.start("kafka-console-consumer.sh", "--from-beginning") as consumer:
+        command = [BIN / "kafka-console-producer.sh", "--broker-list", bootstrap, "--topic", topic]
+        with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE) as producer:
+            os.close(theirs)
+            try:
+                assert read_until(ours, b">").endswith(b">")
+                assert not select.select([consumer.stdout], [], [], 0)[0]
+                os.write(ours, b"Hello, Kafka!\n")
+                assert next_line(consumer) == b"Hello, Kafka!\n"
+                assert read_until(ours, b">").endswith(b">")
+            finally:
+                producer.kill()
+                os.close(ours)
+
+
+def read_until(terminal, wanted):
+    """What is shown on a terminal up to `wanted`, or what came before it took too long."""
+    shown = b""
+    while wanted not in shown and select.select([terminal], [], [], TIMEOUT_S / 2)[0]:
+        shown += os.read(terminal, 1024)
+    return shown
 
 
 def test_a_reader_that_goes_away_is_no_traceback(console):

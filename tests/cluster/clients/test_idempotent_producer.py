@@ -21,6 +21,17 @@ TROUBLES: list[Trouble] = [
 ]
 
 
+def test_w7_23_two_records_that_look_alike_are_two_records() -> None:
+    """W7.23: idempotence concerns retries, not what an application sends twice."""
+    with FakeCluster(1) as cluster:
+        cluster.create_topic("t", 1)
+        config = {"bootstrap.servers": cluster.bootstrap_servers, "enable.idempotence": True}
+        with Producer(config) as producer:
+            for _ in range(2):
+                producer.send("t", b"same", key=b"same", timestamp=5).result(10)
+        assert cluster.log("t").values() == [b"same", b"same"]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_every_record_arrives_once_and_in_order(seed: int) -> None:
     draw = random.Random(seed)

@@ -181,6 +181,19 @@ async def test_deletion_tells_everyone_stops_the_replicas_and_removes_the_znodes
 
 
 @scenario
+async def test_we4_24_a_znode_made_by_hand_deletes_a_topic():
+    """WE4-24: create `/admin/delete_topics/topic-delete`; the controller does the rest."""
+    world = ControllerWorld()
+    await world.start(0, 1)
+    await world.make_topic("topic-delete", {0: [0, 1]})
+    store = await world.store()
+    await store.session.create("/admin/delete_topics/topic-delete", b"")
+    await world.settle()
+    assert not [path for path in world.zookeeper.tree() if "topic-delete" in path]
+    assert "StopReplica -> 1: topic-delete-0 delete" in world.story(StopReplicaRequest)
+
+
+@scenario
 async def test_deletion_waits_for_a_dead_broker_and_goes_on_when_it_is_back():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -263,7 +276,7 @@ async def test_with_deletion_switched_off_requests_are_thrown_away():
 
 @scenario
 async def test_a_topic_removed_by_hand_is_forgotten_and_can_be_made_again():
-    """Book 4.1.7, manual deletion: remove `/config/topics/<topic>` and `/brokers/topics/<topic>` with children."""
+    """WE4-24, deletion by hand: remove `/config/topics/<topic>`, and `/brokers/topics/<topic>` with its children."""
     world = ControllerWorld()
     await world.start(1)
     await world.make_topic("t", {0: [1]})

@@ -1,8 +1,11 @@
-"""The timing wheel on a clock that the test moves."""
+"""The timing wheel on a clock that the test moves; at the end the book's worked examples (W6.2 to W6.8)."""
 
 import random
 from collections.abc import Callable
 
+import pytest
+
+from kafka_py.base import timers
 from kafka_py.base.timers import Timers
 
 
@@ -159,3 +162,91 @@ def test_close_forgets_everything() -> None:
     assert not timer.cancel()
     world.run_to(10)
     assert world.timers.pending == 0
+
+
+# The book's wheel (6.2): level 1 counts 1 ms, level 2 counts 20 ms, level 3 counts 400 ms, twenty slots each.
+
+
+def whereabouts(world: World) -> list[tuple[int, int]]:
+    """(the level's tick, the slot on that level) of every bucket with a timer, in order of time."""
+    held = [(start, tick) for (tick, start), bucket in world.timers._buckets.items() if bucket]
+    return [(tick, start // tick % timers.SLOTS) for start, tick in sorted(held)]
+
+
+def test_w6_2_slots_of_the_lowest_level_are_used_again() -> None:
+    """W6.2: at 0 a task of 2 ms -> slot 2; at 2 one of 8 ms -> slot 10 and one of 19 ms -> slot 1."""
+    world = World()
+    world.timers.schedule(2, lambda: None)
+    assert whereabouts(world) == [(1, 2)]
+    world.run_to(2)
+    world.timers.schedule(8, lambda: None)
+    world.timers.schedule(19, lambda: None)
+    assert whereabouts(world) == [(1, 10), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("delay", "tick"), [(1, 1), (19, 1), (20, 20), (399, 20), (400, 400), (7_999, 400), (8_000, 8_000)]
+)
+def test_w6_3_each_level_reaches_twenty_times_as_far(delay: int, tick: int) -> None:
+    """W6.3: levels 1/20/20 ms, 20/20/400 ms, 400/20/8000 ms, written tick/slots/span."""
+    world = World()
+    world.timers.schedule(delay, lambda: None)
+    [(found, _)] = whereabouts(world)
+    assert found == tick
+
+
+def test_w6_4_a_task_of_350_ms_waits_in_slot_17_of_the_second_level() -> None:
+    world = World()
+    world.timers.schedule(350, lambda: None)
+    assert whereabouts(world) == [(20, 17)]
+
+
+def test_w6_5_tasks_of_446_to_473_ms_share_slot_1_of_the_third_level() -> None:
+    """W6.5: 446, 450, 455 and 473 ms lie in [400, 800), one list that is due at 400 ms."""
+    world = World()
+    for delay in (450, 446, 455, 473):
+        world.timers.schedule(delay, lambda: None)
+    assert whereabouts(world) == [(400, 1)]
+    assert [wake.at for wake in world.wakes if not wake.cancelled] == [400]
+
+
+def test_w6_6_a_task_of_450_ms_goes_down_level_by_level() -> None:
+    """W6.6: at 400 ms to [40, 60) of level 2, 40 ms later to [10, 11) of level 1, and fires after 450 ms in all."""
+    world = World()
+    fired: list[float] = []
+    world.timers.schedule(450, lambda: fired.append(world.now))
+    world.run_to(400)
+    assert list(world.timers._buckets) == [(20, 440)]
+    world.run_to(440)
+    assert list(world.timers._buckets) == [(1, 450)]
+    world.run_to(449)
+    assert fired == []
+    world.run_to(450)
+    assert fired == [450]
+
+
+def test_w6_7_time_advances_only_for_a_list_that_is_due() -> None:
+    """W6.7: lists due at 200 and at 840 ms cost a wake-up each, where ticking would take 199 and 639 in vain."""
+    world = World()
+    world.timers.schedule(200, lambda: None)
+    world.run_to(200)
+    assert world.wake_count == 1
+    world.run_to(500)
+    world.timers.schedule(340, lambda: None)
+    world.run_to(840)
+    assert (world.wake_count, world.timers.pending) == (2, 0)
+
+
+def test_w6_8_second_minute_and_hour_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """W6.8: with sixty slots the levels are a clock's hands; a tick stands for a second."""
+    monkeypatch.setattr(timers, "SLOTS", 60)
+    world = World()
+    fired: list[float] = []
+    moment = 3_600 + 50 * 60 + 10
+    world.timers.schedule(moment, lambda: fired.append(world.now))
+    seen = []
+    for at in (0, 3_600, 3_600 + 50 * 60, moment):
+        world.run_to(at)
+        seen.append(whereabouts(world))
+    assert seen == [[(3_600, 1)], [(60, 50)], [(1, 10)], []]
+    assert fired == [moment]

@@ -30,16 +30,23 @@ class Client:
     listener_name = "PLAINTEXT"
     peer_host = "127.0.0.1"
     principal = ANONYMOUS
+    read_s = 0.0
+    dispatcher: Dispatcher
 
     def __init__(self) -> None:
         self.answers: dict[int, Any] = {}
         self.closed: str | None = None
         self.answered = asyncio.Event()
 
-    def respond(self, slot: int, parts: Any) -> None:
+    def respond(self, slot: int, parts: Any, note: Any = None) -> None:
         assert slot not in self.answers
         self.answers[slot] = parts
         self.answered.set()
+        if note is not None:
+            self.dispatcher.on_sent([note], note.answered_s, note.answered_s)
+
+    def describe_client(self, name: str, version: str) -> None:
+        self.software = name, version
 
     def close(self, reason: str) -> None:
         self.closed = reason
@@ -61,6 +68,7 @@ class Broker:
         self.metrics = AllRequestMetrics(MetricRegistry(ManualClock()))
         self.dispatcher = Dispatcher(self.node, self.metrics)  # type: ignore[arg-type]
         self.client = Client()
+        self.client.dispatcher = self.dispatcher
 
     def serve(self, key: ApiKey, handle: Any) -> None:
         service = self.dispatcher._services[int(key)]
@@ -272,6 +280,7 @@ def test_requests_are_counted_by_version_and_errors_by_name(broker: Broker) -> N
     broker.send(HEARTBEAT, 4, 0)
     broker.send(HEARTBEAT, 4, 1)
     metrics = broker.metrics.of(APIS[ApiKey.HEARTBEAT])
+    metrics.fold()
     assert metrics._versions[4].requests == 2
     assert metrics.times.total_time.count == 2
 
@@ -286,7 +295,9 @@ def test_time_in_the_handler_and_time_parked_are_told_apart(broker: Broker) -> N
     broker.serve(ApiKey.HEARTBEAT, handle)
     broker.send(HEARTBEAT, 4)
     kept[0].answer(ok())
-    times = broker.metrics.of(APIS[ApiKey.HEARTBEAT]).times
+    metrics = broker.metrics.of(APIS[ApiKey.HEARTBEAT])
+    metrics.fold()
+    times = metrics.times
     assert (times.local_time.count, times.remote_time.count, times.total_time.count) == (1, 1, 1)
 
 

@@ -125,31 +125,54 @@ def test_without_jars_the_error_says_what_to_do():
         java.find_jars({})
 
 
-def test_the_command_line_honours_the_classic_variables(tmp_path):
-    home = runtime(tmp_path / "jdk", "17")
-    environment = {
-        "JAVA_HOME": str(home),
+@pytest.fixture
+def environment(tmp_path):
+    """A machine with Java and ZooKeeper, and nothing set besides."""
+    return {
+        "JAVA_HOME": str(runtime(tmp_path / "jdk", "17")),
         "PATH": "",
         "KAFKA_PY_ZOOKEEPER_JARS": str(jars(tmp_path / "lib", "zookeeper.jar")),
     }
-    command = java.server_command("/z.properties", environment)
-    assert command[0] == str(home / "bin" / "java")
-    assert "-Xmx512M" in command
-    assert "-XX:+UseSerialGC" in command
-    assert command[-4:] == ["-cp", f"{tmp_path}/lib/*", java.MAIN_CLASS, "/z.properties"]
-    assert not any("jmxremote" in word for word in command)
 
-    changed = java.server_command(
-        "/z.properties",
-        {
-            **environment,
-            "KAFKA_HEAP_OPTS": "-Xmx64M -Xms64M",
-            "KAFKA_OPTS": "-Da='b c'",
-            "JMX_PORT": "9999",
-            "CLASSPATH": "/extra.jar",
-            "KAFKA_LOG4J_OPTS": "",
-        },
-    )
-    assert {"-Xmx64M", "-Xms64M", "-Da=b c", "-Dcom.sun.management.jmxremote.port=9999"} <= set(changed)
-    assert changed[-3] == f"{tmp_path}/lib/*:/extra.jar"
-    assert not any("log4j2.configurationFile" in word for word in changed)
+
+def test_the_command_line_without_any_settings(tmp_path, environment):
+    command = java.server_command("/z.properties", environment)
+    assert command[0] == str(tmp_path / "jdk" / "bin" / "java")
+    logging = f"-Dlog4j2.configurationFile={java.LOGGING_CONFIG.as_uri()}"
+    assert {"-Xmx512M", "-XX:+UseSerialGC", logging} <= set(command)
+    assert command[-4:] == ["-cp", f"{tmp_path}/lib/*", java.MAIN_CLASS, "/z.properties"]
+    assert not any("jmxremote" in word or "jdwp" in word or "Xlog" in word for word in command)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("KAFKA_HEAP_OPTS", "-Xmx64M -Xms64M", ["-Xmx64M", "-Xms64M"]),
+        ("KAFKA_OPTS", "-Da='b c' -javaagent:/x.jar=1", ["-Da=b c", "-javaagent:/x.jar=1"]),
+        ("KAFKA_JVM_PERFORMANCE_OPTS", "-XX:+UseG1GC", ["-XX:+UseG1GC"]),
+        ("KAFKA_GC_LOG_OPTS", "'-Xlog:gc*:file=/a b/gc.log'", ["-Xlog:gc*:file=/a b/gc.log"]),
+        ("JMX_PORT", "9999", ["-Dcom.sun.management.jmxremote", "-Dcom.sun.management.jmxremote.port=9999"]),
+        ("KAFKA_JMX_OPTS", "-Dcom.sun.management.x=1", ["-Dcom.sun.management.x=1"]),
+        ("KAFKA_LOG4J_OPTS", "-Dlog4j2.configurationFile=/own", ["-Dlog4j2.configurationFile=/own"]),
+        ("KAFKA_DEBUG", "y", ["-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=5005"]),
+    ],
+)
+def test_the_classic_variables_reach_the_server(environment, name, value, words):
+    plain = java.server_command("/z.properties", environment)
+    assert java.server_command("/z.properties", {**environment, name: ""}) == plain
+    changed = java.server_command("/z.properties", {**environment, name: value})
+    assert set(words) <= set(changed) - set(plain)
+
+
+def test_what_is_on_the_class_path_is_kept(tmp_path, environment):
+    command = java.server_command("/z.properties", {**environment, "CLASSPATH": "/extra.jar"})
+    assert command[-3] == f"{tmp_path}/lib/*:/extra.jar"
+
+
+def test_a_logging_file_of_the_classic_format_does_not_silence_the_server(environment):
+    """Harnesses hand log4j 1 files to every process and then wait for the server's words."""
+    environment["KAFKA_LOG4J_OPTS"] = "-Dlog4j.configuration=file:/classic"
+    command = java.server_command("/z.properties", environment)
+    configured = [word for word in command if word.startswith("-Dlog4j")]
+    assert f"-Dlog4j2.configurationFile={java.LOGGING_CONFIG.as_uri()}" in configured
+    assert "-Dlog4j.configuration=file:/classic" in configured

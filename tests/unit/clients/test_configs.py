@@ -78,6 +78,15 @@ def test_an_unknown_setting_is_warned_about_by_name(caplog: pytest.LogCaptureFix
     assert "fetch.min.byte" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "setting", [{"retries": "0"}, {"max.in.flight.requests.per.connection": "6"}, {"acks": "1"}], ids=str
+)
+def test_w7_22_idempotence_does_not_go_with_every_setting(setting: dict[str, str]) -> None:
+    """W7.22: a ConfigException for no retries, more than five requests in flight, or acks that are not all."""
+    with pytest.raises(ConfigError):
+        ProducerOptions.load({**SERVERS, "enable.idempotence": "true", **setting})
+
+
 def test_idempotence_raises_acks_to_all_when_unset() -> None:
     assert ProducerOptions.parse({**SERVERS, "enable.idempotence": True}).acks_code == -1
 

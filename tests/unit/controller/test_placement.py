@@ -1,5 +1,6 @@
-"""Replica placement against the book's worked examples (ids WE4-...) and its general promises."""
+"""Replica placement against the book's worked examples (ids WE1-3, WE4-..., S1-...) and its general promises."""
 
+import itertools
 import random
 from collections import Counter
 
@@ -76,6 +77,41 @@ def test_we4_13_six_brokers_in_three_racks():
     assert alternate_racks({b.id: b.rack for b in six}) == [0, 3, 1, 5, 4, 2]
     placed = place(six, 7, 3, fixed_start=0)
     assert list(placed.values()) == [[0, 3, 1], [3, 1, 5], [1, 5, 4], [5, 4, 2], [4, 2, 0], [2, 0, 3], [0, 4, 2]]
+
+
+def test_we1_3_no_two_replicas_of_a_partition_share_a_broker():
+    """WE1-3: 4 brokers, 3 partitions, factor 3: one leader and two followers, each on another broker."""
+    for start, shift in itertools.product(range(4), range(4)):
+        placed = place(brokers(0, 1, 2, 3), 3, 3, chance=Chance(start, shift))
+        assert [len(set(replicas)) for replicas in placed.values()] == [3, 3, 3]
+
+
+def test_we4_37_start_1_and_an_odd_shift():
+    """WE4-37, listing 4-7: p0 [1,0], p1 [2,1], p2 [0,2]."""
+    for shift in (1, 3):
+        placed = place(brokers(0, 1, 2), 3, 2, chance=Chance(1, shift))
+        assert placed == {0: [1, 0], 1: [2, 1], 2: [0, 2]}
+
+
+def test_s1_195_directories_of_two_topics_on_eight_brokers():
+    """S1-195: 13 and 19 partitions, one replica each, on 8 nodes: 32 directories over the cluster."""
+    placed = [place(brokers(*range(1, 9)), count, 1, chance=random.Random(count)) for count in (13, 19)]
+    directories = Counter(broker for topic in placed for replicas in topic.values() for broker in replicas)
+    assert directories.total() == 32
+    assert max(directories.values()) - min(directories.values()) <= 2
+
+
+def test_s1_198_thirteen_partitions_on_eight_brokers():
+    """S1-198: p0 to p12 on 2,3,4,5,6,7,8,1,2,3,4,5,6, which is brokers 1 to 8 from index 1 on."""
+    placed = place(brokers(*range(1, 9)), 13, 1, chance=Chance(1, 0))
+    assert list(placed.values()) == [[id_] for id_ in (2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6)]
+
+
+def test_s1_205_eight_partitions_on_eight_brokers_have_a_leader_each():
+    """S1-205: 8 brokers, 8 partitions, factor 3: replicas evenly spread, one leader per broker."""
+    placed = place(brokers(*range(1, 9)), 8, 3, chance=random.Random(3))
+    assert sorted(replicas[0] for replicas in placed.values()) == list(range(1, 9))
+    assert set(Counter(id_ for replicas in placed.values() for id_ in replicas).values()) == {3}
 
 
 def test_we4_8_racks_on_some_brokers_only():

@@ -47,6 +47,21 @@ def test_settings_with_several_sources_take_the_strongest(given, topic_setting, 
     assert getattr(config, LogConfig.ROWS[topic_setting].attribute) == value
 
 
+def test_s2_098_retention_in_numbers():
+    """S2-098: 7 days are 168 h are 604800000 ms; a segment is 1 GiB; dirty ratio 0.5."""
+    broker = LogOptions.parse({})
+    config = LogConfig.for_topic(broker)
+    assert (broker.log_retention_hours, config.retention_ms) == (168, 604_800_000)
+    assert config.retention_ms == 7 * 24 * 3_600_000
+    assert (config.segment_bytes, config.retention_bytes) == (1_073_741_824, -1)
+    assert config.min_cleanable_dirty_ratio == 0.5
+
+
+def test_we1_7_the_largest_message_by_default():
+    """WE1-7: the book's 1000012 has become 1 MiB and the log overhead of 12 bytes."""
+    assert LogOptions.parse({}).message_max_bytes == LogConfig.for_topic().max_message_bytes == (1 << 20) + 12
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -138,14 +138,14 @@ def test_an_empty_tail_segment_is_fine():
     assert world.log.log_end_offset == 10
 
 
-def test_offsets_that_go_backwards_empty_their_segment():
+def test_offsets_that_go_backwards_are_cut_and_those_before_kept():
     world = filled(10)
     first = world.data("00000000000000000000.log")
     world.files.open(f"{world.directory}/00000000000000000000.log").write(first[:680], 1020)
     world.files.crash(Loss.NOTHING)
     world.open()
-    assert (world.log.log_start_offset, world.log.log_end_offset) == (0, 0)
-    assert world.append().first_offset == 0
+    assert (world.log.log_start_offset, world.log.log_end_offset) == (0, 6)
+    assert world.append().first_offset == 6
 
 
 def test_a_missing_offset_index_is_rebuilt_even_after_a_clean_stop():

@@ -26,13 +26,37 @@ def test_an_old_stall_is_forgotten_after_two_windows() -> None:
     assert watch.longest_stall_ms == pytest.approx(1)
 
 
-def test_the_idle_share_is_since_the_last_look() -> None:
+def test_the_idle_share_is_that_of_the_last_five_seconds_for_all_who_look() -> None:
     watch = LoopWatch()
     assert watch.idle_share == 1.0
-    watch.turn(0.25, 0.75, 0.0)
+    watch.turn(0.25, 0.75, 100.0)
     assert watch.idle_share == pytest.approx(0.75)
-    watch.turn(1.0, 0.0, 0.0)
+    watch.turn(0.25, 0.75, 105.0)
+    watch.turn(1.0, 0.0, 106.0)
+    assert watch.idle_share == watch.idle_share == pytest.approx(0.75)
+    watch.turn(1.0, 0.0, 110.0)
     assert watch.idle_share == pytest.approx(0.0)
+    assert watch.idle_ns == 1_500_000_000
+
+
+def test_under_uvloop_the_thread_s_processor_time_is_what_is_busy() -> None:
+    pytest.importorskip("uvloop")
+    loop, watch = new_event_loop(use_uvloop=True)
+
+    async def work() -> None:
+        ends = time.monotonic() + 0.2
+        while time.monotonic() < ends:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    try:
+        loop.run_until_complete(asyncio.sleep(0.12))
+        assert watch.idle_share > 0.5
+        before = watch.idle_ns
+        loop.run_until_complete(work())
+        assert watch.idle_share < 0.9
+        assert watch.idle_ns >= before
+    finally:
+        loop.close()
 
 
 def test_a_turn_of_a_real_loop_is_measured() -> None:

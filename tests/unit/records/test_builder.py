@@ -13,6 +13,7 @@ from kafka_py.records.batch import (
 )
 from kafka_py.records.builder import BatchBuilder, empty_batch, record_size_bound
 from kafka_py.records.compression import Codec
+from kafka_py.records.crc32c import crc32c
 
 NOW = 1_600_000_000_000
 
@@ -47,6 +48,15 @@ class TestWorkedExamples:
         assert len(data) == 151
         assert (header.last_offset_delta, header.record_count) == (5, 6)
         assert decode_records(data) == [Record(i, NOW, b"key", b"value") for i in range(6)]
+
+    def test_w5_19_every_field_of_the_six_records(self):
+        """W5.19: the same batch written down field by field; the checksum covers all from the attributes on."""
+        covered = bytes.fromhex(
+            "0000 00000005 00000174876e8000 00000174876e8000"  # attributes, last offset delta, base and max timestamp
+            "ffffffffffffffff ffff ffffffff 00000006"  # producer id and epoch, base sequence, record count
+        ) + b"".join(bytes.fromhex(f"1c 00 00 {2 * number:02x} 06") + b"key" + b"\x0avalue\x00" for number in range(6))
+        head = bytes.fromhex("0000000000000000 0000008b ffffffff 02") + crc32c(covered).to_bytes(4, "big")
+        assert build(*[(b"key", b"value")] * 6) == head + covered
 
 
 def test_reference_example_is_written_byte_for_byte():

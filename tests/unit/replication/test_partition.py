@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.configs import LogConfig
-from kafka_py.replication.isr import Expanding, Shrinking
+from kafka_py.replication.isr import Committed, Expanding, Shrinking
 from kafka_py.replication.partition import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Partition
 from kafka_py.replication.reads import CONSUMER, EpochEnd, FetchEntry, Isolation
 from kafka_py.testing.logs import MemoryLog, slice_bytes
@@ -214,3 +214,46 @@ def test_gauges_tell_under_replication_without_counting_replicas_being_added() -
     moving.adding_replicas = [2]
     partition.become_leader(moving, log, now_ms=0)
     assert not partition.is_under_replicated
+
+
+# The book's examples of the high watermark (8.1.2 to 8.1.4)
+
+
+def fetched(partition: Partition, follower: int, offset: int, now_ms: float = 1) -> None:
+    """The follower asks for `offset`, so it holds what lies below."""
+    entry = FetchEntry(T0, offset, 100)
+    partition.record_follower_fetch(follower, entry, end_offset=partition.leader_log().log_end_offset, now_ms=now_ms)
+
+
+def test_w8_3_the_high_watermark_is_the_least_end_of_the_in_sync_replicas() -> None:
+    """W8.3: leader at 9, followers at 7 and 6: HW 6; without the slowest: HW 7."""
+    partition, log = led(isr=(1, 2, 3), replicas=(1, 2, 3))
+    append(partition, b"012345678")
+    fetched(partition, 2, 7)
+    fetched(partition, 3, 6)
+    assert (log.log_end_offset, log.high_watermark) == (9, 6)
+    partition.isr = Committed(frozenset({1, 2}))
+    assert partition.maybe_raise_high_watermark(LAG_MS + 2)
+    assert log.high_watermark == 7
+
+
+def test_w8_5_the_high_watermark_is_one_round_of_fetches_behind() -> None:
+    """W8.5: what a follower holds is known only from its next fetch."""
+    partition, log = led(isr=(1, 2, 3), replicas=(1, 2, 3))
+    append(partition, b"01234")
+    assert (log.log_end_offset, log.high_watermark) == (5, 0)
+    fetched(partition, 2, 0)
+    fetched(partition, 3, 0)
+    assert log.high_watermark == 0  # which is what both are told, though they now hold 3 and 4 messages
+    append(partition, b"5678901234")
+    fetched(partition, 2, 3)
+    fetched(partition, 3, 4)
+    assert (log.log_end_offset, log.high_watermark) == (15, 3)
+
+
+def test_w8_12_an_isr_below_the_minimum_takes_no_acks_all() -> None:
+    """W8.12: three replicas, min.insync.replicas 2, one in sync."""
+    partition, _ = led(isr=(1,), replicas=(1, 2, 3), **{"min.insync.replicas": "2"})
+    with pytest.raises(KafkaError) as error:
+        append(partition, acks=-1)
+    assert code_of(error) is ErrorCode.NOT_ENOUGH_REPLICAS

@@ -190,3 +190,68 @@ def test_traffic_is_counted_per_topic_and_in_all(world: ReplicaWorld) -> None:
     world.append(T0)
     assert (world.metrics.topic("t").bytes_in, world.metrics.all_topics.messages_in) == (3, 3)
     assert world.metrics.manager.leader_count == 1
+
+
+def test_we1_2_the_high_watermark_follows_the_slowest_in_sync_replica(world: ReplicaWorld) -> None:
+    """WE1-2: leader and followers 2 and 3 are at offset 3; messages 3 and 4 come; one follower is slower."""
+    log = world.lead(T0, isr=(1, 2, 3))
+
+    def fetched_up_to(replica_id: int, offset: int) -> None:
+        world.fetch(FetchEntry(T0, offset, 1000), replica_id=replica_id, max_wait_ms=0)
+        world.run_checks()
+
+    def consumable() -> bytes:
+        world.fetch(FetchEntry(T0, 0, 1000), max_wait_ms=0)
+        return slice_bytes(world.fetched[-1][0][1].records)
+
+    world.append(T0, records=b"012")
+    fetched_up_to(2, 3)
+    fetched_up_to(3, 3)
+    assert (log.log_end_offset, log.high_watermark) == (3, 3)
+
+    for record in (b"3", b"4"):
+        world.append(T0, records=record)
+    assert (log.log_end_offset, log.high_watermark) == (5, 3)
+    fetched_up_to(2, 5)
+    assert log.high_watermark == 3
+    fetched_up_to(3, 4)
+    assert log.high_watermark == 4
+    assert consumable() == b"0123"
+    fetched_up_to(3, 5)
+    assert log.high_watermark == log.log_end_offset == 5
+    assert consumable() == b"01234"
+
+
+def test_w6_9_three_replicas_must_have_the_batch_before_it_is_acknowledged(world: ReplicaWorld) -> None:
+    """W6.9: messages 3 and 4 with acks=-1 are answered when both followers fetched them, or time out after 30 s."""
+    world.lead(T0, isr=(1, 2, 3))
+    world.append(T0, records=b"012")
+    world.append(T0, records=b"34", acks=-1, timeout_ms=30_000)
+    assert len(world.appended) == 1
+    for replica_id in (2, 3):
+        assert len(world.appended) == 1
+        world.fetch(FetchEntry(T0, 5, 1000), replica_id=replica_id, max_wait_ms=0)
+        world.run_checks()
+    assert (world.appended[1][0].error, world.appended[1][0].base_offset) == (ErrorCode.NONE, 3)
+
+    world.append(T0, records=b"56", acks=-1, timeout_ms=30_000)
+    world.fetch(FetchEntry(T0, 7, 1000), replica_id=2, max_wait_ms=0)
+    world.clock.advance(29_999)
+    assert len(world.appended) == 2
+    world.clock.advance(2)
+    assert world.appended[2][0].error is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_w6_10_followers_at_the_end_wait_for_news(world: ReplicaWorld) -> None:
+    """W6.10: both fetch at the leader's end; no empty answers until a message comes, or the wait is over."""
+    world.lead(T0, isr=(1, 2, 3))
+    for replica_id in (2, 3):
+        world.fetch(FetchEntry(T0, 0, 1000), replica_id=replica_id, max_wait_ms=500)
+    world.clock.advance(400)
+    assert world.fetched == []
+    world.append(T0)
+    world.run_checks()
+    assert [slice_bytes(read.records) for [(_, read)] in world.fetched] == [b"abc", b"abc"]
+    world.fetch(FetchEntry(T0, 3, 1000), replica_id=2, max_wait_ms=500)
+    world.clock.advance(501)
+    assert world.fetched[-1][0][1].size == 0

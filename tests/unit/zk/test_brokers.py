@@ -48,6 +48,20 @@ async def test_generated_broker_ids_start_above_the_reserved_ones(store, zk):
 
 
 @on_fake
+async def test_w6_18_the_version_of_seqid_makes_the_ids(store, zk):
+    """W6.18: dataVersion 0, after an empty write 1; cZxid and ctime stay, mZxid changes."""
+    await store.ensure_top_level_paths()
+    fresh = await store.session.exists("/brokers/seqid")
+    assert (fresh.version, fresh.data_length) == (0, 0)
+    assert await store.generate_broker_id() == 1001
+    written = await store.session.exists("/brokers/seqid")
+    assert (written.version, written.data_length) == (1, 0)
+    assert (written.czxid, written.ctime) == (fresh.czxid, fresh.ctime)
+    assert written.mzxid > fresh.mzxid
+    assert await store.generate_broker_id() == 1002
+
+
+@on_fake
 async def test_the_epoch_of_a_registration_is_its_czxid_and_its_payload_is_version_1(store, zk):
     await store.ensure_top_level_paths()
     epoch = await store.register_broker(1, REGISTRATION)

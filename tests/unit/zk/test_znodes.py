@@ -210,6 +210,7 @@ def test_a_topic_is_read_whatever_its_version_says():
 
 
 def test_s1_068_a_state_in_any_key_order():
+    """S1-068; W8.4: controller_epoch, leader, version, leader_epoch, isr."""
     read = PartitionStateZNode.decode(b'{"controller_epoch":29,"leader":2,"version":1,"leader_epoch":48,"isr":[2]}')
     assert read == PartitionStateZNode(controller_epoch=29, leader=2, leader_epoch=48, isr=[2])
     assert (

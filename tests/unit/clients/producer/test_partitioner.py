@@ -1,6 +1,7 @@
 """Which partition a record goes to."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from kafka_py.clients.producer.partitioner import (
     RoundRobin,
     own_partitioner,
 )
+from kafka_py.records.java_hash import java_hash_code
 
 
 def choice(count: int, available: list[int] | None = None) -> KeyedChoice:
@@ -59,6 +61,26 @@ def test_round_robin_takes_available_partitions_in_turn() -> None:
     taken = [turn.partition("t", None, None, None, None, view([0, -1, 0])) for _ in range(4)]
     assert set(taken) == {0, 2}
     assert taken[0] == taken[2] != taken[1]
+
+
+class JasonPartitioner:
+    """The partitioner of S1-029: numbers by their value, everything else by Java's hash."""
+
+    def partition(
+        self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: ClusterView
+    ) -> int:
+        count = len(cluster.topics[topic].partitions)
+        try:
+            return abs(int(key) % count)
+        except ValueError:
+            return abs(java_hash_code(key)) % count
+
+
+@pytest.mark.parametrize(("key", "partition"), [("0", 0), ("3", 3), ("4", 0), ("-7", 1), ("kafka", 2), ("key", 3)])
+def test_s1_029_an_own_partitioner_goes_by_number_or_by_hash(key: str, partition: int) -> None:
+    own, _ = own_partitioner(JasonPartitioner, {})
+    assert own is not None
+    assert own.partition("t", key, key.encode(), None, None, view([0, 0, 0, 0])) == partition
 
 
 def test_partitioner_class_takes_kafkas_names_callables_and_classes() -> None:

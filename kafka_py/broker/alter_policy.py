@@ -1,0 +1,51 @@
+"""The seam for a site's own rules on changed settings: `alter.config.policy.class.name` (KIP-133).
+
+The setting is the dotted path of a Python class, as with create.topic.policy.class.name (controller/topic_policy.py).
+Knows nothing of how settings are changed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from kafka_py.base.errors import ConfigError
+
+SETTING = "alter.config.policy.class.name"
+
+
+class Resource(NamedTuple):
+    """What has the settings. type: the protocol's number. name: a topic, a broker's id, or "" for all brokers."""
+
+    type: int
+    name: str
+
+
+class AlterPolicy(Protocol):
+    """What the class must offer; made without arguments, once per broker."""
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        """Gets the broker's properties."""
+        ...
+
+    def validate(self, resource: Resource, configs: Mapping[str, str]) -> None:
+        """Raises PolicyViolation (controller/topic_policy.py) to refuse; `configs` are all the new overrides."""
+        ...
+
+
+def load_alter_policy(path: str | None, configs: Mapping[str, object]) -> AlterPolicy | None:
+    """The configured policy, None when `path` is None. Raises ConfigError when there is no such class."""
+    if not path:
+        return None
+    module, _, name = path.rpartition(".")
+    try:
+        made = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise ConfigError(f"{SETTING}: cannot load the class {path}: {error}") from error
+    missing = [method for method in ("configure", "validate") if not callable(getattr(made, method, None))]
+    if missing:
+        raise ConfigError(f"{SETTING}: {path} has no method {' and no '.join(missing)}")
+    policy: AlterPolicy = made
+    policy.configure(configs)
+    return policy

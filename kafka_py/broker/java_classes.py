@@ -1,0 +1,57 @@
+"""Java class names in a broker's settings: which mean what this broker does anyway, and what the others cost.
+
+A property file of the classic broker must start this one too, so no class name is refused here; what it asks for and
+does not get is said once, at the start. Policies are not in the table: create.topic.policy.class.name loads Python.
+Source: reference configs table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+NOTHING_LOST = ""
+
+
+class ClassSetting(NamedTuple):
+    """A setting that names classes, comma-separated if several.
+
+    known: what is lost with each class that belongs to the classic broker, by its name without package.
+    otherwise: what is lost with any other class.
+    """
+
+    known: Mapping[str, str]
+    otherwise: str
+
+
+_NO_AUTHORIZER = "this broker has no authorizer yet: everything is allowed"
+_LEADER_ONLY = "consumers read from the leader, whatever their rack"
+_NO_JMX = "metrics are not offered over JMX"
+_NOT_CALLED = "a Java class, which this broker cannot call"
+
+SETTINGS: dict[str, ClassSetting] = {
+    "authorizer.class.name": ClassSetting(
+        {"AclAuthorizer": _NO_AUTHORIZER, "SimpleAclAuthorizer": _NO_AUTHORIZER}, _NO_AUTHORIZER
+    ),
+    "replica.selector.class": ClassSetting(
+        {"LeaderSelector": NOTHING_LOST, "RackAwareReplicaSelector": _LEADER_ONLY}, _LEADER_ONLY
+    ),
+    "metric.reporters": ClassSetting({"JmxReporter": _NO_JMX}, _NOT_CALLED),
+    "principal.builder.class": ClassSetting({"DefaultKafkaPrincipalBuilder": NOTHING_LOST}, _NOT_CALLED),
+    "ssl.engine.factory.class": ClassSetting({"DefaultSslEngineFactory": NOTHING_LOST}, _NOT_CALLED),
+    "client.quota.callback.class": ClassSetting({}, _NOT_CALLED),
+    "security.providers": ClassSetting({}, _NOT_CALLED),
+    "sasl.login.class": ClassSetting({}, _NOT_CALLED),
+    "sasl.login.callback.handler.class": ClassSetting({}, _NOT_CALLED),
+    "sasl.client.callback.handler.class": ClassSetting({}, _NOT_CALLED),
+    "sasl.server.callback.handler.class": ClassSetting({}, _NOT_CALLED),
+}
+
+
+def class_warnings(properties: Mapping[str, object]) -> Iterator[str]:
+    """One line for each class that is named in these settings and whose work is not done."""
+    for setting, meaning in SETTINGS.items():
+        for name in filter(None, (word.strip() for word in str(properties.get(setting, "")).split(","))):
+            lost = meaning.known.get(name.rpartition(".")[2], meaning.otherwise)
+            if lost:
+                yield f"{setting}={name}: {lost}"

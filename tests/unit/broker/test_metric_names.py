@@ -1,0 +1,119 @@
+"""The declared metrics against the reference table: what is there is spelled alike, what is missing is listed here."""
+
+import csv
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kafka_py
+from kafka_py.base.meters import Gauge, MetricTable, Row, Sampled, Total
+
+REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "reference" / "metrics.tsv"
+pytestmark = pytest.mark.skipif(not REFERENCE.exists(), reason="the reference is not at hand")
+
+SELECTOR = "kafka.server:type=socket-server-metrics"
+
+NOT_YET = {
+    "log compaction": (
+        "kafka.log:type=LogCleaner,", "kafka.log:type=LogCleanerManager,", "kafka.utils:type=Throttler,",
+    ),
+    "followers' fetching, and moves between log directories": (
+        "kafka.server:type=ReplicaFetcherManager,", "kafka.server:type=ReplicaAlterLogDirsManager,",
+        "kafka.server:type=FetcherLagMetrics,", "kafka.server:type=FetcherStats,",
+        "kafka.server:type=replica-fetcher-metrics",
+    ),
+    "groups and transactions": (
+        "kafka.coordinator.", "kafka.server:type=group-coordinator-metrics",
+        "kafka.server:type=transaction-coordinator-metrics", "kafka.server:type=txn-marker-channel-metrics",
+    ),
+    "quotas": (
+        "kafka.server:type=Produce", "kafka.server:type=Fetch ", "kafka.server:type=Request ",
+        "kafka.server:type=ControllerMutation", "kafka.server:type=LeaderReplication",
+        "kafka.server:type=FollowerReplication", "kafka.server:type=AlterLogDirsReplication",
+        "kafka.network:type=RequestMetrics,name=ThrottleTimeMs", f"{SELECTOR} ip-connection-accept-throttle-time",
+    ),
+    "conversion of records between formats": (
+        "kafka.network:type=RequestMetrics,name=MessageConversionsTimeMs",
+        "kafka.network:type=RequestMetrics,name=TemporaryMemoryBytes",
+    ),
+    "authentication": (
+        f"{SELECTOR} expired-connections-killed-count", f"{SELECTOR} successful-", f"{SELECTOR} failed-",
+        f"{SELECTOR} reauthentication-",
+    ),
+    "a control plane of its own: there is one event loop": (
+        "kafka.network:type=RequestChannel,name=ControlPlane", "kafka.network:type=Acceptor,name=ControlPlane",
+        "kafka.server:type=KafkaRequestHandlerPool,name=ControlPlane",
+    ),
+    "what the event loop does not tell": (
+        f"{SELECTOR} network-io-", f"{SELECTOR} select-", f"{SELECTOR} io-", f"{SELECTOR} iotime-",
+        f"{SELECTOR} request-size-",
+    ),
+    "traffic of the controller's own connections": ("kafka.server:type=controller-channel-metrics",),
+    "JMX itself": ("kafka:type=kafka.Log4jController",),
+}  # fmt: skip
+"""Why a metric of the reference is not there -> how the names begin that it is true of."""
+
+
+def tables() -> Iterator[type[MetricTable]]:
+    for package in ("broker", "controller", "log", "net", "replication", "zk"):
+        folder = importlib.import_module(f"kafka_py.{package}").__path__
+        for module in pkgutil.iter_modules(folder):
+            importlib.import_module(f"kafka_py.{package}.{module.name}")
+    waiting = list(MetricTable.__subclasses__())
+    while waiting:
+        table = waiting.pop()
+        waiting += table.__subclasses__()
+        if table.__module__.startswith(f"{kafka_py.__name__}."):
+            yield table
+
+
+def names(table: type[MetricTable], row: Row) -> list[str]:
+    """As the reference spells them: attributes of one bean after a blank, beans of their own after `,name=`."""
+    if not table.ONE_BEAN:
+        return [f"{table.GROUP},name={row.name}"]
+    if isinstance(row, Total):
+        return [f"{table.GROUP} {name}" for name in (row.name, row.rate) if name]
+    if isinstance(row, Sampled):
+        return [f"{table.GROUP} {name}" for name in (row.avg, row.max) if name]
+    assert isinstance(row, Gauge)
+    return [f"{table.GROUP} {row.name}"]
+
+
+def declared() -> set[str]:
+    return {name for table in tables() for row in table.ROWS.values() for name in names(table, row)}
+
+
+def reference() -> dict[str, str]:
+    """Name -> the tags as the reference describes them."""
+    found = {}
+    with REFERENCE.open(newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if row["registry"] == "kafka-metrics":
+                found[f"{row['mbean']} {row['kind'].partition(' (')[0]}"] = row["tags"]
+            elif row["registry"] == "mbean" and row["kind"].startswith("attributes "):
+                group = row["mbean"].partition(",")[0]
+                for name in row["kind"].removeprefix("attributes ").split(", "):
+                    found[f"{group} {name}"] = row["tags"]
+            else:
+                found[row["mbean"]] = row["tags"]
+    return found
+
+
+def test_every_metric_of_the_reference_is_declared_or_known_to_be_missing() -> None:
+    excused = tuple(beginning for group in NOT_YET.values() for beginning in group)
+    missing = reference().keys() - declared()
+    assert sorted(name for name in missing if not name.startswith(excused)) == []
+
+
+def test_nothing_is_listed_as_missing_that_is_there() -> None:
+    missing = reference().keys() - declared()
+    stale = [
+        beginning
+        for group in NOT_YET.values()
+        for beginning in group
+        if not any(name.startswith(beginning) for name in missing)
+    ]
+    assert stale == []
