@@ -1,11 +1,12 @@
 """One command: the limit and the broker in turn on this machine, and a table of both with their ratio.
 
-    python -m benchmarks.run [--seconds S] [--rounds N] [--only CASE,...] [--limit-only] [--no-kcat]
+    python -m benchmarks.run [--seconds S] [--rounds N] [--only CASE,...] [--apache] [--limit-only] [--no-kcat]
 
-Each case runs on the limit, then on the broker, each in a fresh process; fetch cases read what the produce case of the
-same shape wrote just before. CPU is the server's own, all threads, per million records (or, for one-record batches, as
-good as per million requests); `busy` is its share of one core, and where that is well below 100 % something else was
-the bound. `gap` is the longest time without any answer. MB are 10^6 bytes of record batches.
+Each case runs on the limit, then on the broker (then on Apache Kafka 2.8.2, with --apache), each in a fresh process;
+fetch cases read what the produce case of the same shape wrote just before. CPU is the server's own, all threads, per
+million records (or, for one-record batches, as good as per million requests); `busy` is its share of one core, and
+where that is well below 100 % something else was the bound. `gap` is the longest time without any answer. MB are 10^6
+bytes of record batches.
 """
 
 from __future__ import annotations
@@ -209,17 +210,21 @@ HEADINGS = (
 )  # fmt: skip
 
 
-def print_table(limit: Results, broker: Results) -> None:
-    """One line per case and server. `ratio` compares records/s, `CPU ratio` the work done per second of CPU."""
+def print_table(limit: Results, others: dict[str, Results]) -> None:
+    """One line per case and server.
+
+    `ratio` compares records/s with the limit's, `CPU ratio` the work done per second of CPU.
+    """
     print()
     print(f"| {' | '.join(HEADINGS)} |")
     print(f"|---|---|{'---:|' * (len(HEADINGS) - 2)}")
     for name, most in limit.items():
         print(_line(name, "limit", most, "", ""))
-        if name in broker:
-            ratio = broker[name].records_per_s / most.records_per_s
-            cpu_ratio = most.cpu_per_million / broker[name].cpu_per_million
-            print(_line("", "broker", broker[name], f"{ratio:.0%}", f"{cpu_ratio:.0%}"))
+        for server, results in others.items():
+            if name in results:
+                ratio = results[name].records_per_s / most.records_per_s
+                cpu_ratio = most.cpu_per_million / max(results[name].cpu_per_million, 1e-9)
+                print(_line("", server, results[name], f"{ratio:.0%}", f"{cpu_ratio:.0%}"))
 
 
 def _line(case: str, server: str, figures: Figures, *ratios: str) -> str:
@@ -253,6 +258,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, default=1500, help="a produce case stops at this much")
     parser.add_argument("--only", default="", help="comma-separated: shape1, shape2, shape3, shape4, kcat, start")
     parser.add_argument("--limit-only", action="store_true", help="leave the broker out")
+    parser.add_argument("--apache", action="store_true", help="also measure Apache Kafka 2.8.2 (needs mvn and Java)")
     parser.add_argument("--no-kcat", action="store_true")
     options = parser.parse_args()
     try:
@@ -265,7 +271,9 @@ def main() -> int:
 def measure(options: argparse.Namespace) -> int:
     wanted = {name for name in options.only.split(",") if name}
     limit: Results = {}
-    broker: Results = {}
+    others: dict[str, Results] = {} if options.limit_only else {"broker": {}}
+    if options.apache:
+        others["Apache"] = {}
     with contextlib.ExitStack() as stack:
         lines = None
         if not options.no_kcat and shutil.which("kcat"):
@@ -278,12 +286,17 @@ def measure(options: argparse.Namespace) -> int:
             for number in range(1, options.rounds + 1):
                 print(f"{case}, round {number} ...", file=sys.stderr)
                 keep_best(limit, run_cases(servers.bare_loop, runs, options))
-                if not options.limit_only:
-                    keep_best(broker, run_cases(lambda: servers.broker(connect), runs, options))
+                for server, results in others.items():
+                    start = servers.apache_broker if server == "Apache" else servers.broker
+                    keep_best(results, run_cases(partial(start, connect), runs, options))
         if limit:
-            print_table(limit, broker)
+            print_table(limit, others)
         if not options.limit_only and (not wanted or "start" in wanted):
             print_start_up(start_up(connect))
+        if options.apache and (not wanted or "start" in wanted):
+            with servers.apache_broker(connect) as apache:
+                print(f"| Apache: start to serving, empty | {apache.started_s:.2f} s |")
+                print(f"| Apache: resident, idle | {apache.resident_mb():.0f} MB |")
     return 0
 
 

@@ -198,3 +198,18 @@ def broker(zookeeper_connect: str) -> Iterator[Server]:
             yield server
         finally:
             server.stop()
+
+
+@contextlib.contextmanager
+def apache_broker(zookeeper_connect: str) -> Iterator[Server]:
+    """Apache Kafka 2.8.2 with the JVM options of its own start script, on an empty data folder, running."""
+    from kafka_py.testing.apache import CLASSIC_JVM, ApacheBroker
+
+    with folder("apache") as directory:
+        settings = {"num.partitions": str(PARTITIONS), "log.cleaner.dedupe.buffer.size": "134217728"}
+        connect = f"{zookeeper_connect}/{directory.name}"
+        with ApacheBroker(directory, connect, settings=settings, jvm=CLASSIC_JVM) as broker:
+            server = Server("Apache 2.8.2", broker.popen, broker.port, directory)
+            wait_ready(server)
+            server.started_s = broker.started_in_s
+            yield server

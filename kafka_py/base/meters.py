@@ -16,7 +16,7 @@ Knows no metric by name, and no output format. How histograms and averages are c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, overload
 
 from kafka_py.base.clock import Clock
@@ -317,6 +317,10 @@ class MetricTable:
             if not names or set(row.tags or ()) == set(names):
                 yield row
 
+    def how_many(self) -> int:
+        """How many metrics these are."""
+        return sum(1 for _ in self.rows())
+
     def rates_of(self, row: Row) -> EventRates:
         """The averages of one row, kept apart from the integer that the hot path counts."""
         rates: dict[Row, EventRates] = self.__dict__.setdefault("_rates", {})
@@ -352,6 +356,43 @@ class MetricTable:
         self.registry.remove(self)
 
 
+class Fleet(MetricTable):
+    """Gauges of many things of one kind, such as partitions: nothing is kept per thing, all is asked for when read.
+
+    The rows are Gauges with `of=`; `tags` of the class are the names whose values tell the things apart.
+    things: the things there are now, each with the values of its tags in that order.
+    """
+
+    TAGS: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, tags: tuple[str, ...] = (), **kwargs: Any) -> None:
+        super().__init_subclass__(tags=tags, **kwargs)
+        cls.TAGS = tags
+
+    def __init__(self, registry: MetricRegistry, things: Callable[[], Iterable[tuple[Sequence[str], Any]]]) -> None:
+        super().__init__(registry)
+        self.things = things
+
+    def how_many(self) -> int:
+        return sum(1 for _ in self.things()) * len(self.ROWS)
+
+    def gauges(self) -> list[Gauge]:
+        """The rows."""
+        return [row for row in self.ROWS.values() if isinstance(row, Gauge)]
+
+    def tick(self, now_ms: float) -> None:
+        pass
+
+    def read(self) -> Iterator[Reading]:
+        gauges = self.gauges()
+        for values, thing in self.things():
+            tags = dict(zip(self.TAGS, values, strict=True))
+            for row in gauges:
+                assert row.of is not None
+                mbean = mbean_name(self.GROUP, row.name, tags)
+                yield Reading(mbean, {"Value": row.of(thing)}, self.GROUP, tags, row)
+
+
 class MetricRegistry:
     """All tables that measure something now. One per broker, handed in, so that many brokers fit in one process."""
 
@@ -368,6 +409,10 @@ class MetricRegistry:
 
     def tables(self) -> list[MetricTable]:
         return list(self._tables)
+
+    def count(self, *, one_bean: bool) -> int:
+        """How many metrics there are: beans of their own, or attributes of shared beans."""
+        return sum(table.how_many() for table in self._tables if table.ONE_BEAN is one_bean)
 
     def tick(self) -> None:
         """Move all averages on; the owner of the loop calls this every TICK_MS."""

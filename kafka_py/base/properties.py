@@ -3,8 +3,8 @@
 Used for server.properties, client configuration files and meta.properties. No meaning is given to any key here.
 """
 
+import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from kafka_py.base.errors import ConfigError
 
@@ -29,10 +29,11 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
     return result
 
 
-def read_properties(path: str | Path) -> dict[str, str]:
+def read_properties(path: str | os.PathLike[str]) -> dict[str, str]:
     """The pairs of a property file. Raises ConfigError naming the file when it cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"Cannot read the properties file {path}: {reason}") from error

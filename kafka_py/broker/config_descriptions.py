@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.options import Live, Option
 from kafka_py.broker import loggers
-from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.configs import BrokerConfig, own_settings
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.log.configs import TOPIC_SYNONYMS, LogConfig
 
@@ -78,8 +78,11 @@ def describe_topic(overrides: Mapping[str, str], live: LiveConfig) -> Iterator[D
 def describe_broker(live: LiveConfig) -> Iterator[Description]:
     """Every setting of this broker; given names that mean nothing here are listed too, their values hidden."""
     config = live.current
+    own = own_settings()
     for row in BrokerConfig.describe():
         if row.name in _RUN_TIME_ONLY and row.name not in live.own and row.name not in live.cluster_wide:
+            continue
+        if row.name in own and row.name not in live.static.originals:
             continue
         value = None if row.sensitive else config.text(row.name)
         yield _describe_broker_row(row, value, _broker_synonyms((row.name,), live))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least
+from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, between
 from kafka_py.broker.coordinator_configs import CoordinatorOptions
 from kafka_py.broker.java_classes import class_warnings
 from kafka_py.broker.security_configs import SecurityOptions
@@ -122,6 +122,25 @@ class MetricOptions(OptionTable):
     )
 
 
+class ObservationOptions(OptionTable):
+    """How this broker gives its metrics out: settings that the classic broker lacks or reads outside of its table."""
+
+    metrics_http_port = Option(
+        "metrics.http.port", -1, between(-1, 65_535), importance="low",
+        about="Port where Prometheus scrapes /metrics; -1 for none, 0 for any that is free.",
+    )
+    metrics_http_host = Option(
+        "metrics.http.host", "127.0.0.1", importance="low", about="Address of that port; empty for every one.",
+    )
+    csv_metrics_enabled = Option(
+        "kafka.csv.metrics.reporter.enabled", False, importance="low",
+        about="Whether kafka.metrics.KafkaCSVMetricsReporter writes, where kafka.metrics.reporters names it.",
+    )
+    csv_metrics_directory = Option(
+        "kafka.csv.metrics.dir", "kafka_metrics", importance="low", about="Where it writes.",
+    )
+
+
 class BrokerConfig(
     ServerOptions,
     LogOptions,
@@ -132,6 +151,7 @@ class BrokerConfig(
     SecurityOptions,
     QuotaOptions,
     MetricOptions,
+    ObservationOptions,
     ZkOptions,
 ):
     """Every setting of a broker."""
@@ -151,9 +171,20 @@ class BrokerConfig(
         """Names that mean nothing to this broker, to be warned about; `listener.name.` prefixes are known."""
         return [name for name in self.unknown if not name.startswith("listener.name.")]
 
+    def deprecated_settings(self) -> list[str]:
+        """Names given that will go, or whose place others have taken."""
+        return [name for name in self.originals if name in self.ROWS and self.ROWS[name].deprecated]
+
+
+def own_settings() -> Iterable[str]:
+    """Names that the classic broker does not describe."""
+    return ObservationOptions.ROWS
+
 
 def warnings_of(config: BrokerConfig) -> Iterable[str]:
     """One line for each thing in the settings that is probably not what was meant."""
     for name in config.unknown_settings():
         yield f"The configuration '{name}' was supplied but isn't a known config."
+    for name in config.deprecated_settings():
+        yield f"The configuration '{name}' is deprecated."
     yield from class_warnings(config.originals)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from kafka_py.broker.reporters import python_class
+
 NOTHING_LOST = ""
 
 
@@ -29,6 +31,9 @@ _LEADER_ONLY = "consumers read from the leader, whatever their rack"
 _NO_JMX = "metrics are not offered over JMX"
 _NOT_CALLED = "a Java class, which this broker cannot call"
 
+_REPORTERS = ("metric.reporters", "kafka.metrics.reporters")
+"""Settings that may name Python classes as well."""
+
 SETTINGS: dict[str, ClassSetting] = {
     "authorizer.class.name": ClassSetting(
         {"AclAuthorizer": _NO_AUTHORIZER, "SimpleAclAuthorizer": _NO_AUTHORIZER}, _NO_AUTHORIZER
@@ -37,6 +42,9 @@ SETTINGS: dict[str, ClassSetting] = {
         {"LeaderSelector": NOTHING_LOST, "RackAwareReplicaSelector": _LEADER_ONLY}, _LEADER_ONLY
     ),
     "metric.reporters": ClassSetting({"JmxReporter": _NO_JMX}, _NOT_CALLED),
+    "kafka.metrics.reporters": ClassSetting(
+        {"KafkaCSVMetricsReporter": NOTHING_LOST, "ConsoleReporter": NOTHING_LOST}, _NOT_CALLED
+    ),
     "principal.builder.class": ClassSetting({"DefaultKafkaPrincipalBuilder": NOTHING_LOST}, _NOT_CALLED),
     "ssl.engine.factory.class": ClassSetting({"DefaultSslEngineFactory": NOTHING_LOST}, _NOT_CALLED),
     "client.quota.callback.class": ClassSetting({}, _NOT_CALLED),
@@ -53,5 +61,5 @@ def class_warnings(properties: Mapping[str, object]) -> Iterator[str]:
     for setting, meaning in SETTINGS.items():
         for name in filter(None, (word.strip() for word in str(properties.get(setting, "")).split(","))):
             lost = meaning.known.get(name.rpartition(".")[2], meaning.otherwise)
-            if lost:
+            if lost and not (setting in _REPORTERS and python_class(name)):
                 yield f"{setting}={name}: {lost}"

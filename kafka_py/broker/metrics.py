@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from resource import RLIMIT_NOFILE, getpagesize, getrlimit
+from threading import active_count
+from time import process_time
+from typing import Any
+
+from kafka_py import KAFKA_VERSION, __version__
 from kafka_py.base.meters import Distribution, Gauge, MetricRegistry, MetricTable, Rate
 from kafka_py.broker.request_log import RequestLog
+from kafka_py.net.loop import LoopWatch
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
 _REQUEST = ("request",)
@@ -166,3 +174,102 @@ class ServerMetrics(MetricTable, group="kafka.server:type=KafkaServer"):
         about="0 not running, 1 starting, 2 recovering, 3 running, 6 pending controlled shutdown, 7 shutting down.",
     )
     cluster_id = Gauge("ClusterId", of=lambda server: server.cluster_id or "", about="The cluster's id.")
+    metric_count = Gauge(
+        "yammer-metrics-count", of=lambda server: server.registry.count(one_bean=False), about="Metrics of this kind."
+    )
+    disk_reads = Gauge("linux-disk-read-bytes", of=lambda _: disk_bytes("read_bytes"), about="Read from disk.")
+    disk_writes = Gauge("linux-disk-write-bytes", of=lambda _: disk_bytes("write_bytes"), about="Written to disk.")
+
+
+class HandlerMetrics(MetricTable, group="kafka.server:type=KafkaRequestHandlerPool"):
+    """The event loop as the pool of handler threads; the owner is its LoopWatch."""
+
+    idle = Rate("RequestHandlerAvgIdlePercent", unit="percent", per_ns=True, about="Share of time waited, 0 to 1.")
+
+    def settle(self) -> None:
+        if isinstance(self.owner, LoopWatch):
+            self.idle = self.owner.idle_ns
+
+
+class AppInfo(MetricTable, group="kafka.server:type=app-info", attributes=True, tags=("id",)):
+    """The build, as JMX tools look for it. The owner is the wall clock's time of the start, in ms."""
+
+    version = Gauge("Version", of=lambda _: KAFKA_VERSION, about="Release of the classic broker that this one matches.")
+    commit = Gauge("CommitId", of=lambda _: f"kafka_py-{__version__}", about="This software.")
+    start_time = Gauge("StartTimeMs", of=lambda started_ms: started_ms, unit="ms", about="When the process started.")
+
+
+class AppInfoMetrics(MetricTable, group="kafka.server:type=app-info", attributes=True):
+    """The same among Kafka's second kind of metrics."""
+
+    version = Gauge("version", of=lambda _: KAFKA_VERSION, about="Release of the classic broker that this one matches.")
+    commit = Gauge("commit-id", of=lambda _: f"kafka_py-{__version__}", about="This software.")
+    start_time = Gauge("start-time-ms", of=lambda started_ms: started_ms, unit="ms", about="When the process started.")
+
+
+class MetricsCount(MetricTable, group="kafka.server:type=kafka-metrics-count", attributes=True):
+    """The owner is the registry."""
+
+    count = Gauge("count", of=lambda registry: registry.count(one_bean=True), about="Metrics of Kafka's second kind.")
+
+
+class ProcessMetrics(MetricTable, group="kafka_py:type=process", attributes=True):
+    """This process, under the names that Prometheus gives them. The owner is the wall clock's time of the start.
+
+    With thousands of open files counting them takes milliseconds: a thread does it for those who want to read.
+    """
+
+    cpu = Gauge("cpu_seconds_total", of=lambda _: process_time(), unit="s", about="Processor time, user and system.")
+    resident = Gauge("resident_memory_bytes", of=lambda _: resident_bytes(), unit="bytes", about="Resident memory.")
+    virtual = Gauge("virtual_memory_bytes", of=lambda _: virtual_bytes(), unit="bytes", about="Virtual memory.")
+    open_files = Gauge("open_fds", about="Open files and sockets, as `count_open_files` last found.")
+    most_files = Gauge("max_fds", of=lambda _: getrlimit(RLIMIT_NOFILE)[0], about="How many may be open.")
+    start_time = Gauge("start_time_seconds", of=lambda started_ms: started_ms / 1000, unit="s", about="The start.")
+    threads = Gauge("threads", of=lambda _: active_count(), about="Threads.")
+
+
+def measure_server(server: Any, registry: MetricRegistry, watch: LoopWatch | None, started_ms: int) -> ProcessMetrics:
+    """From now on the registry has what is measured of the broker as a whole. server: the KafkaServer."""
+    ServerMetrics(registry, server)
+    HandlerMetrics(registry, watch)
+    AppInfoMetrics(registry, started_ms)
+    MetricsCount(registry, registry)
+    return ProcessMetrics(registry, started_ms)
+
+
+def disk_bytes(name: str) -> int:
+    """What the process had the disk do, from /proc/self/io; -1 where that cannot be read."""
+    try:
+        with open("/proc/self/io", "rb") as file:
+            for line in file:
+                if line.startswith(name.encode()):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    return -1
+
+
+def _memory(field: int) -> int:
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[field]) * getpagesize()
+    except OSError:
+        return 0
+
+
+def virtual_bytes() -> int:
+    """Memory that the process has mapped."""
+    return _memory(0)
+
+
+def resident_bytes() -> int:
+    """Memory that is really there."""
+    return _memory(1)
+
+
+def count_open_files() -> int:
+    """Open file descriptors of the process. May take milliseconds."""
+    try:
+        return len(os.listdir("/proc/self/fd")) - 1  # the listing itself has one open
+    except OSError:
+        return 0

@@ -40,6 +40,11 @@ class Registration:
             for endpoint in advertised
         ]
 
+    @property
+    def endpoints(self) -> list[str]:
+        """The advertised listeners, as `advertised.listeners` spells them."""
+        return [endpoint.text() for endpoint in self._endpoints]
+
     async def register_first(self) -> int:
         """Registers at the start; returns the broker epoch.
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.meters import TICK_MS, MetricRegistry
+from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.broker.alter_policy import load_alter_policy
@@ -30,10 +30,12 @@ from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
 from kafka_py.broker.leaving import leave_in_order
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.broker.metadata_cache import MetadataCache
-from kafka_py.broker.metrics import AllRequestMetrics, PurgatoryMetrics, ServerMetrics
+from kafka_py.broker.metrics import AllRequestMetrics, AppInfo, PurgatoryMetrics, measure_server
 from kafka_py.broker.node import Node
+from kafka_py.broker.observation import Observation
 from kafka_py.broker.producer_ids import ProducerIds
 from kafka_py.broker.registration import Registration
+from kafka_py.broker.startup_report import Started, report_lines, version_line
 from kafka_py.broker.topic_configs import TopicConfigs
 from kafka_py.controller.channels import Address, Connection
 from kafka_py.controller.controller import Controller
@@ -118,7 +120,10 @@ class KafkaServer:
         self._listener: NotificationListener | None = None
         self._registration: Registration | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        ServerMetrics(self.registry, self)
+        self._started_ms = self.clock.wall_ms()
+        self._began_ms = self.clock.monotonic_ms()
+        process = measure_server(self, self.registry, watch, self._started_ms)
+        self.observation = Observation(config, self.registry, process, self.clock, self._executor)
 
     # ---- start
 
@@ -131,11 +136,26 @@ class KafkaServer:
             await self._abandon()
             raise
         self.state = BrokerState.RUNNING
+        for line in report_lines(self._report()):
+            log.info(line)
         log.info("[KafkaServer id=%d] started", self.broker_id)
 
+    def _report(self) -> Started:
+        assert self._log_dirs is not None and self._registration is not None
+        return Started(
+            self.broker_id,
+            self.cluster_id or "",
+            self._registration.endpoints,
+            self._log_dirs.loaded,
+            self.observation.address,
+            self.clock.monotonic_ms() - self._began_ms,
+        )
+
     async def _start(self) -> None:
+        log.info(version_line())
         for warning in warnings_of(self.config):
             log.warning(warning)
+        await self.observation.start(self._every)
         measure(self._session, self.registry)
         await self._session.connect()
         await self._store.ensure_top_level_paths()
@@ -143,6 +163,7 @@ class KafkaServer:
         log.info("Cluster id is %s", self.cluster_id)
         log_dirs = self._log_dirs = self._open_log_dirs()
         self.broker_id = await self._find_broker_id(log_dirs)
+        AppInfo(self.registry, self._started_ms, id=str(self.broker_id))
         changes = self._config_changes(log_dirs)
         await changes.load_broker()
         await changes.load_topics()
@@ -327,7 +348,6 @@ class KafkaServer:
         assert self._log_dirs is not None
         self._log_dirs.start_tasks()
         self._every(self.config.replica_high_watermark_checkpoint_interval_ms, self._checkpoint_high_watermarks)
-        self._every(TICK_MS, self.registry.tick)
 
     def _every(self, interval_ms: float, task: Callable[[], object]) -> None:
         def run() -> None:
@@ -384,6 +404,7 @@ class KafkaServer:
                 self._listening.inter_broker_listener,
             )
         self.state = BrokerState.SHUTTING_DOWN
+        await self.observation.close()
         await self._stop_serving()
         await self._stop_controller()
         await self._close_logs()
@@ -423,6 +444,7 @@ class KafkaServer:
     async def _abandon(self) -> None:
         """The start failed half-way: gives back what was taken, writing nothing."""
         self.state = BrokerState.NOT_RUNNING
+        await self.observation.close()
         if self._sockets is not None:
             self._sockets.close()
         if self._listener is not None:

@@ -14,19 +14,19 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.client_properties import is_true, pairs
 from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
-from kafka_py.cli.message_formatters import MessageFormatter, formatter_named
 from kafka_py.cli.termination import Terminated, termination_as_exception
-from kafka_py.cli.topic_reader import TopicReader
-from kafka_py.cli.topic_requests import topic_pattern
-from kafka_py.clients.consumer.consumer import Consumer
-from kafka_py.clients.consumer.records import ConsumerRecord
+
+if TYPE_CHECKING:
+    from kafka_py.cli.message_formatters import MessageFormatter
+    from kafka_py.clients.consumer.consumer import Consumer
+    from kafka_py.clients.consumer.records import ConsumerRecord
 
 DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
 POLL_RECORDS = 5000
@@ -180,6 +180,9 @@ def open_source(consumer: Consumer, options: argparse.Namespace, properties: Map
             case offset:
                 consumer.seek(partition, int(offset))
         return consumer
+    from kafka_py.cli.topic_reader import TopicReader
+    from kafka_py.cli.topic_requests import topic_pattern
+
     wanted: str | re.Pattern[str] = options.topic if options.topic is not None else topic_pattern(options.whitelist)
     internal = not is_true(properties, "exclude.internal.topics", True)
     look_every_s = int(properties.get("metadata.max.age.ms", "300000")) / 1000
@@ -247,6 +250,9 @@ class Printer:
 def consume(options: argparse.Namespace) -> int:
     """Prints what the options ask for; returns the exit code."""
     properties = consumer_properties(options)
+    from kafka_py.cli.message_formatters import formatter_named
+    from kafka_py.clients.consumer.consumer import Consumer
+
     formatter = formatter_named(options.formatter, formatter_properties(options))
     timeout_s = None if options.timeout_ms is None or options.timeout_ms < 0 else options.timeout_ms / 1000
     printer = Printer(formatter, sys.stdout.buffer, limit=options.max_messages, timeout_s=timeout_s,

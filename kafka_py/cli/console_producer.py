@@ -10,14 +10,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.client_properties import merge_options, pairs, properties_of
 from kafka_py.cli.command import CommandParser, UsageError, log_warnings, require, run
 from kafka_py.cli.line_reader import CLASSIC_NAME, RecordReader, reader_named
 from kafka_py.cli.termination import Terminated, termination_as_exception
-from kafka_py.clients.producer.batches import RecordMetadata
-from kafka_py.clients.producer.producer import Producer
+
+if TYPE_CHECKING:
+    from kafka_py.clients.producer.batches import RecordMetadata
+    from kafka_py.clients.producer.producer import Producer
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -146,6 +149,8 @@ def _prompt() -> None:
 def produce(properties: Mapping[str, str], options: argparse.Namespace, reader: RecordReader) -> None:
     """Sends all there is; what was handed over is sent even if the reading fails or is interrupted."""
     failures = Failures(options.topic)
+    from kafka_py.clients.producer.producer import Producer
+
     with Producer(properties) as producer:
         if options.sync:
             send_one_by_one(reader, producer, options.topic)

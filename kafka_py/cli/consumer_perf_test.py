@@ -12,7 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import CommandParser, UsageError, log_warnings, require, run
@@ -20,8 +20,9 @@ from kafka_py.cli.java_dates import DatePattern
 from kafka_py.cli.metric_table import Metric, metric_lines
 from kafka_py.cli.progress import Progress
 from kafka_py.cli.timeline import CSV_HEADER, MIB, Timeline, check_plot, write_plot
-from kafka_py.cli.topic_reader import TopicReader
-from kafka_py.clients.consumer.consumer import Consumer
+
+if TYPE_CHECKING:
+    from kafka_py.cli.topic_reader import TopicReader
 
 POLL_S = 0.1
 POLL_RECORDS = 5000
@@ -231,6 +232,9 @@ def main(arguments: Sequence[str]) -> int:
     texts = sys.stderr if options.csv else sys.stdout
     if not options.hide_header:
         print(DETAILED_HEADER if options.show_detailed_stats else HEADER, file=texts, flush=True)
+    from kafka_py.cli.topic_reader import TopicReader
+    from kafka_py.clients.consumer.consumer import Consumer
+
     with Consumer(properties) as consumer:
         figures = measure(TopicReader(consumer, options.topic, now=time.time), options, now_ms, dates, texts)
         if figures.count < options.messages:

@@ -5,7 +5,7 @@ Batches are taken as they are: a wrong checksum is shown, not refused. Source: r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
@@ -70,16 +70,20 @@ def records_of(buf: memoryview, position: int, header: BatchHeader) -> list[Reco
     return read_records(buf, position)
 
 
-def log_lines(buf: memoryview, name: str, depth: Depth | None, gaps: list[Gap]) -> Iterator[str]:
+def log_lines(
+    buf: memoryview, name: str, depth: Depth | None, gaps: list[Gap], seen: Callable[[int], object]
+) -> Iterator[str]:
     """The lines of one file; `gaps` gets the offsets that do not follow one another.
 
-    depth: None for batches only. Raises CorruptBatch and UndecodableRecord, after what was good before.
+    depth: None for batches only. seen: called with the position of every batch.
+    Raises CorruptBatch and UndecodableRecord, after what was good before.
     """
     end = 0
     last_offset: int | None = None
     for position, header in batches(buf):
         yield batch_line(buf, position, header)
         end = position + header.size_bytes
+        seen(position)
         if depth is None:
             continue
         records = records_of(buf, position, header)

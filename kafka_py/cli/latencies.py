@@ -8,11 +8,13 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.timeline import MIB, Timeline, percentiles_of
-from kafka_py.clients.producer.batches import Callback, RecordMetadata
+
+if TYPE_CHECKING:
+    from kafka_py.clients.producer.batches import Callback, RecordMetadata
 
 REPORT_EVERY_MS = 5000
 TICK_MS = 200
@@ -53,6 +55,7 @@ class Latencies:
         self._timeline = timeline
         self._on_tick = on_tick
         self._start_ms = now_ms()
+        self._end_ms: float | None = None
         self._next_tick_ms = self._start_ms + TICK_MS
         self._window = self._last_tick = _Mark(self._start_ms, 0, 0, 0, 0)
         self._max = self._window_max = self._tick_max = 0
@@ -115,8 +118,8 @@ class Latencies:
         return _Mark(now_ms, self.count, self.size_bytes, self._total, len(self._samples))
 
     def finish(self) -> None:
-        """All answers are in."""
-        now_ms = self._now_ms()
+        """All answers are in: the clock stops here."""
+        now_ms = self._end_ms = self._now_ms()
         self._fold(now_ms)
         if self._timeline is not None:
             self._timeline.finish(now_ms)
@@ -148,7 +151,8 @@ class Latencies:
 
     @property
     def elapsed_ms(self) -> float:
-        return max(1.0, self._now_ms() - self._start_ms)
+        end_ms = self._now_ms() if self._end_ms is None else self._end_ms
+        return max(1.0, end_ms - self._start_ms)
 
     @property
     def average_ms(self) -> float:

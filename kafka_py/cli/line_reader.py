@@ -11,7 +11,6 @@ from typing import BinaryIO, Protocol, cast
 
 from kafka_py.cli.client_properties import is_true
 from kafka_py.cli.command import CommandFailed
-from kafka_py.clients.serialization import load_class
 
 CHUNK_BYTES = 1 << 16
 CLASSIC_NAME = "kafka.tools.ConsoleProducer$LineMessageReader"
@@ -100,4 +99,6 @@ def reader_named(name: str | None, before_read: Callable[[], object] | None = No
     """
     if name is None or name == CLASSIC_NAME:
         return LineReader(before_read)
+    from kafka_py.clients.serialization import load_class
+
     return cast(RecordReader, load_class("line-reader", name)())

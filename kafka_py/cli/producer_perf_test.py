@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.client_properties import properties_of
@@ -24,7 +24,9 @@ from kafka_py.cli.prefix_parser import PrefixParser
 from kafka_py.cli.progress import Progress
 from kafka_py.cli.throttle import throttled
 from kafka_py.cli.timeline import CSV_HEADER, Timeline, check_plot, write_plot
-from kafka_py.clients.producer.producer import Producer
+
+if TYPE_CHECKING:
+    from kafka_py.clients.producer.producer import Producer
 
 
 def parser() -> PrefixParser:
@@ -173,6 +175,8 @@ def main(arguments: Sequence[str]) -> int:
         properties.pop(f"{part}.serializer", None)  # payloads are bytes already
     texts = sys.stderr if options.csv else sys.stdout
     payloads = payloads_of(options, texts)
+    from kafka_py.clients.producer.producer import Producer
+
     with Producer(properties) as producer:
         latencies = measure(producer, options, payloads)
         print(latencies.total_line(), file=texts)

@@ -24,6 +24,7 @@ T = TypeVar("T")
 Texts = tuple[str | None, str | None]
 Decoder = Callable[[bytes | None, bytes | None], Texts]
 
+STRINGS = "kafka.serializer.StringDecoder"
 TOMBSTONE = "<DELETE>"
 
 GROUP_KEY_VERSION = 2
@@ -72,7 +73,7 @@ def _number(layout: str) -> Callable[[bytes], int]:
 
 
 _CLASSIC_DECODERS: dict[str, Callable[[bytes], Any]] = {
-    "kafka.serializer.StringDecoder": text_of,
+    STRINGS: text_of,
     "kafka.serializer.DefaultDecoder": hex_of,
     "kafka.serializer.LongDecoder": _number(">q"),
     "kafka.serializer.IntegerDecoder": _number(">i"),

@@ -11,6 +11,7 @@ import sys
 CLASSES = {
     "kafka.Kafka": "server_start",
     "kafka.admin.BrokerApiVersionsCommand": "broker_api_versions",
+    "kafka.admin.ConfigCommand": "configs",
     "kafka.admin.DeleteRecordsCommand": "delete_records",
     "kafka.admin.LogDirsCommand": "log_dirs",
     "kafka.admin.TopicCommand": "topics",

@@ -6,7 +6,6 @@ A picture needs matplotlib, which is an extra and is imported only then.
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -74,7 +73,7 @@ class Timeline:
         self._begun_ms = at_ms
         self._count = self._size_bytes = 0
         self._max_ms = 0.0
-        self._samples = array("d")
+        self._samples: list[float] = []
 
     def add(self, now_ms: float, count: int, size_bytes: int, samples: Sequence[float], max_ms: float) -> None:
         """What came since the last call. samples: latencies, all or a selection; max_ms: the largest of all."""
@@ -134,14 +133,14 @@ def write_plot(path: str, intervals: Sequence[Interval], title: str, latency_lab
 
 def _draw_throughput(axes: Any, intervals: Sequence[Interval]) -> None:
     times = [one.end_s for one in intervals]
-    axes.plot(times, [one.mib_per_s for one in intervals], color="tab:blue")
-    axes.set_ylabel("MB/s", color="tab:blue")
-    axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    records = axes.twinx()
-    records.plot(times, [one.records_per_s for one in intervals], color="tab:orange", linestyle="--")
-    records.set_ylabel("records/s", color="tab:orange")
-    records.set_ylim(bottom=0)
+    for side, unit, color, line, values in (
+        (axes, "MB/s", "tab:blue", "-", [one.mib_per_s for one in intervals]),
+        (axes.twinx(), "records/s", "tab:orange", "--", [one.records_per_s for one in intervals]),
+    ):
+        side.plot(times, values, color=color, linestyle=line)
+        side.set_ylabel(unit, color=color)
+        side.set_ylim(0, 1.1 * max([*values, 1e-9]))
 
 
 def _draw_latency(axes: Any, intervals: Sequence[Interval], label: str) -> None:

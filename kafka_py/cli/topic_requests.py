@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.command import CommandFailed
 from kafka_py.controller.topic_names import INTERNAL_TOPICS, has_collision_chars
-from kafka_py.log.configs import LogConfig
 
 MAX_REPLICATION_FACTOR = 32_767
 
@@ -121,6 +120,8 @@ def parse_configs(arguments: Iterable[str] | None) -> dict[str, str]:
             raise TopicFailure(f'Invalid topic config: {argument!r} is not of the form "key=value"')
         configs[key.strip()] = value.strip()
     if configs:
+        from kafka_py.log.configs import LogConfig
+
         try:
             LogConfig.check(configs)
         except KafkaError as error:
@@ -131,9 +132,12 @@ def parse_configs(arguments: Iterable[str] | None) -> dict[str, str]:
 def parse_config_names(arguments: Iterable[str] | None) -> tuple[str, ...]:
     """Names of topic configs. Raises TopicFailure for one that does not exist."""
     names = tuple(argument.strip() for argument in arguments or ())
-    for name in names:
-        if name not in LogConfig.ROWS:
-            raise TopicFailure(f"Unknown topic config name: {name}")
+    if names:
+        from kafka_py.log.configs import LogConfig
+
+        for name in names:
+            if name not in LogConfig.ROWS:
+                raise TopicFailure(f"Unknown topic config name: {name}")
     return names
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.properties import read_properties
@@ -21,7 +22,9 @@ from kafka_py.cli.command import (
     require,
     run,
 )
-from kafka_py.cli.topic_requests import TopicRequest, request_of
+
+if TYPE_CHECKING:
+    from kafka_py.cli.topic_requests import TopicRequest
 
 ACTIONS = ("create", "list", "describe", "alter", "delete")
 REPORTS = (
@@ -136,6 +139,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     check(options)
     log_warnings()
+    from kafka_py.cli.topic_requests import request_of
+
     try:
         carry_out(request_of(options), options)
     except (CommandFailed, KafkaError) as error:

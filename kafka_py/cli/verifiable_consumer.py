@@ -10,6 +10,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
@@ -17,9 +18,11 @@ from kafka_py.cli.command import log_warnings, run
 from kafka_py.cli.json_events import Events
 from kafka_py.cli.prefix_parser import PrefixParser
 from kafka_py.cli.termination import Terminated, termination_as_exception
-from kafka_py.cli.topic_reader import TopicReader
-from kafka_py.clients.consumer.consumer import Consumer
-from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
+
+if TYPE_CHECKING:
+    from kafka_py.cli.topic_reader import TopicReader
+    from kafka_py.clients.consumer.consumer import Consumer
+    from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
 
 log = logging.getLogger(__name__)
 
@@ -148,9 +151,8 @@ class Reporter:
         self.assigned(set())
 
 
-def consume(consumer: Consumer, options: argparse.Namespace, reporter: Reporter) -> None:
+def consume(consumer: Consumer, reader: TopicReader, reporter: Reporter) -> None:
     """Reads until there is enough, or a signal ends it."""
-    reader = TopicReader(consumer, options.topic, look_every_s=LOOK_EVERY_S)
     while not reporter.is_done:
         records = reader.poll(POLL_S)
         reporter.assigned(consumer.assignment())
@@ -163,13 +165,16 @@ def main(arguments: Sequence[str]) -> int:
     log_warnings()
     events = Events(sys.stdout)
     reporter = Reporter(events, options.max_messages, verbose=options.verbose)
+    from kafka_py.cli.topic_reader import TopicReader
+    from kafka_py.clients.consumer.consumer import Consumer
+
     code = 0
     with Consumer(consumer_properties(options)) as consumer:
         log.warning("There are no consumer groups in this release: all partitions are read, no offset is committed.")
         events.say("startup_complete")
         try:
             with termination_as_exception():
-                consume(consumer, options, reporter)
+                consume(consumer, TopicReader(consumer, options.topic, look_every_s=LOOK_EVERY_S), reporter)
         except KeyboardInterrupt:
             code = 130
         except Terminated as terminated:

@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.properties import read_properties
@@ -19,8 +20,10 @@ from kafka_py.cli.json_events import Events
 from kafka_py.cli.prefix_parser import PrefixParser
 from kafka_py.cli.termination import Terminated, termination_as_exception
 from kafka_py.cli.throttle import throttled
-from kafka_py.clients.producer.batches import Callback, RecordMetadata
-from kafka_py.clients.producer.producer import Producer
+
+if TYPE_CHECKING:
+    from kafka_py.clients.producer.batches import Callback, RecordMetadata
+    from kafka_py.clients.producer.producer import Producer
 
 ENDLESS = 1 << 63
 
@@ -166,6 +169,8 @@ def main(arguments: Sequence[str]) -> int:
     log_warnings()
     events = Events(sys.stdout)
     tally = Tally(events, options.topic)
+    from kafka_py.clients.producer.producer import Producer
+
     producer = Producer(producer_properties(options))
     start = time.monotonic()
     events.say("startup_complete")

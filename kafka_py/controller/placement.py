@@ -36,8 +36,9 @@ def place(
 
     brokers: in the order that the rack-unaware algorithm walks them; several calls for one topic need one order.
     fixed_start: index into the brokers used as start and as shift, in place of two random ones.
-    Raises KafkaError(INVALID_PARTITIONS) for a count below 1 or beyond MOST_REPLICAS, KafkaError(INVALID_REPLICATION_FACTOR) for a factor
-        below 1 or above the number of brokers, KafkaError(UNKNOWN_SERVER_ERROR) when only some brokers have a rack.
+    Raises KafkaError(INVALID_PARTITIONS) for a count below 1 or beyond MOST_REPLICAS,
+        KafkaError(INVALID_REPLICATION_FACTOR) for a factor below 1 or above the number of brokers,
+        KafkaError(UNKNOWN_SERVER_ERROR) when only some brokers have a rack.
     """
     if partitions <= 0:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"A topic needs at least 1 partition, not {partitions}.")

@@ -126,34 +126,28 @@ class IndexFile:
 
     def _slots_up_to(self, target: int, field: int) -> int:
         """How many entries have `field` <= target; the field rises from entry to entry."""
-        return self._search(target, field)[0]
+        low, high = self._narrow(target, field)
+        if high > low:
+            size = self.ENTRY.size
+            part = self.file().read((high - low) * size, low * size)
+            first, past = 0, len(part) // size
+            while first < past:
+                middle = (first + past) // 2
+                if self.ENTRY.unpack_from(part, middle * size)[field] <= target:
+                    first = middle + 1
+                else:
+                    past = middle
+            low += first
+        return low
 
-    def _last_up_to(self, target: int, field: int) -> tuple[int, ...] | None:
-        """The last entry with `field` <= target, as stored; None when there is none."""
-        return self._search(target, field)[1]
-
-    def _search(self, target: int, field: int) -> tuple[int, tuple[int, ...] | None]:
-        """(how many entries have `field` <= target, the last of them)."""
+    def _narrow(self, target: int, field: int) -> tuple[int, int]:
+        """A short range of slots, end exclusive: `field` is <= target in all before it and above it in all behind."""
         low, high = 0, self.entries
-        if not high:
-            return 0, None
         size = self.ENTRY.size
-        file = self.file()
-        found = None
         while high - low > _READ_AT_ONCE:
             middle = (low + high) // 2
-            entry = self.ENTRY.unpack(file.read(size, middle * size))
-            if entry[field] <= target:
-                low, found = middle + 1, entry
+            if self.ENTRY.unpack(self.file().read(size, middle * size))[field] <= target:
+                low = middle + 1
             else:
                 high = middle
-        part = file.read((high - low) * size, low * size)
-        first, past = 0, len(part) // size
-        while first < past:
-            middle = (first + past) // 2
-            entry = self.ENTRY.unpack_from(part, middle * size)
-            if entry[field] <= target:
-                first, found = middle + 1, entry
-            else:
-                past = middle
-        return low + first, found
+        return low, high

@@ -25,12 +25,13 @@ _REPORT_EVERY = 100
 
 
 class LoadedDirectory(NamedTuple):
-    """What a directory holds. error: it has failed and nothing of it is used."""
+    """What a directory holds. error: it has failed and nothing of it is used. is_clean: so was the last stop."""
 
     logs: list[PartitionLog]
     futures: list[PartitionLog]
     to_delete: list[str]
     error: OSError | None = None
+    is_clean: bool = False
 
 
 class _Checkpoints(NamedTuple):
@@ -60,7 +61,7 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
         log_dir.read_checkpoint(filenames.RECOVERY_POINT_CHECKPOINT),
         log_dir.read_checkpoint(filenames.HIGH_WATERMARK_CHECKPOINT),
     )
-    loaded = LoadedDirectory([], [], [])
+    loaded = LoadedDirectory([], [], [], is_clean=is_clean)
     names: list[tuple[str, filenames.PartitionName]] = []
     for entry in log_dir.partition_directories():
         parsed = _parse(log_dir, entry.name)
@@ -68,7 +69,9 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
             loaded.to_delete.append(log_dir.file(entry.name))
         else:
             names.append((entry.name, parsed))
-    _log.info("%s: loading %d logs after %s stop", log_dir.path, len(names), "a clean" if is_clean else "an unclean")
+    if names:
+        stop = "a clean" if is_clean else "an unclean"
+        _log.info("%s: loading %d logs after %s stop", log_dir.path, len(names), stop)
     count = itertools.count(1)
 
     def load_one(directory: str, name: filenames.PartitionName) -> PartitionLog:
@@ -78,8 +81,8 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
             checkpointed=checkpoints.of(tp), is_clean=is_clean,
         )  # fmt: skip
         number = next(count)
-        if not is_clean or number % _REPORT_EVERY == 0:
-            _log.info("%s: %s ends at offset %d (%d of %d)", log_dir.path, tp, log.log_end_offset, number, len(names))
+        level = logging.INFO if number % _REPORT_EVERY == 0 else logging.DEBUG
+        _log.log(level, "%s: %s ends at offset %d (%d of %d)", log_dir.path, tp, log.log_end_offset, number, len(names))
         return log
 
     with ThreadPoolExecutor(threads, thread_name_prefix="log-recovery") as pool:

@@ -13,6 +13,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -41,6 +42,16 @@ _PRODUCER_EXPIRY_CHECK_MS = 600_000
 _IDLE_HANDLES_CHECK_MS = 10_000
 
 
+class LoadReport(NamedTuple):
+    """How the loading of one directory went, for whoever starts the broker. error: it has failed."""
+
+    path: str
+    logs: int
+    is_clean: bool
+    took_ms: float
+    error: OSError | None
+
+
 class LogDirs:
     """The log directories of a broker and the logs in them.
 
@@ -66,6 +77,8 @@ class LogDirs:
         self.options = options
         self.on_failure = on_failure
         self._clock = clock
+        self.loaded: list[LoadReport] = []
+        """How the loading of each directory went."""
         self._later = later
         self._background: Background = InlineBackground() if background is None else background
         self._handles = OpenHandles(max_open_handles)
@@ -149,13 +162,21 @@ class LogDirs:
         config_of = config_of or (lambda _topic: self._default_config)
         live = self._live()
         threads = self.options.num_recovery_threads_per_data_dir
+
+        def load_one(log_dir: LogDir) -> tuple[LoadedDirectory, float]:
+            began_ms = self._clock.monotonic_ms()
+            found = load_directory(log_dir, config_of, threads)
+            return found, self._clock.monotonic_ms() - began_ms
+
         with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-loading") as pool:
-            loaded = list(pool.map(lambda log_dir: load_directory(log_dir, config_of, threads), live))
-        for log_dir, found in zip(live, loaded, strict=True):
+            loaded = list(pool.map(load_one, live))
+        for log_dir, (found, took_ms) in zip(live, loaded, strict=True):
             if found.error is not None:
                 log_dir.go_offline(found.error)
             else:
                 self._take(log_dir, found)
+            count = len(found.logs) + len(found.futures)
+            self.loaded.append(LoadReport(log_dir.path, count, found.is_clean, took_ms, found.error))
 
     def _take(self, log_dir: LogDir, found: LoadedDirectory) -> None:
         for logs, known in ((found.logs, self._logs), (found.futures, self._futures)):

@@ -170,8 +170,7 @@ class LogSegments:
 
 
 def _first_in_segment(segment: Segment, timestamp: int, log_start_offset: int) -> TimeOffset | None:
-    start_offset = max(segment.time_index.lookup(timestamp).offset, log_start_offset)
-    start = segment.offset_index.lookup(start_offset).position
+    start = segment.start_for_time(timestamp, log_start_offset)
     file = segment.file()
     for position, header in iter_file_headers(file, start, segment.size):
         if header.max_timestamp < timestamp or header.last_offset < log_start_offset:

@@ -6,12 +6,12 @@ Source: reference metrics table, kafka.log.
 from __future__ import annotations
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.meters import Gauge, MetricRegistry, MetricTable, Timing
+from kafka_py.base.meters import Fleet, Gauge, MetricRegistry, MetricTable, Timing
 from kafka_py.log.partition_log import PartitionLog
 
 
-class LogMetrics(MetricTable, group="kafka.log:type=Log", tags=("topic", "partition")):
-    """One log; the owner is the PartitionLog."""
+class LogMetrics(Fleet, group="kafka.log:type=Log", tags=("topic", "partition")):
+    """Every log."""
 
     num_log_segments = Gauge("NumLogSegments", of=lambda log: len(log.segments), about="Segment files.")
     log_start_offset = Gauge("LogStartOffset", of=lambda log: log.log_start_offset, about="First offset.")
@@ -19,8 +19,8 @@ class LogMetrics(MetricTable, group="kafka.log:type=Log", tags=("topic", "partit
     size = Gauge("Size", of=lambda log: log.size_bytes, unit="bytes", about="Bytes of all segments.")
 
 
-class FutureLogMetrics(MetricTable, group="kafka.log:type=Log", tags=("is-future", "topic", "partition")):
-    """The same of a replica that is being moved here from another directory."""
+class FutureLogMetrics(Fleet, group="kafka.log:type=Log", tags=("is-future", "topic", "partition")):
+    """The same of replicas that are being moved here from another directory."""
 
     num_log_segments = Gauge("NumLogSegments", of=lambda log: len(log.segments), about="Segment files.")
     log_start_offset = Gauge("LogStartOffset", of=lambda log: log.log_start_offset, about="First offset.")
@@ -51,30 +51,25 @@ class LogDirectoryMetrics(MetricTable, group="kafka.log:type=LogManager", tags=(
 
 
 class LogMeters:
-    """The metrics of the logs that live here: made with a log, closed with it. Without a registry nothing is kept."""
+    """The metrics of the logs that live here: known from `add` to `remove`. Without a registry nothing is measured."""
 
     def __init__(self, registry: MetricRegistry | None) -> None:
-        self._registry = registry
-        self._tables: dict[tuple[TopicPartition, bool], MetricTable] = {}
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._futures: dict[TopicPartition, PartitionLog] = {}
         self.flushes = None if registry is None else FlushMetrics(registry)
+        if registry is not None:
+            LogMetrics(registry, lambda: [((tp[0], str(tp[1])), log) for tp, log in self._logs.items()])
+            FutureLogMetrics(
+                registry, lambda: [(("true", tp[0], str(tp[1])), log) for tp, log in self._futures.items()]
+            )
 
     def add(self, log: PartitionLog) -> None:
         """Begins to measure a log."""
-        if self._registry is None:
-            return
-        topic, partition = log.topic_partition.topic, str(log.topic_partition.partition)
-        if log.is_future:
-            tags = {"is-future": "true", "topic": topic, "partition": partition}
-            table: MetricTable = FutureLogMetrics(self._registry, log, **tags)
-        else:
-            table = LogMetrics(self._registry, log, topic=topic, partition=partition)
-        self._tables[log.topic_partition, log.is_future] = table
+        (self._futures if log.is_future else self._logs)[log.topic_partition] = log
 
     def remove(self, log: PartitionLog) -> None:
         """Forgets a log that is gone."""
-        table = self._tables.pop((log.topic_partition, log.is_future), None)
-        if table is not None:
-            table.close()
+        (self._futures if log.is_future else self._logs).pop(log.topic_partition, None)
 
     def flushed(self, took_ms: float) -> None:
         """Notes a flush."""

@@ -6,12 +6,18 @@ rising. Source: reference formats, section 7.
 
 from __future__ import annotations
 
+import sys
+from array import array
+from bisect import bisect_right
 from struct import Struct
 from typing import NamedTuple
 
 from kafka_py.log import filenames
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.index_file import IndexFile
+
+_POSITION_BITS = 32
+_LAST_POSITION = (1 << _POSITION_BITS) - 1
 
 
 class OffsetPosition(NamedTuple):
@@ -24,7 +30,7 @@ class OffsetPosition(NamedTuple):
 class OffsetIndex(IndexFile):
     """The .index file of one segment; offsets are absolute on this side of the file."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("_last", "_near")
 
     SUFFIX = filenames.OFFSET_INDEX
     ENTRY = Struct(">ii")
@@ -32,6 +38,8 @@ class OffsetIndex(IndexFile):
     def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
         super().__init__(directory, base_offset)
         self._last: OffsetPosition | None = None
+        self._near = array("Q")
+        """The entries around the last look-up, each as one number: readers go on where they stopped."""
 
     @property
     def is_full(self) -> bool:
@@ -58,10 +66,27 @@ class OffsetIndex(IndexFile):
             return OffsetPosition(self.base_offset, 0)
         if offset >= self.last.offset:
             return self.last
-        found = self._last_up_to(offset - self.base_offset, 0)
-        if found is None:
+        relative = offset - self.base_offset
+        target = relative << _POSITION_BITS | _LAST_POSITION
+        near = self._near
+        if not near or not near[0] <= target < near[-1]:
+            near = self._near = self._read_near(relative)
+        slot = bisect_right(near, target)
+        if not slot:
             return OffsetPosition(self.base_offset, 0)
-        return OffsetPosition(self.base_offset + found[0], found[1])
+        entry = near[slot - 1]
+        return OffsetPosition(self.base_offset + (entry >> _POSITION_BITS), entry & _LAST_POSITION)
+
+    def _read_near(self, relative: int) -> array[int]:
+        """Some hundred entries, among them the largest <= `relative` and the one after it, where there are such."""
+        low, high = self._narrow(relative, 0)
+        low, high = max(low - 1, 0), min(high + 1, self.entries)
+        near = array("Q")
+        found = self.file().read((high - low) * self.ENTRY.size, low * self.ENTRY.size)
+        near.frombytes(found[: len(found) // self.ENTRY.size * self.ENTRY.size])
+        if sys.byteorder == "little":
+            near.byteswap()
+        return near
 
     def first_at_or_after(self, position: int) -> OffsetPosition | None:
         """The first entry whose position is >= `position`; None when all lie before it."""
@@ -78,5 +103,10 @@ class OffsetIndex(IndexFile):
         relative, position = self.entry(slot)
         return OffsetPosition(self.base_offset + relative, position)
 
+    def release(self) -> None:
+        super().release()
+        self._near = array("Q")
+
     def _forget_last(self) -> None:
         self._last = None
+        self._near = array("Q")

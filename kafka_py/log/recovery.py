@@ -216,9 +216,7 @@ class _Loading:
 
     def _activate(self) -> int:
         """Makes the last segment active, or a new one where there is none; the log end offset."""
-        if self.segments:
-            self.segments[-1].make_active(self.config)
-        end_offset = self.segments[-1].next_offset() if self.segments else self.log_start_offset
+        end_offset = self._open_last() if self.segments else self.log_start_offset
         if self.segments and end_offset < self.log_start_offset:
             _log.warning("%s: ends at %d, before its start %d", self.place.path, end_offset, self.log_start_offset)
             self._drop_segments(0)
@@ -228,6 +226,20 @@ class _Loading:
         jitter = self.context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
         self.segments[-1].roll_jitter_ms = jitter
         return end_offset
+
+    def _open_last(self) -> int:
+        """Makes the last segment active; the offset after its last batch. What cannot be read at its end is cut."""
+        segment = self.segments[-1]
+        try:
+            segment.make_active(self.config)
+            return segment.next_offset()
+        except CorruptBatch as corrupt:  # only after a clean stop: everything else has been checked
+            _log.warning("%s: %s", segment.path, corrupt)
+        self._producers_before(len(self.segments) - 1)
+        cut = self._recover_segment(segment, None)
+        _log.warning("%s: cut %d bytes after the last sound batch", segment.path, cut)
+        segment.make_active(self.config)
+        return segment.next_offset()
 
     def _trim_epochs(self, written: list[EpochStart], path: str, log_end_offset: int, is_clean: bool) -> None:
         """Keeps the epochs of [log start, log end) and writes them down if that, or recovery, changed them.

@@ -15,6 +15,7 @@ from kafka_py.records.batch import LOG_OVERHEAD, SIZE_UP_TO_MAGIC, BatchHeader, 
 
 _PLACE = Struct(">qi4xb6xi")
 """Base offset, size, magic, last offset delta; the formats 0 and 1 have something else in place of the last one."""
+_BEGINNING = Struct(">qi4xb")
 _LOOKED_AT = 61
 """Bytes from the start of a batch that a scan looks at."""
 _SMALLEST_SIZE_FIELD = 14
@@ -31,13 +32,26 @@ class BatchPlace(NamedTuple):
     last_offset: int
 
 
-def find_batch(file: File, position: int, end: int, offset: int) -> BatchPlace | None:
+class NoBatchThere(Exception):
+    """No batch begins where one was said to."""
+
+
+def find_batch(
+    file: File, position: int, end: int, offset: int, *, begins_within: tuple[int, int] | None = None
+) -> BatchPlace | None:
     """The first whole batch of [position, end) whose last offset is >= `offset`; None when there is none.
 
-    Raises CorruptBatch where a size is impossible.
+    begins_within: lowest and highest base offset that the batch at `position` may have, both inclusive.
+    Raises CorruptBatch where a size is impossible, NoBatchThere when `begins_within` is given and not true.
     """
+    if begins_within is not None and (position < 0 or end - position < SIZE_UP_TO_MAGIC):
+        raise NoBatchThere
     while end - position >= SIZE_UP_TO_MAGIC:
         chunk = file.read(min(_HEADERS_AT_ONCE, end - position), position)
+        if begins_within is not None:
+            if not _begins_batch(chunk, end - position, *begins_within):
+                raise NoBatchThere
+            begins_within = None
         if len(chunk) < SIZE_UP_TO_MAGIC:
             return None
         at, last_at = 0, len(chunk) - _LOOKED_AT
@@ -57,6 +71,20 @@ def find_batch(file: File, position: int, end: int, offset: int) -> BatchPlace |
                 break
         position += at
     return None
+
+
+def begins_batch(file: File, position: int, end: int, lowest: int, highest: int) -> bool:
+    """Whether a batch of [position, end) begins at `position`, its base offset from `lowest` to `highest` inclusive."""
+    if position < 0 or end - position < SIZE_UP_TO_MAGIC:
+        return False
+    return _begins_batch(file.read(SIZE_UP_TO_MAGIC, position), end - position, lowest, highest)
+
+
+def _begins_batch(chunk: bytes, room: int, lowest: int, highest: int) -> bool:
+    if len(chunk) < SIZE_UP_TO_MAGIC:
+        return False
+    base_offset, size, magic = _BEGINNING.unpack_from(chunk)
+    return bool(lowest <= base_offset <= highest and _SMALLEST_SIZE_FIELD <= size <= room and 0 <= magic <= 2)
 
 
 def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:

@@ -6,14 +6,19 @@ Source: reference formats, section 7; replication, section 1 (roll rules).
 
 from __future__ import annotations
 
+import logging
+
 from kafka_py.log import filenames
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.files import Buffer, File
-from kafka_py.log.offset_index import OffsetIndex
-from kafka_py.log.scanning import BatchPlace, find_batch, iter_file_headers
+from kafka_py.log.offset_index import OffsetIndex, OffsetPosition
+from kafka_py.log.scanning import BatchPlace, NoBatchThere, begins_batch, find_batch, iter_file_headers
 from kafka_py.log.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
 from kafka_py.log.txn_index import TxnIndex
+from kafka_py.records.batch import HEADER_SIZE, MAGIC, CorruptBatch, read_header
+
+_log = logging.getLogger(__name__)
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
 
@@ -65,7 +70,7 @@ class Segment:
         """The largest timestamp and its offset; timestamp -1 when no record has one."""
         largest = self._largest
         if largest is None:
-            largest = self._largest = self.time_index.last if self.time_index.entries else self._scan_largest()
+            largest = self._largest = self._last_time_entry() or self._scan_largest()
         return largest
 
     def largest_timestamp_or_modified(self) -> int:
@@ -120,15 +125,70 @@ class Segment:
 
     def find(self, offset: int) -> BatchPlace | None:
         """The batch that holds `offset`, or the next one after it in this segment; None when all are below it."""
-        start = self.offset_index.lookup(offset).position
-        return find_batch(self.file(), start, self.size, offset)
+        entry = self.offset_index.lookup(offset)
+        if entry.position:
+            bounds = self.base_offset, entry.offset
+            try:
+                return find_batch(self.file(), entry.position, self.size, offset, begins_within=bounds)
+            except NoBatchThere:
+                self._distrust_index(entry)
+        return find_batch(self.file(), 0, self.size, offset)
+
+    def start_for(self, offset: int) -> int:
+        """Where the search for `offset` begins: where the index says, if a batch begins there that it can mean."""
+        entry = self.offset_index.lookup(offset)
+        position = entry.position
+        if position == 0 or begins_batch(self.file(), position, self.size, self.base_offset, entry.offset):
+            return position
+        self._distrust_index(entry)
+        return 0
+
+    def start_for_time(self, timestamp: int, lowest_offset: int) -> int:
+        """Where the search for a record of `timestamp`, at or after `lowest_offset`, begins."""
+        entry = self.time_index.lookup(timestamp)
+        return self.start_for(max(entry.offset if self._is_borne_out(entry) else self.base_offset, lowest_offset))
 
     def next_offset(self) -> int:
-        """The offset after the last batch; the base offset when there is none."""
-        next_offset = self.base_offset
-        for _, header in iter_file_headers(self.file(), self.offset_index.last.position, self.size):
-            next_offset = header.next_offset
+        """The offset after the last batch; the base offset when there is none.
+
+        Raises CorruptBatch when the file does not end with a whole batch.
+        """
+        last = self.offset_index.last
+        next_offset, start = self.base_offset, self.start_for(last.offset)
+        end = start
+        for position, header in iter_file_headers(self.file(), start, self.size):
+            next_offset, end = header.next_offset, position + header.size_bytes
+        if end != self.size:
+            raise CorruptBatch("the last batch is not whole", end)
+        if self.offset_index.entries and next_offset <= last.offset:
+            self._distrust_index(last)
         return next_offset
+
+    def _distrust_index(self, entry: OffsetPosition) -> None:
+        """An entry is wrong, so any may be: searches begin at the start, until the next start rebuilds the index."""
+        _log.warning("%s: the entry %s is wrong, the index is left aside", self.offset_index.path, tuple(entry))
+        self.offset_index.truncate_to_entries(0)
+        if not self._active:
+            self.offset_index.close()
+            self.directory.files.remove(self.offset_index.path)
+
+    def _last_time_entry(self) -> TimeOffset | None:
+        """The last entry of the time index; None when there is none, or a wrong one."""
+        last = self.time_index.last
+        return last if self.time_index.entries and self._is_borne_out(last) else None
+
+    def _is_borne_out(self, entry: TimeOffset) -> bool:
+        """Whether the batch that a time entry means has the entry's timestamp."""
+        if entry.timestamp < 0:
+            return True
+        try:
+            place = self.find(entry.offset)
+            if place is None:
+                return False
+            header = read_header(self.file().read(min(place.size_bytes, HEADER_SIZE), place.position))
+        except CorruptBatch:
+            return False
+        return header.magic < MAGIC or header.max_timestamp == entry.timestamp
 
     def truncate_to(self, offset: int, config: LogConfig, now_ms: int) -> int:
         """Cuts the batch that holds `offset` and all after it; the number of bytes cut."""
@@ -219,11 +279,15 @@ class Segment:
 
     def _scan_largest(self) -> TimeOffset:
         """The last time entry, or a larger timestamp of the batches behind it."""
-        largest = self.time_index.last
-        start = self.offset_index.lookup(largest.offset).position if self.time_index.entries else 0
-        for _, header in iter_file_headers(self.file(), start, self.size):
-            if header.max_timestamp > largest.timestamp:
-                largest = TimeOffset(header.max_timestamp, header.last_offset)
+        entry = self._last_time_entry()
+        largest = entry or TimeOffset(NO_TIMESTAMP, self.base_offset)
+        start = 0 if entry is None else self.start_for(entry.offset)
+        try:
+            for _, header in iter_file_headers(self.file(), start, self.size):
+                if header.max_timestamp > largest.timestamp:
+                    largest = TimeOffset(header.max_timestamp, header.last_offset)
+        except CorruptBatch as corrupt:  # the batches up to there do; whoever reads beyond meets it himself
+            _log.warning("%s: %s", self.path, corrupt)
         return largest
 
     def _read_first_timestamp(self) -> int:

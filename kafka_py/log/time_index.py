@@ -67,10 +67,7 @@ class TimeIndex(IndexFile):
             return TimeOffset(NO_TIMESTAMP, self.base_offset)
         if timestamp >= self.last.timestamp:
             return self.last
-        found = self._last_up_to(timestamp, 0)
-        if found is None:
-            return TimeOffset(NO_TIMESTAMP, self.base_offset)
-        return TimeOffset(found[0], self.base_offset + found[1])
+        return self._at(self._slots_up_to(timestamp, 0) - 1)
 
     def truncate_to(self, offset: int) -> None:
         """Drops the entries with an offset >= `offset`; offsets rise with the timestamps."""

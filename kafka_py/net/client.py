@@ -28,6 +28,7 @@ from kafka_py.wire.schema import schema_of
 SOFTWARE_NAME = "kafka-py"
 RECEIVE_BUFFER_BYTES = 2 * DIRECT_BYTES
 MOST_RESPONSE_BYTES = (1 << 31) - 1
+READS_IN_A_ROW = 16
 
 log = logging.getLogger(__name__)
 
@@ -170,9 +171,18 @@ class BrokerConnection:
     # -- in
 
     def _on_readable(self) -> None:
+        """Reads until nothing is left: for a connection that was reset uvloop calls once and never again, so the
+        error that stands behind the last data would not be seen, and what is in flight would wait for ever."""
+        receiver = self._receiver
         try:
-            for frame in self._receiver.receive():
-                self._answer(frame)
+            for _ in range(READS_IN_A_ROW):
+                if self.closed:
+                    return
+                for frame in receiver.receive():
+                    self._answer(frame)
+                if receiver.failure is not None:
+                    self._end(f"the broker sent what cannot be read: {receiver.failure}")
+                    return
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
@@ -180,8 +190,7 @@ class BrokerConnection:
         except MalformedMessage as error:
             self._end(f"the broker sent what cannot be read: {error}")
         else:
-            if self._receiver.failure is not None:
-                self._end(f"the broker sent what cannot be read: {self._receiver.failure}")
+            self._loop.call_soon(self._on_readable)  # others on the loop first
 
     def _answer(self, frame: bytearray) -> None:
         correlation_id = read_correlation_id(frame)

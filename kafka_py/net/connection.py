@@ -179,6 +179,18 @@ class Connection:
         self.read_s = perf_counter()
         self._take(frames)
 
+    def on_reset(self) -> None:
+        """The peer has cut the connection off: take what it sent before, if it may be read now, and end."""
+        if self._reads:
+            self._on_readable()
+        else:
+            self.close("the peer reset the connection")
+
+    @property
+    def fileno(self) -> int:
+        """The socket's descriptor, also after it was closed."""
+        return self._fileno
+
     def _take(self, frames: list[bytearray]) -> None:
         """Hand on requests, then send what they answered. One that fails ends the connection, never the loop."""
         self._in_turn = True

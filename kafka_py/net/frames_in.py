@@ -76,6 +76,11 @@ class MemoryPool:
         return self._depleted_ms + (self._now_ms() - self._waiting_since_ms if self._waiting else 0.0)
 
     @property
+    def available_bytes(self) -> int:
+        """Room that is left; the greatest long where there is no bound, as the classic broker says it."""
+        return max(self.limit_bytes - self.used_bytes, 0) if self.limit_bytes > 0 else (1 << 63) - 1
+
+    @property
     def is_exhausted(self) -> bool:
         return 0 < self.limit_bytes <= self.used_bytes
 

@@ -72,8 +72,10 @@ class FrameSender:
                     goes_alone = self._offset or first.size > SMALL_SLICE_BYTES or not self._send_run()
                     if goes_alone and not self._send_slice(first):
                         return Flushed.READING
-                elif len(parts) == 1 and not self._offset:
-                    self._sent(self._transport.send(first, 0))
+                elif not self._offset and len(parts) == 1:
+                    self._sent_of_first(self._transport.send(first, 0), len(first))
+                elif not self._offset and _is_large(parts[1]):
+                    self._sent_of_first(self._transport.send(first, MSG_MORE), len(first))
                 else:
                     self._send_run()
                 if self._offset or self.sent_bytes >= turn_ends:  # a part that left in part: the socket is full
@@ -118,12 +120,11 @@ class FrameSender:
             return None
         return self._cold_reads.read_now(part)
 
-    def _send_slice(self, part: Part) -> bool:
+    def _send_slice(self, part: FileSlice) -> bool:
         """False when the data must be read from disk first, which then is under way."""
-        assert isinstance(part, FileSlice)
         offset = self._offset
         if not part.size:
-            self._sent(0)
+            self._sent_of_first(0, 0)
             return True
         if offset >= self._warm_until:
             if not self._cold_reads.is_warm(part, offset):
@@ -135,12 +136,22 @@ class FrameSender:
         sent = self._transport.send_file(part, offset)
         if sent <= 0:
             raise ConnectionError(f"{part!r} ends {part.size - offset} bytes early")
-        self._sent(sent)
+        self._sent_of_first(sent, part.size)
         return True
 
     def _brought_in(self) -> None:
         self._reading = False
         self._on_read()
+
+    def _sent_of_first(self, count: int, size: int) -> None:
+        """Strike `count` bytes off the first part, which is `size` long."""
+        self.sent_bytes += count
+        offset = self._offset + count
+        if offset == size:
+            del self.parts[0]
+            self._warm_until = 0
+            offset = 0
+        self._offset = offset
 
     def _sent(self, count: int) -> None:
         """Strike `count` bytes off the front."""
@@ -165,3 +176,8 @@ class FrameSender:
         """Drop what is left, and with it the files."""
         self.parts.clear()
         self._offset = 0
+
+
+def _is_large(part: Part) -> bool:
+    """Whether it goes by itself, uncopied."""
+    return isinstance(part, FileSlice) and part.size > SMALL_SLICE_BYTES

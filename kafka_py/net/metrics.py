@@ -91,7 +91,11 @@ class RequestChannelMetrics(MetricTable, group="kafka.network:type=RequestChanne
     responses = Gauge(
         "ResponseQueueSize", of=lambda server: server.queued_responses, about="Answers that have not left."
     )
-    responses_of_loop = Gauge(
-        "ResponseQueueSize", of=lambda server: server.queued_responses, tags=("processor",), about="The same, as of"
-        " network thread 0."
-    )  # fmt: skip
+
+
+class ResponseQueueMetrics(MetricTable, group="kafka.network:type=RequestChannel", tags=("processor",)):
+    """The same for network thread 0, the only one there is."""
+
+    responses = Gauge(
+        "ResponseQueueSize", of=lambda server: server.queued_responses, about="Answers that have not left."
+    )

@@ -37,10 +37,12 @@ from kafka_py.net.metrics import (
     BrokerAcceptMetrics,
     ProcessorMetrics,
     RequestChannelMetrics,
+    ResponseQueueMetrics,
     SocketMetrics,
     SocketServerMetrics,
     SoftwareMetrics,
 )
+from kafka_py.net.resets import ResetWatch
 from kafka_py.net.transport import PlaintextTransport, tune
 
 SWEEPS_PER_IDLE_TIME = 16
@@ -120,7 +122,7 @@ class SocketServer:
         self._registry = registry
         self._accepts = BrokerAcceptMetrics(registry, self._pool)
         self._tables: list[MetricTable] = [
-            self._accepts, RequestChannelMetrics(registry, self), RequestChannelMetrics(registry, self, processor="0"),
+            self._accepts, RequestChannelMetrics(registry, self), ResponseQueueMetrics(registry, self, processor="0"),
         ]  # fmt: skip
         self._software: dict[tuple[str, ClientSoftware], SoftwareMetrics] = {}
         self._describe(watch)
@@ -128,13 +130,14 @@ class SocketServer:
         for endpoint in listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
+        self._resets = ResetWatch(loop)
         self._accepted = 0
         self._sweep: asyncio.TimerHandle | None = None
         self._watchers: list[Callable[[Connection], None]] = []
 
     def _describe(self, watch: LoopWatch | None) -> None:
         self.metrics.pool_used = lambda: self._pool.used_bytes
-        self.metrics.pool_available = lambda: max(self._pool.limit_bytes - self._pool.used_bytes, 0)
+        self.metrics.pool_available = lambda: self._pool.available_bytes
         self.metrics.cold_reads = lambda: self._cold_reads.cold_count
         self.metrics.control_plane_idle_share = math.nan
         if watch is not None:
@@ -190,6 +193,7 @@ class SocketServer:
             served.close()
         for connection in list(self.connections.values()):
             connection.close("the broker is shutting down")
+        self._resets.close()
         for table in (self.metrics, *self._tables):
             table.close()
 
@@ -234,10 +238,12 @@ class SocketServer:
         self._accepts.accepted += 1
         served.connections[connection] = None
         self.connections[connection.id] = connection
+        self._resets.watch(connection.fileno, connection)
         connection.start()
 
     def _on_close(self, connection: Connection) -> None:
         del self.connections[connection.id]
+        self._resets.forget(connection.fileno)
         self._served[connection.listener_name].forget(connection)
         if connection.client_software is not UNKNOWN_SOFTWARE:
             self._count_software(connection, -1)

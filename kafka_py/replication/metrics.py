@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.meters import Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.base.meters import Fleet, Gauge, MetricRegistry, MetricTable, Rate
+
+if TYPE_CHECKING:
+    from kafka_py.replication.partition import Partition
 
 _TOPIC = ("topic",)
 
@@ -83,6 +89,33 @@ class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
     failed_isr_updates = Rate("FailedIsrUpdatesPerSec", unit="failedUpdates", about="In-sync set writes refused.")
 
 
+class PartitionMetrics(Fleet, group="kafka.cluster:type=Partition", tags=("topic", "partition")):
+    """Every hosted partition; what only its leader knows is 0 on the others."""
+
+    under_replicated = Gauge(
+        "UnderReplicated", of=lambda one: int(one.is_under_replicated), about="1: led here, short of in-sync replicas."
+    )
+    in_sync = Gauge(
+        "InSyncReplicasCount", of=lambda one: len(one.isr.members) if one.is_leader else 0,
+        about="In-sync replicas, where it leads.",
+    )
+    under_min_isr = Gauge(
+        "UnderMinIsr", of=lambda one: int((one.isr_against_minimum() or 0) < 0),
+        about="1: led here, in-sync set below the minimum.",
+    )
+    at_min_isr = Gauge(
+        "AtMinIsr", of=lambda one: int(one.isr_against_minimum() == 0), about="1: led here, in-sync set at the minimum."
+    )
+    replicas = Gauge(
+        "ReplicasCount", of=lambda one: len(one.replicas) if one.is_leader else 0, about="Replicas, where it leads."
+    )
+    stable_lag = Gauge(
+        "LastStableOffsetLag",
+        of=lambda one: 0 if one.log is None else one.log.high_watermark - one.log.last_stable_offset,
+        about="How far open transactions hold the last stable offset behind the high watermark.",
+    )
+
+
 class FetchExpiryMetrics(MetricTable, group="kafka.server:type=DelayedFetchMetrics"):
     """Long polls that ran into their wait limit."""
 
@@ -91,6 +124,12 @@ class FetchExpiryMetrics(MetricTable, group="kafka.server:type=DelayedFetchMetri
 
 class ProduceExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceMetrics"):
     """acks=-1 produces that timed out."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
+
+
+class PartitionExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceMetrics", tags=("topic", "partition")):
+    """The same of one partition, once it happened."""
 
     expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
 
@@ -104,11 +143,15 @@ class DeleteRecordsExpiryMetrics(MetricTable, group="kafka.server:type=DelayedDe
 class ReplicaMetrics:
     """All tables of replication, and those of each topic as it is first used."""
 
-    __slots__ = ("_consumers", "_deletions", "_followers", "_produce", "_registry", "_topics", "all_topics", "manager")
+    __slots__ = (
+        "_consumers", "_deletions", "_expired", "_followers", "_produce", "_registry", "_topics", "all_topics",
+        "manager",
+    )  # fmt: skip
 
     def __init__(self, registry: MetricRegistry) -> None:
         self._registry = registry
         self._topics: dict[str, TopicMetrics] = {}
+        self._expired: dict[TopicPartition, PartitionExpiryMetrics] = {}
         self.all_topics = TopicMetrics(registry)
         self.manager = ManagerMetrics(registry)
         self._produce = ProduceExpiryMetrics(registry)
@@ -128,9 +171,24 @@ class ReplicaMetrics:
         found = self._topics.pop(topic, None)
         if found is not None:
             found.close()
+        for topic_partition in [each for each in self._expired if each.topic == topic]:
+            self._expired.pop(topic_partition).close()
 
-    def produce_expired(self, _topic_partition: TopicPartition) -> None:
+    def measure_partitions(self, partitions: Mapping[TopicPartition, Partition]) -> None:
+        """From now on the partitions that are in there are measured one by one."""
+        PartitionMetrics(
+            self._registry,
+            lambda: [((tp.topic, str(tp.partition)), partition) for tp, partition in partitions.items()],
+        )
+
+    def produce_expired(self, topic_partition: TopicPartition) -> None:
         self._produce.expires += 1
+        found = self._expired.get(topic_partition)
+        if found is None:
+            topic, partition = topic_partition
+            found = PartitionExpiryMetrics(self._registry, topic=topic, partition=str(partition))
+            self._expired[topic_partition] = found
+        found.expires += 1
 
     def consumer_fetch_expired(self) -> None:
         self._consumers.expires += 1

@@ -260,9 +260,11 @@ class Partition:
 
         Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE).
         """
-        log = self.readable_log(entry.current_leader_epoch, leader_only=leader_only)
+        log = self.log
+        if log is None or not self.is_leader or entry.current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            log = self.readable_log(entry.current_leader_epoch, leader_only=leader_only)
         high_watermark, log_start_offset, stable = log.high_watermark, log.log_start_offset, log.last_stable_offset
-        end_offset = self.end_offset(isolation)
+        end_offset = high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.end_offset(isolation)
         diverging = self._divergence(log, entry) if entry.last_fetched_epoch >= 0 else None
         if diverging is not None:
             return PartitionRead(

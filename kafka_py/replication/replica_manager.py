@@ -75,6 +75,7 @@ class ReplicaManager:
         metrics.manager.owner = self
         self._all_topics = metrics.all_topics
         self.partitions: dict[TopicPartition, Partition] = {}
+        metrics.measure_partitions(self.partitions)
         self.offline: set[TopicPartition] = set()
         self.parked = parked
         self._clock = clock
@@ -268,8 +269,8 @@ class ReplicaManager:
         results = self.read_all(params, source.entries())
         if params.replica_id >= 0:
             self._record_follower(params.replica_id, results)
-        keys = source.watch_keys()
-        if params.max_wait_ms <= 0 or not keys or _answers_at_once(results, params.min_bytes):
+        keys = () if params.max_wait_ms <= 0 or _answers_at_once(results, params.min_bytes) else source.watch_keys()
+        if not keys:
             on_fetched(results)
             return
 

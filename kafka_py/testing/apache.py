@@ -15,19 +15,19 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, Unpack
 
-from kafka_py.testing.broker import AnyBroker
+from kafka_py.testing.broker import AnyBroker, BrokerOptions
 from kafka_py.testing.class_archive import ClassArchive, cache_directory
 from kafka_py.testing.processes import ROOT
 from kafka_py.testing.topics import ask_metadata
 
 COORDINATES = ROOT / "tests" / "compat" / "java"
 
-QUICK_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+QUICK_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Starts fast and stays small: for tests."""
 
 CLASSIC_JVM = (
@@ -97,7 +97,7 @@ class Jars:
     ) -> Result:
         """Runs a tool to its end."""
         archive_name = Path(program).stem if program else main_class
-        archive = ClassArchive(self.directory / "archives" / f"{archive_name}.jsa")
+        archive = ClassArchive(self.directory / "archives" / f"{archive_name}.jsa", Path(_java("java")))
         jvm = (*QUICK_JVM, "-Xlog:disable", "-Xlog:all=off", *archive.begin())
         done = subprocess.run(
             self.command(main_class, *arguments, jvm=jvm, program=program),
@@ -147,21 +147,12 @@ class ApacheBroker(AnyBroker):
         folder: Path,
         zookeeper_connect: str,
         *,
-        broker_id: int = 0,
-        settings: Mapping[str, str] | None = None,
-        log_dirs: Sequence[Path] = (),
-        port: int | None = None,
         jvm: Sequence[str] = QUICK_JVM,
+        **options: Unpack[BrokerOptions],
     ) -> None:
-        super().__init__(
-            apache_kafka().command("kafka.Kafka", jvm=jvm, log_level="INFO"),
-            folder,
-            zookeeper_connect,
-            broker_id=broker_id,
-            settings={"log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES, **(settings or {})},
-            log_dirs=log_dirs,
-            port=port,
-        )
+        program = apache_kafka().command("kafka.Kafka", jvm=jvm, log_level="INFO")
+        settings = {"log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES}
+        super().__init__(program, folder, zookeeper_connect, settings, options)
 
     def wait_started(self, timeout_s: float = 60) -> Self:
         """Waits until it has started and knows the cluster. Raises NotReady."""

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
 from kafka_py.base.properties import format_properties
 from kafka_py.testing.processes import Process, free_port, python_environment
@@ -31,8 +31,21 @@ _PATIENT = {"zookeeper.session.timeout.ms": "6000", "zookeeper.connection.timeou
 """A killed broker comes back soon, and one that is started beside its ZooKeeper waits for it."""
 
 
+class BrokerOptions(TypedDict, total=False):
+    """What a broker of any make may be told besides its folder and its ZooKeeper.
+
+    broker_id: 0 unless given. settings: go on top of server.properties. log_dirs: one in its folder unless given.
+    port: a free one unless given.
+    """
+
+    broker_id: int
+    settings: Mapping[str, str]
+    log_dirs: Sequence[Path]
+    port: int
+
+
 class AnyBroker(Process):
-    """One broker on a free port of the loopback address; a context manager that stops it.
+    """One broker on a port of the loopback address; a context manager that stops it.
 
     properties: what goes into its server.properties at the next start; tests may change them.
     started_in_s: how long the last start took.
@@ -40,36 +53,35 @@ class AnyBroker(Process):
 
     def __init__(
         self,
-        command: Sequence[str],
+        program: Sequence[str],
         folder: Path,
         zookeeper_connect: str,
+        own_settings: Mapping[str, str],
+        options: BrokerOptions,
         *,
-        broker_id: int = 0,
-        settings: Mapping[str, str] | None = None,
-        log_dirs: Sequence[Path] = (),
-        port: int | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """command: what runs a broker, but for the properties file. folder: for its files, kept through restarts.
+        """program: a command that wants the properties file only. folder: for its files, kept through restarts.
 
-        settings: go on top of server.properties.
+        own_settings: what brokers of this make are told; `options` may say otherwise.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.broker_id = broker_id
-        self.port = port or free_port()
-        self.log_dirs = list(log_dirs) or [folder / "kafka-logs"]
+        self.broker_id = options.get("broker_id", 0)
+        self.port = options.get("port") or free_port()
+        self.log_dirs = list(options.get("log_dirs") or [folder / "kafka-logs"])
         self.properties = {
-            "broker.id": str(broker_id),
+            "broker.id": str(self.broker_id),
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": ",".join(str(path) for path in self.log_dirs),
             "zookeeper.connect": zookeeper_connect,
             **CLUSTER_OF_ONE,
-            **(settings or {}),
+            **own_settings,
+            **(options.get("settings") or {}),
         }
         self.started_in_s = 0.0
         self._config = folder / "server.properties"
-        super().__init__([*command, self._config], folder / "server.log", environment=environment, folder=folder)
+        super().__init__([*program, self._config], folder / "server.log", environment=environment, folder=folder)
 
     @property
     def bootstrap(self) -> str:
@@ -111,24 +123,7 @@ class AnyBroker(Process):
 class BrokerProcess(AnyBroker):
     """A broker of kafka_py, run by this Python."""
 
-    def __init__(
-        self,
-        folder: Path,
-        zookeeper_connect: str,
-        *,
-        broker_id: int = 0,
-        settings: Mapping[str, str] | None = None,
-        log_dirs: Sequence[Path] = (),
-        port: int | None = None,
-    ) -> None:
-        command = [sys.executable, "-P", "-m", "kafka_py.cli.run_class", "kafka.Kafka"]
-        super().__init__(
-            command,
-            folder,
-            zookeeper_connect,
-            broker_id=broker_id,
-            settings={**_PATIENT, **(settings or {})},
-            log_dirs=log_dirs,
-            port=port,
-            environment=python_environment(),
-        )
+    def __init__(self, folder: Path, zookeeper_connect: str, **options: Unpack[BrokerOptions]) -> None:
+        program = [sys.executable, "-P", "-m", "kafka_py.cli.run_class", "kafka.Kafka"]
+        environment = python_environment()
+        super().__init__(program, folder, zookeeper_connect, _PATIENT, options, environment=environment)

@@ -1,8 +1,9 @@
-"""Java programs that start faster the second time: the archive of classes that a run has loaded (JDK 13, AppCDS).
+"""Java programs that start faster the second time: an archive of the classes that a run has loaded.
 
 The first run of a program writes the archive as it ends, later runs map it: ZooKeeper is ready in half the time.
 The archives are kept in the user's cache folder, one for each runtime and class path, as the runtime demands.
-Source: the JDK's documentation of class data sharing.
+Source: the JDK's documentation of class data sharing (JDK 13: `-XX:ArchiveClassesAtExit`, on top of the archive that
+most runtimes bring along) and of the ahead-of-time cache (JEP 514, JDK 25: `-XX:AOTCacheOutput`, which needs none).
 """
 
 from __future__ import annotations
@@ -13,6 +14,20 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
+
+from kafka_py.cli.java import java_version
+
+
+class _Kind(NamedTuple):
+    """The options with which a runtime writes an archive and with which it reads one."""
+
+    write: str
+    read: str
+
+
+_OWN_CLASSES = _Kind("-XX:ArchiveClassesAtExit=", "-XX:SharedArchiveFile=")
+_AHEAD_OF_TIME = _Kind("-XX:AOTCacheOutput=", "-XX:AOTCache=")
 
 
 def cache_directory() -> Path:
@@ -38,10 +53,11 @@ def archive_key(java: Path, class_path: Iterable[str]) -> str:
 
 
 class ClassArchive:
-    """The archive at `path`: used if it is there, else made by the run between `begin` and `finish`."""
+    """The archive at `path`, for the runtime `java`: used if it is there, else made by the run that begins here."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, java: Path) -> None:
         self.path = path
+        self._kind = _kind_for(java)
         self._fresh: Path | None = None
 
     @property
@@ -51,8 +67,10 @@ class ClassArchive:
 
     def begin(self) -> list[str]:
         """The options for the run; none where the archive can be neither read nor written."""
+        if self._kind is None:
+            return []
         if self.path.exists():
-            return [f"-XX:SharedArchiveFile={self.path}"]
+            return [f"{self._kind.read}{self.path}"]
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -60,10 +78,17 @@ class ClassArchive:
         if not os.access(self.path.parent, os.W_OK):
             return []
         self._fresh = self.path.with_suffix(f".{os.getpid()}-{time.monotonic_ns()}")
-        return [f"-XX:ArchiveClassesAtExit={self._fresh}"]
+        return [f"{self._kind.write}{self._fresh}"]
 
     def finish(self) -> None:
         """After the run: puts what it wrote in its place."""
         fresh, self._fresh = self._fresh, None
         if fresh is not None and fresh.exists():
             fresh.rename(self.path)
+
+
+def _kind_for(java: Path) -> _Kind | None:
+    if java_version(java) >= 25:
+        return _AHEAD_OF_TIME
+    brought_along = java.resolve().parents[1] / "lib" / "server" / "classes.jsa"
+    return _OWN_CLASSES if brought_along.exists() else None

@@ -15,6 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -149,10 +150,10 @@ class KafkaCluster:
         for broker in self.brokers:
             broker.wait_started(self.timeout_s)
         for broker in self.brokers if self._count > 1 else ():
-            broker.wait_for(lambda at=broker.bootstrap: self._is_whole(at), self.timeout_s, "the whole cluster")  # type: ignore[misc]
+            broker.wait_for(partial(self._is_whole_for, broker), self.timeout_s, "the whole cluster")
 
-    def _is_whole(self, bootstrap: str) -> bool:
-        known = ask_metadata(bootstrap)
+    def _is_whole_for(self, broker: BrokerProcess) -> bool:
+        known = ask_metadata(broker.bootstrap)
         return len(known.brokers) == self._count and known.controller_id >= 0
 
     def stop(self) -> None:

@@ -15,11 +15,13 @@ import tempfile
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker import loggers
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.server import KafkaServer
+from kafka_py.log.files import Files
 from kafka_py.net.client import BrokerConnection
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.zookeeper import FakeSession, FakeZookeeper
@@ -41,10 +43,23 @@ def batch(*values: bytes, timestamp: int = 1000, key: bytes | None = None, **bui
 
 
 class LocalBroker:
-    """One broker and a connection to it. zookeeper: shared by brokers that shall form a cluster."""
+    """One broker and a connection to it.
 
-    def __init__(self, folder: str, zookeeper: FakeZookeeper, settings: Mapping[str, str]) -> None:
+    zookeeper: shared by brokers that shall form a cluster. files, clock: in place of the real ones.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        zookeeper: FakeZookeeper,
+        settings: Mapping[str, str],
+        *,
+        files: Files | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.folder = folder
+        self.files = files
+        self.clock = clock
         self.zookeeper = zookeeper
         self.settings = {
             "broker.id": "0",
@@ -72,7 +87,9 @@ class LocalBroker:
         loggers.link()
         self.settings.update(_settings(changes))
         self.session = self.zookeeper.session()
-        self.server = KafkaServer(BrokerConfig.parse(self.settings), session=self.session)
+        self.server = KafkaServer(
+            BrokerConfig.parse(self.settings), session=self.session, files=self.files, clock=self.clock
+        )
         await self.server.start()
         self.client = await self.connect()
         await self.until(lambda: self.server.node.metadata.is_live(self.server.broker_id))

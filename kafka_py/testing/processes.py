@@ -31,7 +31,7 @@ _NOT_INHERITED = {
 }  # fmt: skip
 """Settings of the user's own Kafka: ours would take its ports and write into its log files."""
 
-_QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Xlog:disable -Djava.awt.headless=true"
+_QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xlog:disable -Djava.awt.headless=true"
 
 
 class NotReady(Exception):
@@ -229,8 +229,9 @@ class ZookeeperServer(Process):
         # A test server may lose what it holds when the machine dies, and so need not wait for the disk.
         settings = {"KAFKA_HEAP_OPTS": "-Xmx256M", "KAFKA_OPTS": "-Dzookeeper.forceSync=no"}
         super().__init__([], folder / "zookeeper.log", environment=settings)
-        key = archive_key(find_java(self.environment).executable, find_jars(self.environment))
-        self._archive = ClassArchive(cache_directory() / f"zookeeper-{key}.jsa")
+        java = find_java(self.environment).executable
+        key = archive_key(java, find_jars(self.environment))
+        self._archive = ClassArchive(cache_directory() / f"zookeeper-{key}.jsa", java)
 
     def start(self) -> Self:
         """Starts it without waiting; `wait_serving` waits."""

@@ -6,6 +6,7 @@ Blocking, plaintext, for brokers of any make.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.testing.processes import wait_until
@@ -44,7 +45,7 @@ def create_topic(
     )
     wait_until(lambda: _asked_for(bootstraps[0], wanted, timeout_s), timeout_s, f"making the topic {topic}")
     for bootstrap in bootstraps:
-        wait_until(lambda at=bootstrap: _leaders(at, topic) == partitions, timeout_s, f"the topic {topic}")  # type: ignore[misc]
+        wait_until(partial(_has_leaders, bootstrap, topic, partitions), timeout_s, f"the topic {topic}")
 
 
 def _asked_for(bootstrap: str, topic: CreatableTopic, timeout_s: float) -> bool:
@@ -62,7 +63,7 @@ def _asked_for(bootstrap: str, topic: CreatableTopic, timeout_s: float) -> bool:
     return True
 
 
-def _leaders(bootstrap: str, topic: str) -> int:
-    """How many partitions of the topic have a leader, as this broker knows."""
+def _has_leaders(bootstrap: str, topic: str, partitions: int) -> bool:
+    """Whether this broker knows a leader of so many partitions."""
     [known] = ask_metadata(bootstrap, [topic]).topics
-    return sum(partition.leader_id >= 0 for partition in known.partitions)
+    return sum(partition.leader_id >= 0 for partition in known.partitions) == partitions

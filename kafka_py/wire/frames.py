@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.slices import FileSlice
 from kafka_py.wire.apis import APIS, ApiKey, api_of
-from kafka_py.wire.compiler import decoder, encoder
+from kafka_py.wire.compiler import Encoder, decoder, encoder
 from kafka_py.wire.primitives import (
     Buffer,
     MalformedMessage,
@@ -26,6 +26,8 @@ from kafka_py.wire.schema import schema_of
 T = TypeVar("T")
 
 _REQUEST_HEADER = Struct(">hhih").unpack_from  # with the length of the client id, or of v0's body the first bytes
+_RESPONSE_START = Struct(">ii").pack_into  # size, correlation id
+_new = tuple.__new__
 
 
 class RequestHeader(NamedTuple):
@@ -65,7 +67,7 @@ def read_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
             pos = skip_tagged_fields(frame, pos)
     except ValueError as error:  # bad UTF-8 as well
         raise MalformedMessage(f"{api.name} v{version}, request header: {error}") from None
-    return RequestHeader(api.key, version, correlation_id, client_id), pos
+    return _new(RequestHeader, (api.key, version, correlation_id, client_id)), pos
 
 
 def encode_request(msg: object, version: int, correlation_id: int, client_id: str | None) -> bytes:
@@ -88,35 +90,45 @@ def encode_request(msg: object, version: int, correlation_id: int, client_id: st
     return bytes(out)
 
 
+_responses: dict[tuple[type, int], tuple[Encoder, bytes]] = {}
+"""Class and version -> how its body is encoded, and what stands before it."""
+
+
 def encode_response(msg: object, version: int, correlation_id: int) -> list[bytes | FileSlice]:
     """A response ready for the socket, size included, in the order to send.
 
     One `bytes` if there are no file slices; otherwise bytes and slices in turn.
     """
     cls = type(msg)
-    encode = encoder(cls, version)
-    key = schema_of(cls).api
-    assert key is not None, f"{cls.__name__} is not a response"
-    out = bytearray(8)
-    if api_of(key).response_header_version(version):
-        out.append(0)
+    encode, start = _responses.get((cls, version)) or _response_form(cls, version)
+    out = bytearray(start)
     slices: SliceList = []
     encode(msg, out, slices)
     if not slices:
-        pack_into(">ii", out, 0, len(out) - 4, correlation_id)
+        _RESPONSE_START(out, 0, len(out) - 4, correlation_id)
         return [bytes(out)]
-    pack_into(">ii", out, 0, len(out) - 4 + sum(piece.size for _, piece in slices), correlation_id)
+    end = len(out)
+    _RESPONSE_START(out, 0, end - 4 + sum([piece.size for _, piece in slices]), correlation_id)
     parts: list[bytes | FileSlice] = []
+    view = memoryview(out)
     done = 0
-    with memoryview(out) as view:
-        for place, piece in slices:
-            if place > done:
-                parts.append(bytes(view[done:place]))
-                done = place
-            parts.append(piece)
-        if done < len(out):
-            parts.append(bytes(view[done:]))
+    for place, piece in slices:
+        if place > done:
+            parts.append(bytes(view[done:place]))
+            done = place
+        parts.append(piece)
+    if done < end:
+        parts.append(bytes(view[done:]))
     return parts
+
+
+def _response_form(cls: type, version: int) -> tuple[Encoder, bytes]:
+    """Its encoder, and room for size and correlation id, with the empty tagged fields of a flexible header."""
+    key = schema_of(cls).api
+    assert key is not None, f"{cls.__name__} is not a response"
+    form = encoder(cls, version), bytes(8 + api_of(key).response_header_version(version))
+    _responses[cls, version] = form
+    return form
 
 
 def read_response_header(cls: type, version: int, payload: Buffer) -> tuple[int, int]:

@@ -43,7 +43,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
             request.session_id,
             request.session_epoch,
             _wanted(request),
-            _forgotten(request),
+            _forgotten(request) if request.forgotten_topics_data else (),
             is_privileged=is_follower,
             now_ms=node.clock.monotonic_ms(),
         )

@@ -1,17 +1,31 @@
 """Bad input: whatever one client sends, it gets the protocol's error or loses its connection, and others are served."""
 
 import asyncio
+import os
 import random
 import struct
 
 import pytest
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.apis import APIS
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
+from kafka_py.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest
+from kafka_py.wire.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
 from kafka_py.wire.messages.metadata import MetadataRequest
+from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafka_py.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataRequest,
+)
 
 
 async def send_raw(broker: LocalBroker, data: bytes) -> bytes:
@@ -108,7 +122,7 @@ async def test_requests_cut_short_anywhere_never_stop_the_broker(broker: LocalBr
     await still_serves(broker)
 
 
-@on_broker(max_message_bytes=1 << 20)
+@on_broker(message_max_bytes=1 << 20)
 async def test_batches_broken_in_every_byte_are_refused_and_nothing_of_them_is_stored(broker: LocalBroker) -> None:
     """Corrupt batches: CRC, magic, counts, lengths. Only the epoch, outside the CRC, is the broker's to write."""
     await broker.create_topic("t")
@@ -156,8 +170,6 @@ async def test_counts_and_lengths_that_do_not_fit_the_records_are_refused(broker
 def test_bad_topic_names_are_refused(name: str) -> None:
     @on_broker()
     async def scenario(broker: LocalBroker) -> None:
-        from kafka_py.base.errors import KafkaError
-
         with pytest.raises(KafkaError) as error:
             await broker.create_topic(name)
         assert error.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -175,3 +187,123 @@ async def test_too_many_connections_of_one_address_are_closed_and_the_first_ones
     await still_serves(broker)
     for other in others:
         other.close()
+
+
+# Memory: queued.max.request.bytes
+
+
+LARGE = 1_500_000
+
+
+def large_produce(correlation_id: int) -> bytes:
+    data = TopicProduceData(
+        name="t", partition_data=[PartitionProduceData(index=0, records=batch(random.randbytes(LARGE)))]
+    )
+    return encode_request(ProduceRequest(acks=1, timeout_ms=5000, topic_data=[data]), 8, correlation_id, "large")
+
+
+@on_broker(queued_max_request_bytes=2_000_000, socket_request_max_bytes=2_000_000, message_max_bytes=4_000_000)
+async def test_requests_beyond_queued_max_request_bytes_wait_their_turn_and_small_ones_do_not(
+    broker: LocalBroker,
+) -> None:
+    """As in the classic the bound is passed by one request at most; those that wait are answered in the end."""
+    await broker.create_topic("t")
+    request = large_produce(1)
+    pool = broker.server._sockets._pool
+    streams = [await asyncio.open_connection("127.0.0.1", broker.port) for _ in range(6)]
+    for _, writer in streams:
+        writer.write(request[: LARGE // 2])
+    await broker.until(lambda: pool.is_exhausted)
+    await still_serves(broker)
+    assert pool.used_bytes <= 2_000_000 + len(request)
+    for _, writer in streams:
+        writer.write(request[LARGE // 2 :])
+    async with asyncio.timeout(20):
+        answers = [await reader.readexactly(8) for reader, _ in streams]
+    assert all(struct.unpack(">ii", answer)[1] == 1 for answer in answers)
+    assert pool.used_bytes == 0
+    assert (await broker.fetch("t", 0)).high_watermark == 1 + len(streams)
+    for _, writer in streams:
+        writer.close()
+
+
+@on_broker(queued_max_request_bytes=2_000_000, socket_request_max_bytes=2_000_000, message_max_bytes=4_000_000)
+async def test_who_gives_up_a_half_sent_large_request_gives_its_room_back(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    request = large_produce(2)
+    pool = broker.server._sockets._pool
+    streams = [await asyncio.open_connection("127.0.0.1", broker.port) for _ in range(4)]
+    for _, writer in streams:
+        writer.write(request[: LARGE // 2])
+    await broker.until(lambda: pool.is_exhausted)
+    for _, writer in streams:
+        writer.close()
+    await broker.until(lambda: pool.used_bytes == 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", broker.port)
+    writer.write(request)
+    async with asyncio.timeout(20):
+        await reader.readexactly(8)
+    writer.close()
+
+
+# Topics that cannot be
+
+
+@on_broker()
+async def test_names_that_no_topic_can_have_are_unknown_to_deletion_and_growth(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    for name in ("", ".", "..", "a/b", "t/partitions", "\u0000"):
+        deleted = await broker.ask(DeleteTopicsRequest(topic_names=[name], timeout_ms=1000), 1)
+        assert deleted.responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name
+        topics = [CreatePartitionsTopic(name=name, count=3, assignments=None)]
+        grown = await broker.ask(CreatePartitionsRequest(topics=topics, timeout_ms=1000, validate_only=False), 1)
+        assert grown.results[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name
+    await still_serves(broker)
+
+
+@on_broker()
+async def test_more_partitions_than_can_be_are_refused_at_once(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    for count in (0, -2, 1_000_000, (1 << 31) - 1):
+        with pytest.raises(KafkaError) as error:
+            await broker.create_topic("many", partitions=count)
+        assert error.value.code is ErrorCode.INVALID_PARTITIONS
+    topics = [CreatePartitionsTopic(name="t", count=(1 << 31) - 1, assignments=None)]
+    grown = await broker.ask(CreatePartitionsRequest(topics=topics, timeout_ms=1000, validate_only=False), 1)
+    assert grown.results[0].error_code == ErrorCode.INVALID_PARTITIONS
+    await still_serves(broker)
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("../escaped", 0), ("a/b", 0), ("x" * 300, 0), ("t", -1), ("", 0)])
+def test_roles_for_partitions_that_can_have_no_directory_are_refused(topic: str, partition: int) -> None:
+    """Nothing is made outside of the log directory, and none goes offline for a name that is too long."""
+
+    @on_broker()
+    async def scenario(broker: LocalBroker) -> None:
+        await broker.create_topic("t")
+        state = LeaderAndIsrPartitionState(
+            partition_index=partition, controller_epoch=1, leader=0, leader_epoch=0, isr=[0], zk_version=0,
+            replicas=[0], is_new=True,
+        )  # fmt: skip
+        request = LeaderAndIsrRequest(
+            controller_id=0, controller_epoch=1, broker_epoch=-1, live_leaders=[],
+            topic_states=[LeaderAndIsrTopicState(topic_name=topic, partition_states=[state])],
+        )  # fmt: skip
+        response = await broker.ask(request, 4)
+        assert [row.error_code for row in response.partition_errors] == [ErrorCode.INVALID_TOPIC_EXCEPTION]
+        assert broker.server.node.log_dirs.offline_directories == []
+        assert "escaped-0" not in os.listdir(broker.folder)
+        await still_serves(broker)
+
+    scenario()
+
+
+@on_broker()
+async def test_a_security_protocol_that_does_not_exist_is_refused(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    live = UpdateMetadataBroker(
+        id=0, endpoints=[UpdateMetadataEndpoint(port=1, host="h", listener="", security_protocol=77)]
+    )
+    request = UpdateMetadataRequest(controller_id=0, controller_epoch=1, live_brokers=[live])
+    assert (await broker.ask(request, 1)).error_code == ErrorCode.INVALID_REQUEST
+    await still_serves(broker)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,7 @@ def test_the_words_and_the_environment_of_the_brokers_script(
 ) -> None:
     environment = {**classic_environment, "JMX_PORT": str(free_port()), "KAFKA_DEBUG": ""}
     file, _ = server_properties(tmp_path, zk_chroot)
-    command = [BIN / script[0], *script[1:], file]
+    command: list[str | Path] = [BIN / script[0], *script[1:], file]
     with Process(command, tmp_path / "out", environment=environment, folder=tmp_path) as broker:
         broker.wait_for(lambda: has_all(broker, BROKER_WORDS), 60, "its words")
         assert "kafka.Kafka" in Path(f"/proc/{broker.pid}/cmdline").read_text().split("\0")
@@ -177,10 +178,10 @@ def test_three_brokers_share_a_machine_by_their_property_files_alone(tmp_path: P
     for number in (1, 2, 3):
         output = tmp_path / f"logs-{number}" / "kafkaServer.out"
         words = f"[KafkaServer id={number}] started"
-        wait_until(lambda at=output, what=words: at.exists() and what in at.read_text(), 60, words)
+        wait_until(partial(says, output, words), 60, words)
     bootstraps = [f"127.0.0.1:{port}" for _, port in files]
     for bootstrap in bootstraps:
-        wait_until(lambda at=bootstrap: len(ask_metadata(at).brokers) == 3, 30, "three brokers")
+        wait_until(partial(knows_brokers, bootstrap, 3), 30, "three brokers")
     assert len({ask_metadata(bootstrap).controller_id for bootstrap in bootstraps} - {-1}) == 1
     assert last_line("zookeeper-shell.sh", machine, "ls", "/brokers/ids") == "[1, 2, 3]"
     assert '"brokerid":' in last_line("zookeeper-shell.sh", machine, "get", "/controller")
@@ -193,6 +194,14 @@ def test_three_brokers_share_a_machine_by_their_property_files_alone(tmp_path: P
     assert sorted(re.findall(r"Leader: (\d)", described)) == ["1", "1", "2", "2", "3", "3"]
     for number in (1, 2, 3):
         assert len(list((tmp_path / f"data-{number}").glob("spread-*"))) == 2
+
+
+def says(output: Path, words: str) -> bool:
+    return output.exists() and words in output.read_text()
+
+
+def knows_brokers(bootstrap: str, count: int) -> bool:
+    return len(ask_metadata(bootstrap).brokers) == count
 
 
 def last_line(script: str, *arguments: str) -> str:

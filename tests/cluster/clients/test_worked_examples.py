@@ -85,6 +85,25 @@ def test_s2_094_the_position_is_the_offset_of_the_next_record(bootstrap: str) ->
         assert read(consumer, 1)[0].offset == 5
 
 
+def test_we3_16b_a_position_kept_elsewhere_is_taken_up_again(bootstrap: str) -> None:
+    """WE3-16b: a consumer that seeks to the stored last + 1 repeats nothing and loses nothing."""
+    partition = TopicPartition("kept-elsewhere", 0)
+    with Producer({"bootstrap.servers": bootstrap}) as producer:
+        for number in range(50):
+            producer.send(partition.topic, b"%d" % number, partition=0)
+    store = {partition: 0}
+    got: list[bytes] = []
+    while len(got) < 50:
+        config = {"bootstrap.servers": bootstrap, "auto.offset.reset": "none", "max.poll.records": 20}
+        with Consumer(config) as consumer:
+            consumer.assign([partition])
+            consumer.seek(partition, store[partition])
+            for record in read(consumer, 1):
+                got.append(record.value)
+                store[partition] = record.offset + 1
+    assert got == [b"%d" % number for number in range(50)]
+
+
 # A server that knows nothing but another cluster's metadata
 
 

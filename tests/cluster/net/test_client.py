@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -260,3 +261,33 @@ def test_api_versions_is_a_request_like_any_other() -> None:
             assert await connection.send(ApiVersionsRequest(), 0) == ApiVersionsResponse()
 
     run(scenario)
+
+
+@pytest.mark.parametrize("use_uvloop", [False, True], ids=["asyncio", "uvloop"])
+def test_a_reset_behind_an_answer_is_seen_at_once(use_uvloop: bool) -> None:
+    """uvloop tells of a reset only once; what was in flight used to wait for its time-out."""
+    if use_uvloop:
+        pytest.importorskip("uvloop")
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            connection = await BrokerConnection.connect("127.0.0.1", server.getsockname()[1])
+            accepted, _ = await loop.sock_accept(server)
+        answered, lost = (connection.send_nowait(HeartbeatRequest(), 4) for _ in range(2))
+        await asyncio.sleep(0)  # both leave
+        with socket.socket(fileno=accepted.detach()) as peer:
+            peer.setblocking(True)
+            peer.sendall(b"".join(bytes(part) for part in encode_response(HeartbeatResponse(), 4, 0)))
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets
+        assert await asyncio.wait_for(answered, 5) == HeartbeatResponse()
+        with pytest.raises(ConnectionLost, match="reset"):
+            await asyncio.wait_for(lost, 5)
+        assert connection.closed
+
+    loop, _ = new_event_loop(use_uvloop=use_uvloop)
+    try:
+        loop.run_until_complete(scenario())
+    finally:
+        loop.close()

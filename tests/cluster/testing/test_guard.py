@@ -79,7 +79,7 @@ def test_a_later_process_with_the_same_id_is_spared(tmp_path: Path) -> None:
     bystander = Process(["sleep", "600"], tmp_path / "log").start()
     try:
         told = f"process {bystander.pid} 12345\n"
-        program = [sys.executable, ROOT / "kafka_py" / "testing" / "guard.py", str(os.getpid())]
+        program = [sys.executable, str(ROOT / "kafka_py" / "testing" / "guard.py"), str(os.getpid())]
         subprocess.run(program, input=told, text=True, timeout=10, check=True)
         assert bystander.running
     finally:

@@ -177,6 +177,7 @@ def test_settings_of_the_consumer(tmp_path):
 
 
 def test_the_line_of_figures():
+    """WE4-39's formula: fetch.time.ms = end.time - start.time - rebalance.time.ms."""
     figures = consumer_perf_test.Figures(0)
     figures.joined_ms, figures.end_ms, figures.count, figures.size_bytes = 500, 2500, 1000, 5 * 1024 * 1024
     text = figures.line(DatePattern("SSS"))

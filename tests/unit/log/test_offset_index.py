@@ -124,3 +124,30 @@ def test_the_file_is_opened_when_needed_and_can_be_let_go(place):
     assert len(place.handles) == 0
     index.append(9, 90)
     assert index.lookup(5) == (3, 30)
+
+
+def test_lookups_over_many_entries_agree_with_a_plain_search(place):
+    """Also when entries are added, or cut, after a look-up has kept some of them in memory."""
+    index = make(place, base=100, room=8 * 2000)
+    entries = [(100, 0)]
+
+    def add(count):
+        for _ in range(count):
+            entries.append((entries[-1][0] + 7, entries[-1][1] + 4200))
+            index.append(*entries[-1])
+
+    def check():
+        for offset in (100, 101, 106, 107, 108, 900, 3600, 7099, entries[-1][0] - 1, entries[-1][0], 10**9):
+            assert index.lookup(offset) == max(entry for entry in entries if entry[0] <= offset)
+
+    add(1300)
+    check()
+    add(500)
+    check()
+    index.truncate_to(5000)
+    entries[:] = [entry for entry in entries if entry[0] < 5000]
+    check()
+    add(20)
+    index.release()
+    check()
+    assert index.lookup(50) == (100, 0)

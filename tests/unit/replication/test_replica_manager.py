@@ -147,6 +147,18 @@ def test_a_long_poll_ends_with_its_time(world: ReplicaWorld) -> None:
     assert world.fetched[0][0][1].size == 0
 
 
+def test_we3_21_fewer_bytes_than_asked_for_are_answered_when_the_wait_is_over(world: ReplicaWorld) -> None:
+    """WE3-21: fetch.min.bytes above what there is: the answer comes after fetch.max.wait.ms, with what there is."""
+    world.lead(T0)
+    world.append(T0)
+    world.fetch(FetchEntry(T0, 0, 1000), min_bytes=100, max_wait_ms=500)
+    world.clock.advance(499)
+    assert world.fetched == []
+    world.clock.advance(2)
+    [[(_, read)]] = world.fetched
+    assert slice_bytes(read.records) == b"abc"
+
+
 def test_many_appends_of_one_turn_wake_a_long_poll_once(world: ReplicaWorld) -> None:
     world.lead(T0)
     world.fetch(FetchEntry(T0, 0, 1000))

@@ -1,0 +1,65 @@
+"""What operators see of a running broker: metrics endpoint and reporters, started and stopped together (I/O)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.meters import TICK_MS, MetricRegistry
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.metrics import ProcessMetrics
+from kafka_py.broker.metrics_http import MetricsServer
+from kafka_py.broker.reporters import load_reporters
+from kafka_py.broker.reporting import Reporting
+
+Every = Callable[[float, Callable[[], object]], None]
+"""(interval_ms, task): has the task run again and again."""
+
+
+class Observation:
+    """Of one broker. process: its table, some of which is measured only when somebody scrapes."""
+
+    def __init__(
+        self, config: BrokerConfig, registry: MetricRegistry, process: ProcessMetrics, clock: Clock, executor: Executor
+    ) -> None:
+        self._config = config
+        self._registry = registry
+        self._process = process
+        self._clock = clock
+        self._executor = executor
+        self._server: MetricsServer | None = None
+        self._reporting: Reporting | None = None
+
+    @property
+    def address(self) -> str | None:
+        """Where the metrics are scraped; None for nowhere."""
+        server = self._server
+        return None if server is None else f"http://{server.host or 'localhost'}:{server.port}/metrics"
+
+    async def start(self, every: Every) -> None:
+        """Begins to keep averages, to listen and to report, as the settings say. Raises ConfigError."""
+        config = self._config
+        every(TICK_MS, self._registry.tick)
+        if config.metrics_http_port >= 0:
+            server = MetricsServer(config.metrics_http_host, config.metrics_http_port, self._registry, self._process)
+            try:
+                await server.start()
+            except OSError as error:
+                raise ConfigError(f"metrics.http.port {config.metrics_http_port} cannot be used: {error}") from error
+            self._server = server
+        names = [*config.kafka_metrics_reporters, *config.metric_reporters]
+        reporters = load_reporters(names, config.originals)
+        if reporters:
+            self._reporting = Reporting(reporters, self._registry, self._clock, self._executor)
+            every(config.kafka_metrics_polling_interval_secs * 1000.0, self._reporting.report)
+
+    async def close(self) -> None:
+        """Stops both; may be called again."""
+        if self._server is not None:
+            await self._server.close()
+            self._server = None
+        if self._reporting is not None:
+            await self._reporting.close()
+            self._reporting = None

@@ -1,0 +1,242 @@
+"""The metrics as Prometheus reads them, under the names that the usual rules of its JMX exporter give to Kafka's beans.
+
+    kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec,topic=t   Count
+    -> kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 512
+
+`render` is a generator that yields now and then, so that its caller can give others a turn in the middle of thousands
+of partitions. Pure: knows registry and text. Source: the exporter's example rules for Kafka (kafka-2_0_0.yml), those
+of Strimzi for percentages and attributes; the text exposition format 0.0.4.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from kafka_py.base.histograms import Histogram
+from kafka_py.base.meters import (
+    Counter,
+    Distribution,
+    Fleet,
+    Gauge,
+    MetricRegistry,
+    MetricTable,
+    Rate,
+    Row,
+    Sampled,
+    Timing,
+    Total,
+    Value,
+)
+
+log = logging.getLogger(__name__)
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_THINGS_PER_TURN = 100
+"""After so many tables, or things of a fleet, `render` yields."""
+_QUANTILES = {
+    "50thPercentile": "0.50", "75thPercentile": "0.75", "95thPercentile": "0.95", "98thPercentile": "0.98",
+    "99thPercentile": "0.99", "999thPercentile": "0.999",
+}  # fmt: skip
+_UNFIT = re.compile(r"[^a-zA-Z0-9_]")
+_GROUP = re.compile(r"(?:kafka[._])?([\w.]+):type=(.+)")
+_PLAIN = re.compile(r'[^"\\\n]*')
+
+
+class Family:
+    """All samples of one name."""
+
+    __slots__ = ("about", "kind", "lines", "name")
+
+    def __init__(self, name: str, kind: str, about: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.about = about
+        self.lines: list[str] = []
+
+    def head(self) -> str:
+        about = self.about.replace("\\", "\\\\").replace("\n", " ") or self.name
+        return f"# HELP {self.name} {about}\n# TYPE {self.name} {self.kind}\n"
+
+
+class Exposition:
+    """One scrape: take the samples with `render`, then read `text`."""
+
+    def __init__(self) -> None:
+        self._families: dict[str, Family] = {}
+
+    def render(self, registry: MetricRegistry) -> Iterator[None]:
+        """Takes every sample; yields at places where something else may be done in between."""
+        for number, table in enumerate(registry.tables(), 1):
+            if isinstance(table, Fleet):
+                yield from self._take_fleet(table)
+            else:
+                table.settle()
+                self._take(table)
+            if number % _THINGS_PER_TURN == 0:
+                yield
+
+    @property
+    def text(self) -> str:
+        """The samples by family."""
+        return "".join(
+            family.head() + "\n".join(family.lines) + "\n" for family in self._families.values() if family.lines
+        )
+
+    def _family(self, name: str, kind: str, about: str) -> Family:
+        found = self._families.get(name)
+        if found is None:
+            found = self._families[name] = Family(name, kind, about)
+        return found
+
+    def _take_fleet(self, fleet: Fleet) -> Iterator[None]:
+        gauges: list[tuple[list[str], str, Callable[[Any], Value]]] = []
+        for row in fleet.gauges():
+            assert row.of is not None
+            family = self._family(metric_name(fleet.GROUP, row.name), "gauge", row.about)
+            gauges.append((family.lines, family.name, row.of))
+        names = [label_name(tag) for tag in fleet.TAGS]
+        for number, (values, thing) in enumerate(fleet.things(), 1):
+            labels = "{" + ",".join([f'{name}="{escaped(value)}"' for name, value in zip(names, values, strict=True)])
+            try:
+                for lines, name, read in gauges:
+                    lines.append(f"{name}{labels}}} {read(thing)}")
+            except Exception as error:  # it may have gone since `things` listed it
+                log.debug("%s%s}: %r", fleet.GROUP, labels, error)
+            if number % _THINGS_PER_TURN == 0:
+                yield
+
+    def _take(self, table: MetricTable) -> None:
+        labels = [f'{label_name(tag)}="{escaped(value)}"' for tag, value in table.tags.items() if value]
+        for row in table.rows():
+            try:
+                samples = list(_SAMPLES[type(row)](table, row))
+            except Exception as error:  # one metric that fails does not hide the others
+                log.warning("The metric %s,name=%s cannot be read: %r", table.GROUP, row.name, error)
+                continue
+            for sample in samples:
+                family = self._family(sample.name, sample.kind, row.about)
+                own = [*labels, *([sample.label] if sample.label else ())]
+                text = "{" + ",".join(own) + "}" if own else ""
+                family.lines.append(f"{family.name}{text} {number_text(sample.value)}")
+
+
+class Sample(NamedTuple):
+    """One value. label: one more label, as it is written, than those of the table."""
+
+    name: str
+    kind: str
+    value: int | float
+    label: str = ""
+
+
+# ---- names
+
+
+def metric_name(group: str, name: str) -> str:
+    """`kafka.server:type=BrokerTopicMetrics` and `BytesIn` -> kafka_server_brokertopicmetrics_bytesin."""
+    found = _GROUP.fullmatch(group)
+    domain, kind = found.groups() if found else ("", group)
+    prefix = "" if group.startswith("kafka_py") else "kafka_"
+    parts = [kind, name] if domain == "py" else [domain, kind, name]
+    return prefix + _UNFIT.sub("_", "_".join(part for part in parts if part)).lower()
+
+
+def label_name(tag: str) -> str:
+    """A tag as a label: `client-id` -> client_id."""
+    return _UNFIT.sub("_", tag)
+
+
+def escaped(value: str) -> str:
+    """A label's value."""
+    if _PLAIN.fullmatch(value):
+        return value
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def number_text(value: float) -> str:
+    """A sample's value: infinities and NaN as Prometheus spells them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    return str(value)
+
+
+# ---- samples of one row
+
+
+def _of_gauge(table: MetricTable, row: Row) -> Iterable[Sample]:
+    value = getattr(table, row.attribute)
+    if callable(value):
+        value = value()
+    name = metric_name(table.GROUP, row.name)
+    if isinstance(value, str):
+        return [Sample(f"{name}_info", "gauge", 1, f'value="{escaped(value)}"')]
+    kind = "counter" if name.endswith("_total") else "gauge"
+    samples = [Sample(name, kind, int(value) if isinstance(value, bool) else value)]
+    if "Percent" in row.name:  # the two usual sets of rules name these differently
+        samples.append(Sample(_percent_name(table, row), "gauge", value))
+    return samples
+
+
+def _percent_name(table: MetricTable, row: Row) -> str:
+    return metric_name(table.GROUP, row.name.partition("Percent")[0]) + "_percent"
+
+
+def _of_rate(table: MetricTable, row: Row) -> Iterable[Sample]:
+    assert isinstance(row, Rate)
+    values = row.read(table)
+    if not values:
+        return []
+    count = values["Count"]
+    assert isinstance(count, int)
+    if row.per_ns:
+        share = values["OneMinuteRate"] or values["MeanRate"]  # the former is 0 until the first tick
+        assert isinstance(share, float)
+        return [
+            Sample(metric_name(table.GROUP, row.name) + "_count", "counter", count),
+            Sample(_percent_name(table, row), "gauge", share),
+        ]
+    return [Sample(metric_name(table.GROUP, row.name.partition("PerSec")[0]) + "_total", "counter", count)]
+
+
+def _of_counter(table: MetricTable, row: Row) -> Iterable[Sample]:
+    values = row.read(table)
+    count = values.get("Count")
+    return [Sample(metric_name(table.GROUP, row.name) + "_total", "counter", count)] if isinstance(count, int) else []
+
+
+def _of_distribution(table: MetricTable, row: Row) -> Iterable[Sample]:
+    histogram = vars(table).get(row.attribute)
+    if not isinstance(histogram, Histogram):
+        if table.tags:
+            return []
+        histogram = getattr(table, row.attribute)
+    name = metric_name(table.GROUP, row.name)
+    values = histogram.read()
+    samples = [Sample(f"{name}_count", "counter", int(values["Count"]))]
+    samples += [
+        Sample(name, "gauge", values[attribute], f'quantile="{share}"') for attribute, share in _QUANTILES.items()
+    ]
+    return samples
+
+
+def _of_attributes(table: MetricTable, row: Row) -> Iterable[Sample]:
+    for attribute, value in row.read(table).items():
+        name = metric_name(table.GROUP, attribute)
+        if not isinstance(value, str):
+            yield Sample(name, "counter" if name.endswith("_total") else "gauge", value)
+
+
+_SAMPLES: dict[type[Row], Callable[[MetricTable, Row], Iterable[Sample]]] = {
+    Counter: _of_counter,
+    Distribution: _of_distribution,
+    Gauge: _of_gauge,
+    Rate: _of_rate,
+    Sampled: _of_attributes,
+    Timing: _of_distribution,
+    Total: _of_attributes,
+}

@@ -1,0 +1,306 @@
+"""kafka-configs.sh: shows and changes the settings of topics and brokers, and the log levels of brokers.
+
+The option table, its rules (`entity_of`, `changes_of`) and what is printed; the work is the admin client's. Quotas and
+SCRAM credentials (users, clients, ips) need APIs that this release does not serve. Source: reference tools, section 3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_py.base.errors import ConfigError, KafkaError
+from kafka_py.base.properties import read_properties
+from kafka_py.cli.command import CommandParser, UsageError, log_warnings, run
+from kafka_py.cli.connection_options import add_connection, admin_properties
+from kafka_py.cli.java_errors import exception_text
+
+if TYPE_CHECKING:
+    from kafka_py.clients.admin.client import AdminClient
+    from kafka_py.clients.admin.resources import ConfigEntry, ConfigResource
+
+TOPICS, BROKERS, LOGGERS = "topics", "brokers", "broker-loggers"
+TYPES = (TOPICS, "clients", "users", BROKERS, "ips", LOGGERS)
+SHORT_FORMS = {"topic": TOPICS, "client": "clients", "user": "users", "broker": BROKERS, "broker-logger": LOGGERS,
+               "ip": "ips"}  # fmt: skip
+DEFAULTS = {"client-defaults": "clients", "user-defaults": "users", "broker-defaults": BROKERS, "ip-defaults": "ips"}
+NOT_SERVED = ("clients", "users", "ips")
+TIMEOUT_S = 30
+_COMMAS = re.compile(r",(?=[^\]]*(?:\[|$))")
+
+
+class Refused(Exception):
+    """The arguments do not fit together, or not the cluster: the text goes to standard error by itself, exit 1."""
+
+
+class Entity(NamedTuple):
+    """What has the settings. name: None for all of the type, "" for the default of the type."""
+
+    type: str
+    name: str | None
+
+    @property
+    def one(self) -> str:
+        return self.type.removesuffix("s")
+
+
+class Changes(NamedTuple):
+    """What --alter asks for."""
+
+    added: dict[str, str]
+    deleted: list[str]
+
+
+def parser() -> CommandParser:
+    table = CommandParser("kafka-configs.sh", "Show and change settings of topics and brokers.")
+    add_connection(table)
+    table.flag("--alter", "Change the settings of an entity.")
+    table.flag("--describe", "Show the settings of an entity.")
+    table.repeatable("--entity-type", "The kind of entity: topics, brokers or broker-loggers.")
+    table.repeatable("--entity-name", "Its name: a topic, or a broker's id.")
+    table.flag("--entity-default", "The settings that all brokers have in common.")
+    table.option("--topic", "The topic.")
+    table.option("--broker", "The broker's id.")
+    table.option("--broker-logger", "The id of the broker whose log levels are meant.")
+    table.flag("--broker-defaults", "The settings that all brokers have in common.")
+    for name in ("client", "user", "ip"):
+        table.option(f"--{name}", "Quotas and credentials: not served by this release.")
+        table.flag(f"--{name}-defaults", "Quotas: not served by this release.")
+    table.option("--add-config", "Settings to add or change: k=v,k2=[a,b]; brackets protect commas.")
+    table.option("--add-config-file", "Property file with settings to add or change.", metavar="String: file")
+    table.option("--delete-config", "Settings to set back to their defaults: k,k2.")
+    table.flag("--all", "With --describe: static and default values too.")
+    table.flag("--force", "Accepted without effect: no question is ever asked.")
+    return table
+
+
+# ---- what is asked for
+
+
+def entity_of(options: argparse.Namespace) -> Entity:
+    """The one entity, or kind of entity, that the options name. Raises Refused."""
+    short = [(kind, _given(options, name)) for name, kind in SHORT_FORMS.items() if _given(options, name) is not None]
+    short += [(kind, "") for name, kind in DEFAULTS.items() if _given(options, name)]
+    long_types = list(options.entity_type or ())
+    types = long_types + [kind for kind, _ in short]
+    twice = [kind for kind, times in Counter(types).items() if times > 1]
+    if twice:
+        raise Refused(f"Duplicate entity type(s) specified: {','.join(twice)}")
+    if not types:
+        raise Refused("At least one entity type must be specified")
+    if len(types) > 1 and set(types) != {"users", "clients"}:
+        raise Refused("Only 'users' and 'clients' entity types may be specified together")
+    for kind in types:
+        if kind not in TYPES:
+            raise Refused(
+                f"Invalid entity type {kind}, the entity type must be one of {','.join(TYPES)} "
+                "with the --bootstrap-server argument"
+            )
+    if short and (long_types or options.entity_name or options.entity_default):
+        raise Refused("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
+    if any(kind in NOT_SERVED for kind in types):
+        raise Refused(f"Quotas and SCRAM credentials are not served by this release: {','.join(types)}")
+    if short:
+        name: str | None = short[0][1]
+    else:
+        name = "" if options.entity_default else (options.entity_name or [None])[0]
+    return _checked(Entity(types[0], name), options)
+
+
+def _given(options: argparse.Namespace, name: str) -> str | None:
+    value: str | None = getattr(options, name.replace("-", "_"))
+    return value
+
+
+def _checked(entity: Entity, options: argparse.Namespace) -> Entity:
+    if entity.type in (BROKERS, LOGGERS) and entity.name and not re.fullmatch(r"-?\d+", entity.name):
+        text = f"The entity name for {entity.type} must be a valid integer broker id, but it is: {entity.name}"
+        raise Refused(text)
+    if entity.type == LOGGERS and not entity.name:
+        action = "--describe" if options.describe else "--alter"
+        raise Refused(f"an entity name must be specified with {action} of {entity.type}")
+    if options.alter and entity.name is None:
+        if entity.type == BROKERS:
+            text = "an entity-name or default entity must be specified with --alter of users, clients, brokers or ips"
+            raise Refused(text)
+        raise Refused(f"an entity name must be specified with --alter of {entity.type}")
+    if options.alter and entity.type == TOPICS and not entity.name:
+        raise Refused(f"an entity name must be specified with --alter of {entity.type}")
+    return entity
+
+
+def changes_of(options: argparse.Namespace) -> Changes:
+    """What to add and to delete. Raises Refused, ConfigError for a bad file."""
+    if options.add_config is not None and options.add_config_file is not None:
+        raise Refused("Only one of --add-config or --add-config-file must be specified")
+    if options.add_config is None and options.add_config_file is None and options.delete_config is None:
+        text = "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
+        raise Refused(text)
+    added = read_properties(options.add_config_file) if options.add_config_file else _pairs(options.add_config or "")
+    deleted = [name.strip() for name in (options.delete_config or "").split(",") if name.strip()]
+    return Changes(added, deleted)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """`k=v,k2=[a,b]`; Raises Refused."""
+    added = {}
+    for part in filter(None, _COMMAS.split(text)):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise Refused(
+                'requirement failed: Invalid entity config: all configs to be added must be in the format "key=val".'
+            )
+        added[name.strip()] = value.strip().removeprefix("[").removesuffix("]")
+    return added
+
+
+# ---- describe
+
+
+def describe(admin: AdminClient, entity: Entity, *, everything: bool) -> None:
+    """Prints the settings of an entity, or of every entity of its kind."""
+    for name in _names(admin, entity):
+        if name:
+            print(f"{'All' if everything else 'Dynamic'} configs for {entity.one} {name} are:", flush=True)
+        else:
+            print(f"Default configs for {entity.type} in the cluster are:", flush=True)
+        for entry in _settings(admin, Entity(entity.type, name), everything=everything, synonyms=True):
+            print(f"  {line_of(entry)}")
+
+
+def _names(admin: AdminClient, entity: Entity) -> list[str]:
+    if entity.name is not None:
+        return [entity.name]
+    if entity.type == TOPICS:
+        return sorted(admin.list_topics(list_internal=True))
+    return [*(str(node.id) for node in sorted(admin.describe_cluster().nodes, key=lambda node: node.id)), ""]
+
+
+def _settings(admin: AdminClient, entity: Entity, *, everything: bool, synonyms: bool = False) -> list[ConfigEntry]:
+    """The settings of an entity by name; only those that were set for just this entity unless `everything`."""
+    resource = resource_of(entity)
+    found = admin.describe_configs([resource], include_synonyms=synonyms, timeout=TIMEOUT_S).value(resource)
+    is_own = _own_source(entity)
+    return [found[name] for name in sorted(found) if everything or is_own(found[name])]
+
+
+def _own_source(entity: Entity) -> Callable[[ConfigEntry], bool]:
+    from kafka_py.clients.admin.resources import ConfigSource
+
+    if entity.type == LOGGERS:
+        return lambda entry: True
+    if entity.type == TOPICS:
+        source = ConfigSource.DYNAMIC_TOPIC_CONFIG
+    else:
+        source = ConfigSource.DYNAMIC_BROKER_CONFIG if entity.name else ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    return lambda entry: entry.source is source
+
+
+def resource_of(entity: Entity) -> ConfigResource:
+    """The entity as the admin client names it."""
+    from kafka_py.clients.admin.resources import ConfigResource, ResourceType
+
+    types = {TOPICS: ResourceType.TOPIC, BROKERS: ResourceType.BROKER, LOGGERS: ResourceType.BROKER_LOGGER}
+    return ConfigResource(types[entity.type], entity.name or "")
+
+
+def line_of(entry: ConfigEntry) -> str:
+    """`segment.bytes=1048576 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:segment.bytes=1048576, ...}`."""
+    synonyms = ", ".join(f"{one.source.name}:{one.name}={_shown(one.value)}" for one in entry.synonyms)
+    sensitive = "true" if entry.is_sensitive else "false"
+    return f"{entry.name}={_shown(entry.value)} sensitive={sensitive} synonyms={{{synonyms}}}"
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else value
+
+
+# ---- alter
+
+
+def alter(admin: AdminClient, entity: Entity, changes: Changes) -> None:
+    """Carries the changes out. Raises Refused, KafkaError."""
+    if entity.type == BROKERS:
+        _replace(admin, entity, changes)
+    else:
+        _edit(admin, entity, changes)
+    if entity.name:
+        print(f"Completed updating config for {entity.one} {entity.name}.")
+    else:
+        print(f"Completed updating default config for {entity.type} in the cluster.")
+
+
+def _edit(admin: AdminClient, entity: Entity, changes: Changes) -> None:
+    from kafka_py.clients.admin.resources import AlterConfig, AlterOperation
+
+    known = {entry.name for entry in _settings(admin, entity, everything=False)}
+    if entity.type == LOGGERS:
+        _require_known([*changes.deleted, *changes.added], known, "broker logger(s)")
+    else:
+        _require_known(changes.deleted, known, "config(s)")
+    edits = [AlterConfig(name, value) for name, value in changes.added.items()]
+    edits += [AlterConfig(name, None, AlterOperation.DELETE) for name in changes.deleted]
+    admin.incremental_alter_configs({resource_of(entity): edits}, timeout=TIMEOUT_S).all()
+
+
+def _replace(admin: AdminClient, entity: Entity, changes: Changes) -> None:
+    """A broker's settings go there as a whole, and secrets, which are never shown, must all be given again."""
+    present: Mapping[str, str | None] = {
+        entry.name: entry.value for entry in _settings(admin, entity, everything=False)
+    }
+    _require_known(changes.deleted, present, "config(s)")
+    wanted = {**present, **changes.added}
+    for name in changes.deleted:
+        wanted.pop(name, None)
+    hidden = [name for name, value in wanted.items() if value is None]
+    if hidden:
+        text = f"missing entries: Set({', '.join(hidden)})"
+        raise Refused(f"All sensitive broker config entries must be specified for --alter, {text}")
+    given = {name: value for name, value in wanted.items() if value is not None}
+    admin.alter_configs({resource_of(entity): given}, timeout=TIMEOUT_S).all()
+
+
+def _require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
+    unknown = [name for name in names if name not in set(known)]
+    if unknown:
+        raise Refused(f"Invalid {what}: {','.join(unknown)}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser().parse(arguments)
+    if options.describe == options.alter:
+        raise UsageError("Command must include exactly one action: --describe, --alter")
+    try:
+        if options.bootstrap_server is None:
+            raise Refused("The required --bootstrap-server argument must be specified")
+        entity = entity_of(options)
+        changes = changes_of(options) if options.alter else None
+        log_warnings()
+        from kafka_py.clients.admin.client import AdminClient
+
+        with AdminClient(admin_properties(options)) as admin:
+            if changes is None:
+                describe(admin, entity, everything=options.all)
+            else:
+                alter(admin, entity, changes)
+    except (Refused, ConfigError) as error:
+        print(error.message if isinstance(error, ConfigError) else error, file=sys.stderr)
+        return 1
+    except KafkaError as error:
+        sys.stdout.flush()
+        print(f"Error while executing config command with args '{' '.join(arguments)}'", file=sys.stderr)
+        print(exception_text(error), file=sys.stderr)
+        return 1
+    return 0
+
+
+def cli() -> None:
+    run(main, parser)
+
+
+if __name__ == "__main__":
+    cli()
