@@ -145,18 +145,18 @@ class Histogram:
         greatest = max(self._buckets)
         return found + [greatest] * (len(shares) - len(found))  # rounding may leave the last one short
 
-    def extend(self, values: Sequence[float], count: int | None = None) -> None:
-        """Many values at once. count: they are a sample of so many."""
+    def extend(self, values: Sequence[float], count: int | None = None, sample: int = _SAMPLE) -> None:
+        """Many values at once. count: they stand for so many. sample: about so many serve for the percentiles."""
         self._fold()
-        self._absorb(values, len(values) if count is None else count)
+        self._absorb(values, len(values) if count is None else count, sample)
 
     def _fold(self) -> None:
         pending = self._pending
         if pending:
-            self._absorb(pending, len(pending))
+            self._absorb(pending, len(pending), _SAMPLE)
             pending.clear()
 
-    def _absorb(self, values: Sequence[float], count: int) -> None:
+    def _absorb(self, values: Sequence[float], count: int, sample_size: int) -> None:
         size = len(values)
         if not size:
             return
@@ -166,8 +166,10 @@ class Histogram:
         self._squares += sum(map(mul, values, values)) * weight
         self._least = min(self._least, min(values))
         self._greatest = max(self._greatest, max(values))
-        step = max(size // _SAMPLE, 1)
-        sample = values if step == 1 else [_rounded(value) for value in values[randrange(step) :: step]]
+        step = max(size // sample_size, 1)
+        sample = values[randrange(step) :: step]
+        if count > size or step > 1:  # in bulk: like values share a bucket from the start
+            sample = [_rounded(value) for value in sample]
         weight = count / len(sample)
         buckets = self._buckets
         for value, times in Counter(sample).items():

@@ -290,6 +290,7 @@ class MetricTable:
     GROUP: ClassVar[str] = ""
     ONE_BEAN: ClassVar[bool] = False
     ROWS: ClassVar[dict[str, Row]] = {}
+    _rows_by_tags: ClassVar[dict[tuple[str, ...], tuple[Row, ...]]] = {}
 
     def __init_subclass__(
         cls, group: str = "", attributes: bool | None = None, tags: tuple[str, ...] = (), **kwargs: object
@@ -303,6 +304,7 @@ class MetricTable:
         }
         for row in cls.ROWS.values():
             row.tags = tags if row.tags is None else row.tags
+        cls._rows_by_tags = {}
 
     def __init__(self, registry: MetricRegistry, owner: object = None, **tags: str) -> None:
         self.registry = registry
@@ -311,15 +313,18 @@ class MetricTable:
         self.created_ms = registry.clock.monotonic_ms()
         registry.add(self)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> tuple[Row, ...]:
+        """The rows that this instance has."""
         names = tuple(self.tags)
-        for row in self.ROWS.values():
-            if not names or set(row.tags or ()) == set(names):
-                yield row
+        found = self._rows_by_tags.get(names)
+        if found is None:
+            found = tuple(row for row in self.ROWS.values() if not names or set(row.tags or ()) == set(names))
+            self._rows_by_tags[names] = found
+        return found
 
     def how_many(self) -> int:
         """How many metrics these are."""
-        return sum(1 for _ in self.rows())
+        return len(self.rows())
 
     def rates_of(self, row: Row) -> EventRates:
         """The averages of one row, kept apart from the integer that the hot path counts."""

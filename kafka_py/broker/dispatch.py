@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
-from kafka_py.broker.metrics import AllRequestMetrics, ApiMetrics
+from kafka_py.broker.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics
 from kafka_py.broker.node import Node
 from kafka_py.broker.refusals import refuse
 from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, RequestContext
@@ -25,6 +25,7 @@ from kafka_py.wire.apis import APIS, Api, ApiKey
 from kafka_py.wire.compiler import Decoder, decoder
 from kafka_py.wire.frames import encode_response, read_request_header
 from kafka_py.wire.primitives import MalformedMessage
+from kafka_py.zk.session import ConnectionLoss, SessionExpired
 
 log = logging.getLogger(__name__)
 
@@ -269,6 +270,9 @@ class Dispatcher:
         """Answers with the error in the API's own form; what was not foreseen is logged as well."""
         if isinstance(error, KafkaError):
             code, message = error.code, error.detail or None
+        elif isinstance(error, (ConnectionLoss, SessionExpired)):
+            code, message = ErrorCode.UNKNOWN_SERVER_ERROR, str(error)
+            log.warning("%s v%d failed: %s", context.api.name, context.api_version, error)
         else:
             code, message = ErrorCode.UNKNOWN_SERVER_ERROR, None
             log.error("%s v%d failed", context.api.name, context.api_version, exc_info=error)
@@ -303,7 +307,11 @@ class Dispatcher:
                 context.received_s, context.started_s, context.parked_s, context.answered_s, began_s, ended_s,
                 context.request_bytes,
             )  # fmt: skip
-            context.metrics.note_finished(moments)
+            metrics = context.metrics
+            finished = metrics.finished
+            finished.append(moments)
+            if len(finished) >= FOLD_AT:
+                metrics.fold()
             if context.exchange is not None:
                 request, response = context.exchange
                 self._request_log.write(context, request, response, moments)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+from kafka_py.base import state_changes
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 
 TRACE = 5
@@ -27,7 +28,6 @@ LEVELS = {
 
 ROOT = "root"
 REQUESTS = "kafka.request.logger"
-STATE_CHANGES = "state.change.logger"
 
 CLASSIC = {
     "kafka_py": "kafka",
@@ -67,7 +67,7 @@ CLASSIC = {
 }
 """A row for a package holds for its modules that have none of their own."""
 
-WITHOUT_MODULE = ("kafka.authorizer.logger", "kafka.log.LogCleaner", REQUESTS, STATE_CHANGES)
+WITHOUT_MODULE = ("kafka.authorizer.logger", "kafka.log.LogCleaner", REQUESTS, state_changes.NAME)
 """Classic loggers that are asked for by these names, and so exist from the start."""
 
 PREFIXES = {"kafka.controller": "[Controller id={}] ", "kafka.server.ReplicaManager": "[ReplicaManager broker={}] "}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from random import randrange
 from resource import RLIMIT_NOFILE, getpagesize, getrlimit
 from threading import active_count
 from time import process_time
@@ -15,10 +16,11 @@ from kafka_py.net.loop import LoopWatch
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
 _REQUEST = ("request",)
-_FOLD_AT = 512
+FOLD_AT = 512
 """So many finished requests of an API are noted down before their times are worked out."""
-_SAMPLE = 64
-"""When so many have come within five seconds, the parts of the time are worked out for a sample of about this size."""
+_SAMPLES_A_SECOND = 200
+_FEWEST, _MOST = 8, 128
+"""Of that many at once a sample is enough, the smaller the faster they come: at least 8, about 200 a second."""
 
 Finished = tuple[float, float, float, float, float, float, int]
 """A request's moments in seconds: read from the socket, taken up, parked (0: it was not), answered, the answer's
@@ -54,14 +56,17 @@ class ApiMetrics:
     """The tables of one API, made as its versions and errors occur.
 
     whole: the metrics of which these are a part, as FetchConsumer's are of Fetch's; it gets all that these get.
-    finished: requests that are done, whose times are not worked out yet; `note_finished` appends.
+    finished: requests that are done and whose times are not worked out yet; who appends calls `fold` at FOLD_AT.
     """
 
-    __slots__ = ("_errors", "_failed", "_registry", "_versions", "finished", "name", "times", "whole")
+    __slots__ = ("_errors", "_failed", "_parts", "_registry", "_versions", "finished", "name", "times", "whole")
 
     def __init__(self, registry: MetricRegistry, name: str, whole: ApiMetrics | None = None) -> None:
         self.name = name
         self.whole = whole
+        self._parts: list[ApiMetrics] = []
+        if whole is not None:
+            whole._parts.append(self)
         self.finished: list[Finished] = []
         self.times = RequestMetrics(registry, self, request=name)
         self._registry = registry
@@ -89,15 +94,10 @@ class ApiMetrics:
             table = self._errors[error_name] = RequestMetrics(self._registry, request=self.name, error=error_name)
         return table
 
-    def note_finished(self, moments: Finished) -> None:
-        """A request's answer has left."""
-        finished = self.finished
-        finished.append(moments)
-        if len(finished) >= _FOLD_AT:
-            self.fold()
-
     def fold(self) -> None:
         """Works out the times of the requests noted down since this was last done."""
+        for part in self._parts:
+            part.fold()
         finished = self.finished
         if not finished:
             return
@@ -109,11 +109,13 @@ class ApiMetrics:
 
     def _take(self, finished: list[Finished]) -> None:
         self._count_sound(len(finished))
-        table = self.times
-        table.total_time.extend([(row[5] - row[0]) * 1000.0 for row in finished])
-        table.request_bytes.extend([row[6] for row in finished])
-        step = max(len(finished) // _SAMPLE, 1)
-        received, taken, parked, answered, turn, sent, _ = zip(*finished[::step], strict=True)
+        table, count = self.times, len(finished)
+        span_s = finished[-1][5] - finished[0][5]
+        size = min(max(int(span_s * _SAMPLES_A_SECOND), _FEWEST), _MOST)
+        step = max(count // size, 1)
+        received, taken, parked, answered, turn, sent, sizes = zip(*finished[randrange(step) :: step], strict=True)
+        table.total_time.extend([(row[5] - row[0]) * 1000.0 for row in finished], sample=size)
+        table.request_bytes.extend(sizes, count)
         done = [p or a for p, a in zip(parked, answered, strict=True)]
         for histogram, begins, ends in (
             (table.request_queue_time, received, taken),
@@ -122,7 +124,7 @@ class ApiMetrics:
             (table.response_queue_time, answered, turn),
             (table.response_send_time, turn, sent),
         ):
-            histogram.extend([max(e - b, 0.0) * 1000.0 for b, e in zip(begins, ends, strict=True)], len(finished))
+            histogram.extend([max(e - b, 0.0) * 1000.0 for b, e in zip(begins, ends, strict=True)], count)
 
     def _count_sound(self, finished: int) -> None:
         """Answers without an error code count as NONE. One answer with several codes is taken for as many answers."""

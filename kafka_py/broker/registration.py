@@ -80,7 +80,7 @@ class Registration:
         )
         epoch = await self._store.register_broker(self._broker_id, registration)
         listed = ", ".join(endpoint.text() for endpoint in self._endpoints)
-        log.info("Registered broker %d with %s, broker epoch %d", self._broker_id, listed, epoch)
+        log.info("Registered broker %d with addresses: %s, czxid (broker epoch): %d", self._broker_id, listed, epoch)
         return epoch
 
     async def _is_former_life(self) -> bool:

@@ -160,7 +160,7 @@ class KafkaServer:
         await self._session.connect()
         await self._store.ensure_top_level_paths()
         self.cluster_id = await self._store.cluster_id_or_create()
-        log.info("Cluster id is %s", self.cluster_id)
+        log.info("Cluster ID = %s", self.cluster_id)
         log_dirs = self._log_dirs = self._open_log_dirs()
         self.broker_id = await self._find_broker_id(log_dirs)
         AppInfo(self.registry, self._started_ms, id=str(self.broker_id))

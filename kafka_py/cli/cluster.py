@@ -33,7 +33,7 @@ def parser() -> PrefixParser:
     ):
         each = actions.add_parser(action, help=about, about=about)
         each.add_argument("--bootstrap-server", "-b", help="the brokers to connect to, host:port,host:port")
-        each.add_argument("--config", "-c", help="property file for the admin client")
+        each.add_argument("--config", "-c", metavar="FILE", help="property file for the admin client")
         if action == "unregister":
             each.add_argument("--id", "-i", type=int, help="the id of the broker")
     return table

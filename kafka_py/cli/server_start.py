@@ -89,6 +89,8 @@ def main(arguments: Sequence[str]) -> int:
         print(USAGE, file=sys.stderr)
         return 1
     logs = set_up(os.environ)
+    if os.environ.get("JMX_PORT"):
+        log.warning("JMX_PORT is set, but there is no JMX here: metrics.http.port offers the metrics to Prometheus")
     try:
         config = BrokerConfig.parse(parse_arguments(arguments))
         config.connect_string()  # without ZooKeeper there is nothing to start

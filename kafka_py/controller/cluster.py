@@ -31,6 +31,9 @@ class Replica(NamedTuple):
     def topic_partition(self) -> TopicPartition:
         return TopicPartition(self.topic, self.partition)
 
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} on {self.broker}"
+
 
 class Assignment(NamedTuple):
     """The brokers of a partition, the preferred one first; while it moves, also who comes and who goes (KIP-455).

@@ -337,11 +337,14 @@ class Controller:
         """Takes the seat if it is free, and then the office."""
         await self._look_who_is_controller()
         if self.active_controller_id != NO_CONTROLLER:
-            log.info("Broker %d is the controller", self.active_controller_id)
+            log.info("Broker %d is the controller, so this one is not", self.active_controller_id)
             return
         try:
             office = await self._store.elect_controller(self.broker_id, self._clock.wall_ms())
-            log.info("Broker %d is the controller now, epoch %d", self.broker_id, office.epoch)
+            log.info(
+                "%d successfully elected as the controller. Epoch incremented to %d and epoch zk version is now %d",
+                self.broker_id, office.epoch, office.epoch_zk_version,
+            )  # fmt: skip
             self._resign()
             self._term = Term(office, self._given)
             self.active_controller_id = self.broker_id

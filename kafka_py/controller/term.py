@@ -29,6 +29,7 @@ from kafka_py.controller.events import (
 from kafka_py.controller.leaderships import Leaderships
 from kafka_py.controller.metrics import ControllerStats
 from kafka_py.controller.reassignment import Reassignments
+from kafka_py.controller.state_changes import StateChanges
 from kafka_py.controller.transitions import Transitions
 from kafka_py.controller.watches import Watches
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
@@ -80,7 +81,10 @@ class Term:
         self.cluster = Cluster()
         self.watches = Watches(given.put)
         self.leaderships = Leaderships(given.store, self.cluster, office.epoch, office.epoch_zk_version)
-        self.transitions = Transitions(self.cluster, self.leaderships, self.send, self.permits_unclean, given.stats)
+        self.state_changes = StateChanges(given.broker_id, office.epoch)
+        self.transitions = Transitions(
+            self.cluster, self.leaderships, self.send, self.permits_unclean, given.stats, self.state_changes
+        )
         self.deletion = TopicDeletion(self)
         self.reassignments = Reassignments(self)
         self.channels = Channels(
@@ -116,6 +120,7 @@ class Term:
         given = self.given
         for request in batch.requests(Sender(given.broker_id, self.epoch, self.version.requests, given.listener)):
             self.channels.send(request)
+            self.state_changes.sent(request)
 
     def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
         """Tells brokers who is alive and who leads those partitions."""

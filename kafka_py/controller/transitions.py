@@ -21,6 +21,7 @@ from kafka_py.controller.leaderships import Decided, Leaderships, MoveFailed, Ou
 from kafka_py.controller.metrics import ControllerStats
 from kafka_py.controller.partition_states import PartitionState
 from kafka_py.controller.replica_states import ReplicaState
+from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.partitions import NO_LEADER
 
@@ -43,12 +44,14 @@ class Transitions:
         send: SendBatch,
         permits_unclean: PermitsUnclean,
         stats: ControllerStats,
+        state_changes: StateChanges,
     ) -> None:
         self._cluster = cluster
         self._leaderships = leaderships
         self._send = send
         self._permits_unclean = permits_unclean
         self._stats = stats
+        self._state_changes = state_changes
 
     # Partitions
 
@@ -68,11 +71,13 @@ class Transitions:
             return outcomes
         try:
             legal = self._legal_partitions(partitions, target)
+            before = {partition: self._cluster.partition_state(partition) for partition in legal}
             if target is partition_states.ONLINE:
                 outcomes = await self._bring_online(legal, strategy, batch)
             else:
                 for partition in legal:
                     self._cluster.set_partition_state(partition, target)
+            self._state_changes.moved(PARTITION, before, target, self._cluster.partition_state, outcomes)
             self._send(batch)
         except ControllerMoved:
             raise
@@ -209,13 +214,15 @@ class Transitions:
     ) -> None:
         state_of = self._cluster.replica_state
         legal = [r for r in replicas if _is_legal(replica_states.MOVES, "replica", r, state_of(r), target)]
+        before = {replica: state_of(replica) for replica in legal}
         if target is replica_states.OFFLINE:
             await self._take_offline(broker, legal, batch)
-            return
-        step = _REPLICA_STEPS.get(target)
-        for replica in legal:
-            if step is None or step(self, replica, batch):
-                self._cluster.set_replica_state(replica, target)
+        else:
+            step = _REPLICA_STEPS.get(target)
+            for replica in legal:
+                if step is None or step(self, replica, batch):
+                    self._cluster.set_replica_state(replica, target)
+        self._state_changes.moved(REPLICA, before, target, state_of, {})
 
     def _start_new(self, replica: Replica, batch: RequestBatch) -> bool:
         """A new replica of a partition that has a leader already follows that leader."""

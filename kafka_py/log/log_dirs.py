@@ -11,8 +11,9 @@ import logging
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
@@ -40,6 +41,8 @@ _log = logging.getLogger(__name__)
 INITIAL_TASK_DELAY_MS = 30_000
 _PRODUCER_EXPIRY_CHECK_MS = 600_000
 _IDLE_HANDLES_CHECK_MS = 10_000
+_LOGS_A_TURN = 8
+"""How many logs are looked through for old segments before other work has its turn."""
 
 
 class LoadReport(NamedTuple):
@@ -125,6 +128,9 @@ class LogDirs:
                 log_dir.open()
             except OSError as error:
                 log_dir.go_offline(error)
+        self._require_one()
+
+    def _require_one(self) -> None:
         if not self._live():
             reasons = "; ".join(f"{log_dir.path}: {log_dir.error}" for log_dir in self._dirs.values())
             raise LogDirError(f"none of the log directories can be used: {reasons}")
@@ -157,7 +163,8 @@ class LogDirs:
         Blocks, for long after a crash; may be called from any thread, for nothing is running yet.
 
         config_of: the settings of a topic; without it all have the broker's.
-        Raises LogDirError for a directory that holds something else, or a partition that lies in two of them.
+        Raises LogDirError for a directory that holds something else, for a partition that lies in two of them, and when
+            no directory is left that works.
         """
         config_of = config_of or (lambda _topic: self._default_config)
         live = self._live()
@@ -177,6 +184,7 @@ class LogDirs:
                 self._take(log_dir, found)
             count = len(found.logs) + len(found.futures)
             self.loaded.append(LoadReport(log_dir.path, count, found.is_clean, took_ms, found.error))
+        self._require_one()
 
     def _take(self, log_dir: LogDir, found: LoadedDirectory) -> None:
         for logs, known in ((found.logs, self._logs), (found.futures, self._futures)):
@@ -256,7 +264,7 @@ class LogDirs:
         self._logs[topic_partition] = log
         self._meters.add(log)
         self._preferred.pop(topic_partition, None)
-        _log.info("created the log of %s in %s", topic_partition, log_dir.path)
+        _log.debug("created the log of %s in %s", topic_partition, log_dir.path)
         return log
 
     def _place(self, topic_partition: TopicPartition) -> LogDir:
@@ -289,7 +297,7 @@ class LogDirs:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
         log.let_go("deleted")
         self._meters.remove(log)
-        _log.info("the log of %s is renamed to %s and will be removed", topic_partition, path)
+        _log.debug("the log of %s is renamed to %s and will be removed", topic_partition, path)
         self._remove_later(log_dir, path, log.config.file_delete_delay_ms)
         self._checkpoint_soon()
 
@@ -359,16 +367,22 @@ class LogDirs:
 
         later(INITIAL_TASK_DELAY_MS, run)
 
-    def delete_old_segments(self) -> int:
-        """Applies the retention rules to every log; how many segments went."""
+    def delete_old_segments(self) -> None:
+        """Applies the retention rules to every log, a few at a time: many may have something to delete at once."""
+        self._delete_old_segments(iter(self.all_logs()))
+
+    def _delete_old_segments(self, logs: Iterator[PartitionLog]) -> None:
         now_ms = self._clock.wall_ms()
-        deleted = 0
-        for log in self.all_logs():
+        these = list(islice(logs, _LOGS_A_TURN))
+        for log in these:
+            if log not in (self.get(log.topic_partition), self.get_future(log.topic_partition)):
+                continue  # deleted since the last turn
             try:
-                deleted += log.delete_old_segments(now_ms)
+                log.delete_old_segments(now_ms)
             except KafkaError as error:
                 _log.error("retention of %s: %s", log.topic_partition, error)
-        return deleted
+        if these and self._later is not None and not self._stopped:
+            self._later(0, lambda: self._delete_old_segments(logs))
 
     def flush_dirty_logs(self) -> None:
         """Flushes the logs whose flush.ms is over, in the background."""

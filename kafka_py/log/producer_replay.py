@@ -117,6 +117,13 @@ def replay(segments: Sequence[Segment], producers: ProducerStates, end_offset: i
 
 
 def _replay_segment(segment: Segment, producers: ProducerStates, start: int, end_offset: int) -> None:
+    try:
+        _replay_batches(segment, producers, start, end_offset)
+    except CorruptBatch as corrupt:  # what lies behind it cannot be found, nor read by anyone
+        _log.warning("%s: the producers behind it are not known: %s", segment.path, corrupt)
+
+
+def _replay_batches(segment: Segment, producers: ProducerStates, start: int, end_offset: int) -> None:
     place = segment.find(start)
     if place is None:
         return

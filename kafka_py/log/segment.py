@@ -94,9 +94,7 @@ class Segment:
         self.index(position, size, last_offset, largest, index_interval_bytes)
         self.size = position + size
 
-    def index(
-        self, position: int, size: int, last_offset: int, largest: TimeOffset, index_interval_bytes: int
-    ) -> None:
+    def index(self, position: int, size: int, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
         """Accounts for an append of `size` bytes at `position`: its timestamp, and an entry when one is due."""
         if largest[0] > self.largest[0]:
             self._largest = largest

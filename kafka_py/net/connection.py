@@ -28,6 +28,8 @@ MOST_REQUEST_BYTES = 16 * 1024 * 1024
 """Their size; one request larger than that is still taken."""
 MOST_RESPONSE_BYTES = 4 * 1024 * 1024
 """Memory held by responses that the peer does not fetch."""
+TURN_REQUESTS = 64
+"""After so many requests of one connection the others have their turn."""
 
 log = logging.getLogger(__name__)
 
@@ -100,9 +102,10 @@ class Connection:
 
     __slots__ = (
         "_backlog", "_backlog_since_s", "_began_s", "_counted", "_early", "_fileno", "_flushing_soon", "_head",
-        "_in_turn", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_sender", "_services", "_transport",
-        "_waiting", "_waiting_bytes", "_writes", "client_software", "closed", "id", "is_active", "last_active_ms",
-        "listener_name", "metrics", "on_request", "peer_host", "peer_port", "principal", "read_s", "security_protocol",
+        "_in_turn", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender", "_services",
+        "_transport", "_waiting", "_waiting_bytes", "_writes", "client_software", "closed", "id", "is_active",
+        "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port", "principal", "read_s",
+        "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -136,7 +139,8 @@ class Connection:
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._counted = 0  # how many of them the services count
-        self._backlog: list[bytearray] = []  # read, but over the bounds
+        self._backlog: list[bytearray] = []  # read, but over the bounds, or for the next turn
+        self._resuming = False  # the next turn is arranged
         self._backlog_since_s = 0.0
         self.read_s = 0.0
         """When the requests that are being handed on were read, as perf_counter has it."""
@@ -181,6 +185,8 @@ class Connection:
 
     def on_reset(self) -> None:
         """The peer has cut the connection off: take what it sent before, if it may be read now, and end."""
+        while self._resuming:
+            self._resume()
         if self._reads:
             self._on_readable()
         else:
@@ -195,11 +201,11 @@ class Connection:
         """Hand on requests, then send what they answered. One that fails ends the connection, never the loop."""
         self._in_turn = True
         try:
-            for frame in frames:
+            for number, frame in enumerate(frames):
                 slot = self._next_slot
-                if (self._waiting or self._mutes) and self._is_over_bounds():
-                    self._put_off(frame)
-                    continue
+                if number == TURN_REQUESTS or ((self._waiting or self._mutes) and self._is_over_bounds()):
+                    self._put_off(frames[number:])
+                    break
                 self._next_slot = slot + 1
                 self.on_request(self, slot, frame)
                 if self.closed:
@@ -213,15 +219,22 @@ class Connection:
             return
         finally:
             self._in_turn = False
-        if self._receiver.failure is not None:
+        if self._receiver.failure is not None and not self._backlog:
             self._refuse_frame()
             return
         self._end_turn()
 
-    def _put_off(self, frame: bytearray) -> None:
-        if not self._backlog:
-            self._backlog_since_s = self.read_s
-        self._backlog.append(frame)
+    def _put_off(self, frames: list[bytearray]) -> None:
+        self._backlog_since_s = self.read_s
+        self._backlog = frames
+
+    def _resume(self) -> None:
+        """Go on with what was put off; nothing was read since."""
+        self._resuming = False
+        if not self.closed:
+            frames, self._backlog = self._backlog, []
+            self.read_s = self._backlog_since_s
+            self._take(frames)
 
     def _refuse_frame(self) -> None:
         """The stream is rubbish from here on. Answers to the requests before that are ready still leave."""
@@ -298,7 +311,7 @@ class Connection:
         writes = flushed is Flushed.BLOCKED
         if writes is not self._writes:
             self._watch_writable(writes)
-        settled = not (self._waiting or self._counted or self._receiver.is_starved)
+        settled = not (self._waiting or self._counted or self._backlog or self._receiver.is_starved)
         if not settled or not self._reads or flushed is not Flushed.DONE:
             self._settle()
 
@@ -317,19 +330,14 @@ class Connection:
         unanswered = self._next_slot - self._head
         services.unanswered += unanswered - self._counted
         self._counted = unanswered
-        if self._receiver.is_starved:
-            self._read(False)
+        is_starved = self._receiver.is_starved
+        if is_starved:
             services.pool.wait(self._on_pool_room)
-            return
-        if not self._may_take_more(unanswered):
-            self._read(False)
-            return
-        if self._backlog:
-            frames, self._backlog = self._backlog, []
-            self.read_s = self._backlog_since_s
-            self._take(frames)  # ends in another turn, which comes back here
-            return
-        self._read(True)
+        may_take = self._may_take_more(unanswered)
+        self._read(may_take and not self._backlog and not is_starved)
+        if may_take and self._backlog and not self._resuming:
+            self._resuming = True
+            services.loop.call_soon(self._resume)
 
     def _is_over_bounds(self) -> bool:
         """Whether no further request may be handed on. Never while all are answered and nobody muted it."""

@@ -69,6 +69,7 @@ class Listener:
 
     def start(self) -> None:
         """Begin to accept."""
+        log.info("Awaiting socket connections on %s:%d.", self.endpoint.host or "0.0.0.0", self.port)
         self.resume()
 
     def resume(self) -> None:

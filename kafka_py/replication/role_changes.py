@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+from kafka_py.base.state_changes import LOG, named
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.partition import NO_EPOCH, Partition
@@ -134,9 +135,29 @@ class RoleChanges:
             self.callbacks.on_stop_following([request.topic_partition for request in leading])
             leaders = await self._each(leading, self._make_leader, outcome)
             followers = await self._make_followers(following, outcome)
+            self._log_roles(controller_id, controller_epoch, leaders, followers)
             self.heard_from_controller = True
             self.callbacks.on_roles_changed(leaders, followers)
             return outcome
+
+    def _log_roles(
+        self, controller_id: int, controller_epoch: int, leaders: list[Partition], followers: list[Partition]
+    ) -> None:
+        if not LOG.isEnabledFor(logging.INFO):
+            return
+        broker = self._replicas.broker_id
+        who = f"[Broker id={broker}] As controller {controller_id} epoch {controller_epoch} says it now"
+        for verb, partitions in (("leads", leaders), ("follows", followers)):
+            if partitions:
+                names = named([partition.topic_partition for partition in partitions])
+                LOG.info("%s %s %d partitions: %s", who, verb, len(partitions), names)
+                for partition in partitions if LOG.isEnabledFor(logging.DEBUG) else ():
+                    LOG.debug(
+                        "[Broker id=%d] %s %s at leader epoch %d from offset %d with high watermark %d",
+                        broker, verb, partition.topic_partition, partition.leader_epoch,
+                        -1 if partition.log is None else partition.log.log_end_offset,
+                        -1 if partition.log is None else partition.log.high_watermark,
+                    )  # fmt: skip
 
     def _check(self, request: RoleRequest) -> ErrorCode:
         replicas = self._replicas
@@ -240,6 +261,11 @@ class RoleChanges:
             for request in stopping:
                 outcome[request.topic_partition] = self._stop(request)
                 await turn.maybe_yield()
+            if stopping:
+                LOG.info(
+                    "[Broker id=%d] Stopped %d replicas: %s", self._replicas.broker_id, len(stopping),
+                    named([request.topic_partition for request in stopping]),
+                )  # fmt: skip
             self.callbacks.on_stopped([(request.topic_partition, request.delete) for request in stopping])
             return outcome
 

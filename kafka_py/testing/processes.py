@@ -7,6 +7,7 @@ Blocking: for fixtures and for tests of processes, not for code on a loop.
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -24,6 +25,8 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.01
+LOWEST_PORT = 10_000
+MANY_PORTS = 1000
 
 _NOT_INHERITED = {
     "CLASSPATH", "EXTRA_ARGS", "JMX_PORT", "KAFKA_DEBUG", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
@@ -39,11 +42,23 @@ class NotReady(Exception):
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback address that nobody listens on right now, all different."""
-    probes = [socket.socket() for _ in range(count)]
+    """Ports of the loopback address that nobody listens on right now, all different.
+
+    Drawn below those that the system gives to outgoing connections: one of these would take a port away before a
+    server that needs half a second to start has bound it.
+    """
+    below = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    wanted = range(LOWEST_PORT, below) if below - LOWEST_PORT > MANY_PORTS else range(1)  # 0: as the system likes
+    probes: list[socket.socket] = []
     try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
+        while len(probes) < count:
+            probe = socket.socket()
+            try:
+                probe.bind(("127.0.0.1", random.SystemRandom().choice(wanted)))
+            except OSError:
+                probe.close()
+            else:
+                probes.append(probe)
         return [int(probe.getsockname()[1]) for probe in probes]
     finally:
         for probe in probes:

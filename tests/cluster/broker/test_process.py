@@ -39,7 +39,7 @@ def make_broker(zk_chroot: str, tmp_path: Path) -> MakeBroker:
 def refused(broker: BrokerProcess) -> str:
     """The line with which a start fails."""
     broker.launch()
-    assert broker.wait(60) == 1
+    assert broker.wait(30) == 1
     errors = [line for line in broker.output().splitlines() if line.startswith("Error: ")]
     assert len(errors) == 1, broker.output()
     assert "Traceback" not in broker.output()
@@ -149,6 +149,39 @@ def test_a_log_directory_that_is_a_file(make_broker: MakeBroker) -> None:
     broker = make_broker()
     broker.log_dirs[0].write_text("I am a file")
     assert str(broker.log_dirs[0]) in refused(broker)
+
+
+@pytest.mark.parametrize("path", ["/proc/nobody/logs", "/dev/null/logs"])
+def test_a_log_directory_that_cannot_be_made(make_broker: MakeBroker, path: str) -> None:
+    broker = make_broker()
+    broker.properties["log.dirs"] = path
+    assert path in refused(broker)
+
+
+def test_one_of_two_log_directories_that_cannot_be_used_is_left_out(make_broker: MakeBroker) -> None:
+    broker = make_broker()
+    broker.properties["log.dirs"] = f"{broker.log_dirs[0]},/proc/nobody/logs"
+    try:
+        broker.start()
+        assert "log directory /proc/nobody/logs is offline" in broker.output()
+        assert "Traceback" not in broker.output()
+        broker.create_topic("t")
+        assert stop(broker) == 0
+    finally:
+        broker.kill()
+
+
+def test_a_checkpoint_that_cannot_be_read_takes_its_directory_offline(make_broker: MakeBroker) -> None:
+    broker = make_broker()
+    broker.log_dirs[0].mkdir()
+    (broker.log_dirs[0] / "recovery-point-offset-checkpoint").write_text("0\n1\nt zero 5\n")
+    broker.launch()
+    try:
+        assert broker.wait(30) == 1
+        assert "recovery-point-offset-checkpoint" in broker.output()
+        assert "Traceback" not in broker.output()
+    finally:
+        broker.kill()
 
 
 def test_a_log_directory_of_another_cluster_or_broker_or_mode(make_broker: MakeBroker) -> None:

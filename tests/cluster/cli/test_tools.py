@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import resource
 import signal
 import subprocess
 from pathlib import Path
@@ -162,6 +163,32 @@ def test_the_brokers_own_files_are_dumped(bootstrap, topic, module_broker):
     batches = [line for line in lines if line.startswith("baseOffset: ")]
     assert batches
     assert all(line.endswith(" isvalid: true") for line in batches)
+
+
+def seconds_of(script, *arguments):
+    """Processor time: on a quiet machine that is how long one waits for it, on a busy one it stays the same."""
+
+    def used():
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
+    def once():
+        before = used()
+        subprocess.run([BIN / script, *arguments], capture_output=True, check=False, timeout=TIMEOUT_S)
+        return used() - before
+
+    return min(once() for _ in range(3))
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in BIN.glob("kafka-*.sh")))
+def test_help_comes_at_once(script):
+    if script in ("kafka-server-start.sh", "kafka-server-stop.sh", "kafka-run-class.sh"):
+        pytest.skip("no tool")
+    assert seconds_of(script, "--help") < 0.3
+
+
+def test_topics_are_listed_at_once(bootstrap):
+    assert seconds_of("kafka-topics.sh", "--bootstrap-server", bootstrap, "--list") < 0.5
 
 
 @pytest.mark.parametrize(

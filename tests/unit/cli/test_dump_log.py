@@ -310,3 +310,40 @@ def test_records_that_are_not_the_decoders_are_told(decoder, key, value, message
 def test_records_of_kraft_are_refused(capsys):
     with pytest.raises(CommandFailed, match="without ZooKeeper"):
         dump_log.main(["--files", "x.log", "--cluster-metadata-decoder"])
+
+
+# ---- worked examples
+
+
+def field(line, name):
+    return line.split(f"{name}: ")[1].split(" ")[0]
+
+
+def test_w5_15_one_record_is_shown_with_size_76(files):
+    """W5.15, W5.17, W5.18, W5.19: the sizes that the dump shows."""
+    sizes = []
+    for records in ([(b"key", b"value")], [(None, b"value")], [(None, b"value1")] * 10, [(b"key", b"value")] * 6):
+        builder = BatchBuilder(base_offset=10)
+        for key, value in records:
+            builder.append(1_600_000_000_000, key, value)
+        lines, _ = files.dump(files.put("log", builder.build()))
+        sizes.append((field(lines[1], "size"), field(lines[1], "count")))
+    assert sizes == [("76", "1"), ("73", "1"), ("191", "10"), ("151", "6")]
+
+
+def batch_of_size(first_offset, last_offset, size):
+    """A batch of these offsets that has exactly so many bytes; its last record is padded."""
+    for padding in range(size):
+        values = [b""] * (last_offset - first_offset) + [bytes(padding)]
+        made = batch(values, first_offset)
+        if len(made) == size:
+            return made
+    raise AssertionError(f"no batch of {size} bytes")
+
+
+def test_w5_25_an_index_with_offsets_22_and_26_is_shown(files):
+    """W5.25: entries [22, 656] and [26, 838], sound against a log whose batches lie there."""
+    parts = [batch_of_size(0, 21, 656), batch_of_size(22, 22, 90), batch_of_size(23, 25, 92), batch_of_size(26, 26, 80)]
+    files.put("log", b"".join(parts), name=f"{0:020d}")
+    path = files.put("index", offset_index((22, 656), (26, 838)), name=f"{0:020d}")
+    assert files.dump(path) == (["offset: 22 position: 656", "offset: 26 position: 838"], [])

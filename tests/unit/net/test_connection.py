@@ -265,6 +265,50 @@ def test_too_many_unanswered_requests_stop_the_reading(world: World, monkeypatch
     assert world.services.unanswered == 0
 
 
+def test_many_requests_at_once_are_taken_in_turns_that_let_others_in_between(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 3)
+    world.receive(framed(*[b"now%d" % number for number in range(8)]))
+    assert world.wire.sends == [framed(b"now0", b"now1", b"now2")]
+    assert not world.is_reading  # what comes next must not overtake the rest
+    world.loop.soon.pop(0)()
+    assert world.wire.sends[1:] == [framed(b"now3", b"now4", b"now5")]
+    world.loop.run_soon()
+    assert world.wire.sends[2:] == [framed(b"now6", b"now7")]
+    assert world.is_reading
+    assert world.connection.unanswered == world.services.unanswered == 0
+
+
+def test_rubbish_behind_many_requests_ends_the_connection_after_the_last_of_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
+    world.receive(framed(b"now1", b"now2", b"now3") + struct.pack(">i", -1))
+    assert not world.connection.closed
+    world.loop.run_soon()
+    assert world.connection.closed
+    assert world.wire.sent == framed(b"now1", b"now2", b"now3")
+
+
+def test_a_connection_that_ends_between_two_turns_takes_no_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
+    world.receive(framed(b"a", b"b"))
+    world.connection.close("the broker stops")
+    world.loop.run_soon()
+    assert [body for _, body in world.requests] == [b"a"]
+
+
+def test_a_reset_between_two_turns_loses_nothing_that_was_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
+    world.receive(framed(b"none1", b"a", b"none2", b"b"))
+    world.wire.incoming.append(ConnectionResetError())
+    world.connection.on_reset()
+    assert [body for _, body in world.requests] == [b"a", b"b"]
+    assert world.connection.closed
+    world.loop.run_soon()
+
+
 def test_too_many_unanswered_bytes_stop_the_reading(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_module, "MOST_REQUEST_BYTES", 1000)
     world.receive(framed(b"a" * 600, b"b" * 600, b"c" * 600))

@@ -1,0 +1,78 @@
+"""What the controller writes to the log of state changes: moves of partitions and replicas, and what it sends.
+
+Knows how lines look; who calls it knows what happened. Source: the state-change.log of the classic controller.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka_py.base.moves import label
+from kafka_py.base.state_changes import LOG, named
+from kafka_py.controller.batch import ControllerRequest
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from kafka_py.wire.messages.stop_replica import StopReplicaRequest
+from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest
+
+PARTITION = "partition"
+REPLICA = "replica"
+
+
+class StateChanges:
+    """Of one term of office."""
+
+    def __init__(self, broker_id: int, epoch: int) -> None:
+        self._prefix = f"[Controller id={broker_id} epoch={epoch}]"
+
+    def moved(
+        self,
+        kind: str,
+        before: Mapping[Any, Any],
+        target: Any,
+        state_of: Callable[[Any], Any],
+        detail: Mapping[Any, Any],
+    ) -> None:
+        """Partitions or replicas moved, or did not; of replicas only DEBUG tells. before: the state each was in.
+
+        state_of: the state it has now. detail: what else there is to say of some, such as their leader.
+        """
+        if not LOG.isEnabledFor(logging.INFO if kind == PARTITION else logging.DEBUG):
+            return
+        by_state: dict[Any, list[Any]] = {}
+        for subject, state in before.items():
+            if state_of(subject) is target:
+                by_state.setdefault(state, []).append(subject)
+        for state, subjects in by_state.items():
+            level = logging.INFO if kind == PARTITION else logging.DEBUG
+            LOG.log(level, "%s Changed %d %ss from %s to %s: %s", self._prefix, len(subjects), kind, label(state),
+                     label(target), named(subjects))  # fmt: skip
+        if LOG.isEnabledFor(logging.DEBUG):
+            for subject, state in before.items():
+                LOG.debug("%s Changed %s %s from %s to %s with state %s", self._prefix, kind, subject, label(state),
+                          label(state_of(subject)), detail.get(subject))  # fmt: skip
+
+    def sent(self, request: ControllerRequest) -> None:
+        """A request is on its way to a broker."""
+        if not LOG.isEnabledFor(logging.INFO):
+            return
+        message, broker = request.message, request.broker
+        match message:
+            case LeaderAndIsrRequest():
+                states = [state for topic in message.topic_states for state in topic.partition_states]
+                states += message.ungrouped_partition_states
+                leading = sum(state.leader == broker for state in states)
+                LOG.info(
+                    "%s Sending LeaderAndIsr request to broker %d with %d become-leader and %d become-follower "
+                    "partitions", self._prefix, broker, leading, len(states) - leading,
+                )  # fmt: skip
+            case UpdateMetadataRequest():
+                count = len(message.ungrouped_partition_states)
+                count += sum(len(topic.partition_states) for topic in message.topic_states)
+                level = logging.INFO if count else logging.DEBUG
+                LOG.log(level, "%s Sending UpdateMetadata request to broker %d for %d partitions", self._prefix, broker,
+                        count)  # fmt: skip
+            case StopReplicaRequest():
+                LOG.info("%s Sending StopReplica request to broker %d, %d replicas to be deleted", self._prefix, broker,
+                         len(request.deletes))  # fmt: skip

@@ -1,0 +1,119 @@
+"""Changes to settings, decided: what the overrides come to and whether they may be so (KIP-226, KIP-339, KIP-412)."""
+
+import pytest
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.broker import loggers
+from kafka_py.broker.config_edits import (
+    Edit,
+    Operation,
+    check_broker,
+    check_edits,
+    check_loggers,
+    check_topic,
+    edited,
+)
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.live_config import LiveConfig
+from kafka_py.log.configs import LogConfig
+
+SET, DELETE, APPEND, SUBTRACT = Operation
+POLICY = "cleanup.policy"
+
+
+def live(**static: str) -> LiveConfig:
+    given = {name.replace("_", "."): value for name, value in static.items()}
+    return LiveConfig(BrokerConfig.parse({"zookeeper.connect": "z:1", **given}))
+
+
+def test_set_and_delete() -> None:
+    edits = [Edit("segment.bytes", SET, "100"), Edit("retention.ms", DELETE, None), Edit("flush.ms", DELETE, None)]
+    assert edited({"retention.ms": "5", "index.interval.bytes": "1"}, edits, LogConfig.ROWS) == {
+        "index.interval.bytes": "1",
+        "segment.bytes": "100",
+    }
+
+
+def test_lists_grow_and_shrink_from_the_default_on() -> None:
+    grown = edited({}, [Edit(POLICY, APPEND, "compact")], LogConfig.ROWS)
+    assert grown == {POLICY: "delete,compact"}
+    assert edited(grown, [Edit(POLICY, SUBTRACT, "delete")], LogConfig.ROWS) == {POLICY: "compact"}
+    assert edited(grown, [Edit(POLICY, SUBTRACT, "nothing")], LogConfig.ROWS) == grown
+
+
+@pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
+@pytest.mark.parametrize("name", ["segment.bytes", "no.such"])
+def test_list_operations_are_for_lists(operation: Operation, name: str) -> None:
+    with pytest.raises(KafkaError, match=f"is not allowed for config key: {name}") as error:
+        edited({}, [Edit(name, operation, "1")], LogConfig.ROWS)
+    assert error.value.code is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("edits", "says"),
+    [
+        ([Edit("a", SET, "1"), Edit("a", DELETE, None)], "duplicate config keys : a"),
+        ([Edit("a", SET, None), Edit("b", APPEND, None)], "Null value not supported for : SET:a,APPEND:b"),
+        ([Edit("a", 9, "1")], "Unknown operation 9"),
+    ],
+)
+def test_lists_of_changes_that_make_no_sense(edits: list[Edit], says: str) -> None:
+    with pytest.raises(KafkaError, match=says) as error:
+        check_edits(edits)
+    assert error.value.code is ErrorCode.INVALID_REQUEST
+
+
+def test_a_name_that_is_no_topic_setting_has_an_error_of_its_own() -> None:
+    with pytest.raises(KafkaError, match=r"Unknown topic config name: no\.such") as error:
+        check_topic({"no.such": "1"}, live())
+    assert error.value.code is ErrorCode.INVALID_CONFIG
+    assert not isinstance(error.value, ConfigError)
+
+
+@pytest.mark.parametrize("value", ["x", "1", ""])
+def test_a_value_that_a_topic_cannot_have(value: str) -> None:
+    with pytest.raises(ConfigError, match=r"segment\.bytes"):
+        check_topic({"segment.bytes": value}, live())
+
+
+@pytest.mark.parametrize(
+    ("name", "is_default", "says"),
+    [
+        ("log.dirs", False, r"Cannot update these configs dynamically: Set\(log\.dirs\)"),
+        ("listener.name.a.ssl.keystore.location", True, "broker id must be specified"),
+        ("principal.builder.class", True, "broker id must be specified"),
+        ("ssl.keystore.location", False, "using the listener prefix"),
+    ],
+)
+def test_where_a_broker_s_setting_may_change(name: str, is_default: bool, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        check_broker({name: "x"}, live(), is_default=is_default)
+
+
+def test_names_that_mean_nothing_here_are_let_through() -> None:
+    check_broker({"my.plugin.setting": "1"}, live(), is_default=True)
+    check_broker({"listener.name.a.ssl.keystore.location": "/x"}, live(), is_default=False)
+
+
+def test_a_broker_s_settings_must_fit_together_with_the_others() -> None:
+    config = live()
+    config.set_cluster_wide({"log.cleaner.threads": "2"})
+    check_broker({"log.cleaner.dedupe.buffer.size": str(4 << 20)}, config, is_default=False)
+    with pytest.raises(ConfigError, match="1 MiB per cleaner thread"):
+        check_broker({"log.cleaner.dedupe.buffer.size": str(2 << 20)}, config, is_default=False)
+
+
+@pytest.mark.parametrize(("threads", "fits"), [("4", True), ("16", True), ("3", False), ("17", False)])
+def test_thread_pools_double_or_halve_at_most(threads: str, fits: bool) -> None:
+    if fits:
+        check_broker({"num.io.threads": threads}, live(), is_default=True)
+    else:
+        with pytest.raises(ConfigError, match="current value 8"):
+            check_broker({"num.io.threads": threads}, live(), is_default=True)
+
+
+def test_levels_are_set_and_deleted_only() -> None:
+    loggers.link()
+    check_loggers([Edit("kafka.server.KafkaServer", SET, "INFO"), Edit("kafka.log.Log", DELETE, None)])
+    with pytest.raises(KafkaError, match="APPEND operation is not allowed for the BROKER_LOGGER resource"):
+        check_loggers([Edit("kafka.server.KafkaServer", APPEND, "INFO")])

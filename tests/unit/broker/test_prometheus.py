@@ -1,0 +1,209 @@
+"""The metrics in Prometheus' text format, under the names of the usual JMX exporter rules."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafka_py.base.meters import (
+    Counter,
+    Distribution,
+    Fleet,
+    Gauge,
+    MetricRegistry,
+    MetricTable,
+    Rate,
+    Sampled,
+    Timing,
+    Total,
+)
+from kafka_py.broker.prometheus import Exposition, escaped, label_name, metric_name, number_text
+from kafka_py.testing.clock import ManualClock
+
+SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)')
+
+
+class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
+    bytes_in = Rate("BytesInPerSec", unit="bytes", tags=("topic",), about="Bytes in.")
+
+
+class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics", tags=("request",)):
+    total_time = Distribution("TotalTimeMs", about="The whole time.")
+    election = Timing("LeaderElectionRateAndTimeMs")
+    opened = Counter("Opened")
+
+
+class ServerMetrics(MetricTable, group="kafka.server:type=KafkaServer"):
+    state = Gauge("BrokerState", about='A "state" \\ with\na line end.')
+    cluster_id = Gauge("ClusterId")
+    idle = Gauge("NetworkProcessorAvgIdlePercent")
+    handlers = Rate("RequestHandlerAvgIdlePercent", per_ns=True)
+
+
+class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True, tags=("listener",)):
+    received = Total("incoming-byte-total", rate="incoming-byte-rate")
+    connections = Gauge("connection-count")
+    sizes = Sampled(avg="request-size-avg", max="request-size-max")
+
+
+class ProcessMetrics(MetricTable, group="kafka_py:type=process", attributes=True):
+    cpu = Gauge("cpu_seconds_total")
+
+
+class LogMetrics(Fleet, group="kafka.log:type=Log", tags=("topic", "partition")):
+    size = Gauge("Size", of=lambda log: log["size"], about="Bytes.")
+    start = Gauge("LogStartOffset", of=lambda log: log["start"])
+
+
+@pytest.fixture
+def registry() -> MetricRegistry:
+    return MetricRegistry(ManualClock())
+
+
+def scrape(registry: MetricRegistry) -> str:
+    exposition = Exposition()
+    for _ in exposition.render(registry):
+        pass
+    return exposition.text
+
+
+def samples(registry: MetricRegistry) -> dict[str, float]:
+    """Checks the format line by line: each family is described once, just before its samples."""
+    found: dict[str, float] = {}
+    described: list[str] = []
+    for line in scrape(registry).splitlines():
+        if line.startswith("# HELP "):
+            name = line.split(" ")[2]
+            assert name not in described
+            described.append(name)
+        elif line.startswith("# TYPE "):
+            assert line.split(" ")[2] == described[-1] and line.split(" ")[3] in ("counter", "gauge")
+        else:
+            match = SAMPLE.fullmatch(line)
+            assert match is not None, line
+            assert match[1] == described[-1], line
+            key = line.rpartition(" ")[0]
+            assert key not in found
+            found[key] = float(match[3])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "expected"),
+    [
+        ("kafka.server:type=BrokerTopicMetrics", "BytesIn", "kafka_server_brokertopicmetrics_bytesin"),
+        ("kafka.controller:type=KafkaController", "ActiveControllerCount",
+         "kafka_controller_kafkacontroller_activecontrollercount"),
+        ("kafka.coordinator.group:type=GroupMetadataManager", "NumGroups",
+         "kafka_coordinator_group_groupmetadatamanager_numgroups"),
+        ("kafka.server:type=socket-server-metrics", "connection-count",
+         "kafka_server_socket_server_metrics_connection_count"),
+        ("kafka_py:type=process", "open_fds", "process_open_fds"),
+    ],
+)  # fmt: skip
+def test_names(group: str, name: str, expected: str) -> None:
+    assert metric_name(group, name) == expected
+
+
+def test_a_rate_is_a_counter_per_topic_and_of_all(registry: MetricRegistry) -> None:
+    TopicMetrics(registry).bytes_in += 7
+    TopicMetrics(registry, topic="t").bytes_in += 5
+    TopicMetrics(registry, topic="unused")
+    assert samples(registry) == {
+        "kafka_server_brokertopicmetrics_bytesin_total": 7,
+        'kafka_server_brokertopicmetrics_bytesin_total{topic="t"}': 5,
+    }
+    assert scrape(registry).startswith(
+        "# HELP kafka_server_brokertopicmetrics_bytesin_total Bytes in.\n"
+        "# TYPE kafka_server_brokertopicmetrics_bytesin_total counter\n"
+    )
+
+
+def test_histograms_and_timers_have_a_count_and_quantiles(registry: MetricRegistry) -> None:
+    metrics = RequestMetrics(registry, request="Fetch")
+    metrics.total_time.update(3)
+    metrics.election.update(4)
+    RequestMetrics(registry, request="Unused")
+    found = samples(registry)
+    name = "kafka_network_requestmetrics_totaltimems"
+    assert found[name + '_count{request="Fetch"}'] == 1
+    assert found[name + '{request="Fetch",quantile="0.99"}'] == 3
+    assert found[name + '{request="Fetch",quantile="0.999"}'] == 3
+    assert found['kafka_network_requestmetrics_leaderelectionrateandtimems_count{request="Fetch"}'] == 1
+    assert not [key for key in found if "Unused" in key]
+
+
+def test_gauges_of_all_kinds(registry: MetricRegistry) -> None:
+    metrics = ServerMetrics(registry)
+    metrics.state = True
+    metrics.cluster_id = 'a"b'
+    metrics.idle = lambda: 0.5
+    metrics.handlers += 1
+    found = samples(registry)
+    assert found["kafka_server_kafkaserver_brokerstate"] == 1
+    assert found['kafka_server_kafkaserver_clusterid_info{value="a\\"b"}'] == 1
+    assert found["kafka_server_kafkaserver_networkprocessoravgidlepercent"] == 0.5
+    assert found["kafka_server_kafkaserver_networkprocessoravgidle_percent"] == 0.5
+    assert "kafka_server_kafkaserver_requesthandleravgidle_percent" in found
+    assert '# HELP kafka_server_kafkaserver_brokerstate A "state" \\\\ with a line end.\n' in scrape(registry)
+
+
+def test_attributes_of_one_bean(registry: MetricRegistry) -> None:
+    metrics = SocketMetrics(registry, listener="PLAINTEXT")
+    metrics.received += 9
+    metrics.connections = 2
+    ProcessMetrics(registry).cpu = 1.5
+    found = samples(registry)
+    labels = '{listener="PLAINTEXT"}'
+    assert found["kafka_server_socket_server_metrics_incoming_byte_total" + labels] == 9
+    assert found["kafka_server_socket_server_metrics_connection_count" + labels] == 2
+    assert found["process_cpu_seconds_total"] == 1.5
+    assert "# TYPE process_cpu_seconds_total counter" in scrape(registry)
+    assert math.isnan(found["kafka_server_socket_server_metrics_request_size_max" + labels])
+
+
+def things(*sizes: int) -> Iterator[tuple[tuple[str, str], Any]]:
+    for number, size in enumerate(sizes):
+        yield ("t", str(number)), {"size": size, "start": 0}
+
+
+def test_a_fleet_is_read_thing_by_thing(registry: MetricRegistry) -> None:
+    LogMetrics(registry, lambda: things(10, 20))
+    found = samples(registry)
+    assert found['kafka_log_log_size{topic="t",partition="1"}'] == 20
+    assert len(found) == 4
+    readings = list(registry.read())
+    assert readings[0].mbean == "kafka.log:type=Log,name=Size,topic=t,partition=0"
+    assert readings[0].attributes == {"Value": 10}
+    assert registry.count(one_bean=False) == 4
+
+
+def test_a_thing_that_has_gone_meanwhile_does_not_hide_the_others(registry: MetricRegistry) -> None:
+    LogMetrics(registry, lambda: [(("t", "0"), {}), (("t", "1"), {"size": 5, "start": 0})])
+    assert samples(registry)['kafka_log_log_size{topic="t",partition="1"}'] == 5
+
+
+def test_a_metric_that_fails_does_not_hide_the_others(registry: MetricRegistry) -> None:
+    metrics = ServerMetrics(registry)
+    metrics.state = lambda: 1 // 0
+    metrics.idle = 1.0
+    assert samples(registry)["kafka_server_kafkaserver_networkprocessoravgidlepercent"] == 1
+
+
+def test_others_get_turns_in_the_middle_of_many_partitions(registry: MetricRegistry) -> None:
+    LogMetrics(registry, lambda: things(*range(1000)))
+    assert len(list(Exposition().render(registry))) == 10
+
+
+def test_label_values_are_escaped() -> None:
+    assert escaped('a"b\\c\nd') == 'a\\"b\\\\c\\nd'
+    assert label_name("client-id") == "client_id"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1, "1"), (0.5, "0.5"), (math.inf, "+Inf"), (-math.inf, "-Inf"), (math.nan, "NaN")]
+)
+def test_numbers(value: float, text: str) -> None:
+    assert number_text(value) == text
