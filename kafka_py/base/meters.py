@@ -419,14 +419,26 @@ class MetricRegistry:
         """How many metrics there are: beans of their own, or attributes of shared beans."""
         return sum(table.how_many() for table in self._tables if table.ONE_BEAN is one_bean)
 
+    def settle(self) -> None:
+        """Has all tables count what they only noted down; that may bring new tables about."""
+        for table in self.tables():
+            table.settle()
+
     def tick(self) -> None:
-        """Move all averages on; the owner of the loop calls this every TICK_MS."""
+        """Move all averages on; to be called every TICK_MS."""
+        for _ in self.ticking():
+            pass
+
+    def ticking(self) -> Iterator[None]:
+        """`tick` table by table, for those who have something else to do in between."""
         now_ms = self.clock.monotonic_ms()
         for table in self.tables():
             table.tick(now_ms)
+            yield
 
     def read(self) -> Iterator[Reading]:
         """Every bean with its present values."""
+        self.settle()
         for table in self.tables():
             yield from table.read()
 

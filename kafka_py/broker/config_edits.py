@@ -109,7 +109,7 @@ def check_broker(overrides: Mapping[str, str], live: LiveConfig, *, is_default: 
 
     Names that mean nothing to this broker are let through: they may mean something to a plug-in.
     """
-    _check_places(overrides, is_default=is_default)
+    check_places(overrides, is_default=is_default)
     for name, value in overrides.items():
         if name in BrokerConfig.ROWS:
             BrokerConfig.ROWS[name].parse(value)
@@ -118,7 +118,7 @@ def check_broker(overrides: Mapping[str, str], live: LiveConfig, *, is_default: 
     _check_pools(live.current, live.static.override(both), known)
 
 
-def _check_places(overrides: Mapping[str, str], *, is_default: bool) -> None:
+def check_places(overrides: Mapping[str, str], *, is_default: bool) -> None:
     """Whether each setting may change at run time, and there."""
     rows = {name: BrokerConfig.ROWS[name] for name in overrides if name in BrokerConfig.ROWS}
     fixed = [name for name, row in rows.items() if row.live is Live.READ_ONLY]

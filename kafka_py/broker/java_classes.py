@@ -28,7 +28,7 @@ class ClassSetting(NamedTuple):
 
 _NO_AUTHORIZER = "this broker has no authorizer yet: everything is allowed"
 _LEADER_ONLY = "consumers read from the leader, whatever their rack"
-_NO_JMX = "metrics are not offered over JMX"
+_NO_JMX = "metrics are not offered over JMX, but over HTTP (metrics.http.port)"
 _NOT_CALLED = "a Java class, which this broker cannot call"
 
 _REPORTERS = ("metric.reporters", "kafka.metrics.reporters")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
 
@@ -10,7 +11,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.meters import TICK_MS, MetricRegistry
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.metrics import ProcessMetrics
-from kafka_py.broker.metrics_http import MetricsServer
+from kafka_py.broker.metrics_http import MetricsServer, in_slices
 from kafka_py.broker.reporters import load_reporters
 from kafka_py.broker.reporting import Reporting
 
@@ -31,6 +32,7 @@ class Observation:
         self._executor = executor
         self._server: MetricsServer | None = None
         self._reporting: Reporting | None = None
+        self._ticking: asyncio.Task[None] | None = None
 
     @property
     def address(self) -> str | None:
@@ -41,7 +43,7 @@ class Observation:
     async def start(self, every: Every) -> None:
         """Begins to keep averages, to listen and to report, as the settings say. Raises ConfigError."""
         config = self._config
-        every(TICK_MS, self._registry.tick)
+        every(TICK_MS, self._tick)
         if config.metrics_http_port >= 0:
             server = MetricsServer(config.metrics_http_host, config.metrics_http_port, self._registry, self._process)
             try:
@@ -55,8 +57,15 @@ class Observation:
             self._reporting = Reporting(reporters, self._registry, self._clock, self._executor)
             every(config.kafka_metrics_polling_interval_secs * 1000.0, self._reporting.report)
 
+    def _tick(self) -> None:
+        """The averages of thousands of topics are moved on in slices; one round at a time."""
+        if self._ticking is None or self._ticking.done():
+            self._ticking = asyncio.get_running_loop().create_task(in_slices(self._registry.ticking()))
+
     async def close(self) -> None:
-        """Stops both; may be called again."""
+        """Stops all of it; may be called again."""
+        if self._ticking is not None:
+            self._ticking.cancel()
         if self._server is not None:
             await self._server.close()
             self._server = None

@@ -71,11 +71,12 @@ class Exposition:
 
     def render(self, registry: MetricRegistry) -> Iterator[None]:
         """Takes every sample; yields at places where something else may be done in between."""
+        registry.settle()
+        yield
         for number, table in enumerate(registry.tables(), 1):
             if isinstance(table, Fleet):
                 yield from self._take_fleet(table)
             else:
-                table.settle()
                 self._take(table)
             if number % _THINGS_PER_TURN == 0:
                 yield

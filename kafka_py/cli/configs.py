@@ -1,7 +1,8 @@
 """kafka-configs.sh: shows and changes the settings of topics and brokers, and the log levels of brokers.
 
-The option table, its rules (`entity_of`, `changes_of`) and what is printed; the work is the admin client's. Quotas and
-SCRAM credentials (users, clients, ips) need APIs that this release does not serve. Source: reference tools, section 3.
+The option table, its rules (`entity_of`, `changes_of`) and what is printed; the work is the admin client's, or with
+--zookeeper that of configs_zookeeper.py. Quotas and SCRAM credentials (users, clients, ips) are not served by this
+release. Source: reference tools, section 3.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import ConfigError, KafkaError
@@ -18,6 +19,7 @@ from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import CommandParser, UsageError, log_warnings, run
 from kafka_py.cli.connection_options import add_connection, admin_properties
 from kafka_py.cli.java_errors import exception_text
+from kafka_py.records.java_hash import java_hash_code
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AdminClient
@@ -58,6 +60,8 @@ class Changes(NamedTuple):
 def parser() -> CommandParser:
     table = CommandParser("kafka-configs.sh", "Show and change settings of topics and brokers.")
     add_connection(table)
+    table.option("--zookeeper", "DEPRECATED: the ZooKeeper servers with an optional chroot path, host:port/path.",
+                 metavar="String: hosts")  # fmt: skip
     table.flag("--alter", "Change the settings of an entity.")
     table.flag("--describe", "Show the settings of an entity.")
     table.repeatable("--entity-type", "The kind of entity: topics, brokers or broker-loggers.")
@@ -94,11 +98,12 @@ def entity_of(options: argparse.Namespace) -> Entity:
         raise Refused("At least one entity type must be specified")
     if len(types) > 1 and set(types) != {"users", "clients"}:
         raise Refused("Only 'users' and 'clients' entity types may be specified together")
+    known, option = (TYPES[:-1], "--zookeeper") if options.zookeeper else (TYPES, "--bootstrap-server")
     for kind in types:
-        if kind not in TYPES:
+        if kind not in known:
             raise Refused(
-                f"Invalid entity type {kind}, the entity type must be one of {','.join(TYPES)} "
-                "with the --bootstrap-server argument"
+                f"Invalid entity type {kind}, the entity type must be one of {','.join(known)} "
+                f"with the {option} argument"
             )
     if short and (long_types or options.entity_name or options.entity_default):
         raise Refused("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
@@ -181,11 +186,24 @@ def _names(admin: AdminClient, entity: Entity) -> list[str]:
 
 
 def _settings(admin: AdminClient, entity: Entity, *, everything: bool, synonyms: bool = False) -> list[ConfigEntry]:
-    """The settings of an entity by name; only those that were set for just this entity unless `everything`."""
+    """The settings of an entity; only those that were set for just this entity unless `everything`."""
     resource = resource_of(entity)
     found = admin.describe_configs([resource], include_synonyms=synonyms, timeout=TIMEOUT_S).value(resource)
     is_own = _own_source(entity)
-    return [found[name] for name in sorted(found) if everything or is_own(found[name])]
+    return [found[name] for name in in_hash_order(found) if everything or is_own(found[name])]
+
+
+def in_hash_order(names: Collection[str]) -> list[str]:
+    """As the classic tool lists settings: in the order of a Java hash map into which they are put one by one."""
+    capacity = 16
+    while len(names) > capacity * 3 // 4:
+        capacity *= 2
+
+    def bucket(name: str) -> int:
+        code = java_hash_code(name) & 0xFFFFFFFF
+        return (code ^ code >> 16) & (capacity - 1)
+
+    return sorted(names, key=bucket)
 
 
 def _own_source(entity: Entity) -> Callable[[ConfigEntry], bool]:
@@ -270,16 +288,29 @@ def _require_known(names: Iterable[str], known: Iterable[str], what: str) -> Non
         raise Refused(f"Invalid {what}: {','.join(unknown)}")
 
 
+def _check_connection(options: argparse.Namespace) -> None:
+    if options.bootstrap_server is None and options.zookeeper is None:
+        raise Refused("One of the required --bootstrap-server or --zookeeper arguments must be specified")
+    if options.bootstrap_server is not None and options.zookeeper is not None:
+        raise Refused("Only one of --bootstrap-server or --zookeeper must be specified")
+    if options.all and options.zookeeper is not None:
+        raise Refused("--bootstrap-server must be specified for --all")
+
+
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     if options.describe == options.alter:
         raise UsageError("Command must include exactly one action: --describe, --alter")
     try:
-        if options.bootstrap_server is None:
-            raise Refused("The required --bootstrap-server argument must be specified")
+        _check_connection(options)
         entity = entity_of(options)
         changes = changes_of(options) if options.alter else None
         log_warnings()
+        if options.zookeeper is not None:
+            from kafka_py.cli.configs_zookeeper import run_on_zookeeper
+
+            run_on_zookeeper(options.zookeeper, entity, changes)
+            return 0
         from kafka_py.clients.admin.client import AdminClient
 
         with AdminClient(admin_properties(options)) as admin:

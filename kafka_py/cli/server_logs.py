@@ -1,6 +1,6 @@
 """The log files of a broker: server.log, controller.log, state-change.log and the rest, and the console.
 
-`set_up` reads the file that KAFKA_LOG4J_OPTS names (config/log4j.properties, by bin/kafka-server-start.sh). Files are
+`set_up` reads the file that KAFKA_LOG4J_OPTS names, or else config/log4j.properties of a checkout. Files are
 written where LOG_DIR says, and only when it is set (`-daemon` sets it); without it everything goes to the console.
 Lines look as the classic broker's do. A file that cannot be written is reported once and costs nothing else.
 Source: reference tools, sections 27 and 30.
@@ -45,7 +45,9 @@ FALLBACK = {
     "log4j.appender.server.DatePattern": "'.'yyyy-MM-dd-HH",
     "log4j.logger.org.apache.zookeeper": "WARN",
 }
-"""What holds where no file is named, as for a broker started without its script."""
+"""What holds where no file is named and there is none: for a broker that was installed, not checked out."""
+
+SHIPPED = Path(__file__).resolve().parents[2] / "config" / "log4j.properties"
 
 
 class BrokerLine(logging.Formatter):
@@ -189,7 +191,7 @@ def read_configuration(environment: Mapping[str, str]) -> LoggingConfig:
     options = java_options(environment)
     directory = log_directory(environment)
     variables = {**options, **({LOGS_DIR: directory} if directory else {})}
-    path = options.get(CONFIGURATION)
+    path = options.get(CONFIGURATION) or (str(SHIPPED) if SHIPPED.exists() else "")
     complaints = []
     properties: Mapping[str, str] = FALLBACK
     if path:

@@ -62,20 +62,25 @@ class OffsetIndex(IndexFile):
 
     def lookup(self, offset: int) -> OffsetPosition:
         """The largest entry with an offset <= `offset`; (base offset, 0) when there is none."""
+        return self.around(offset)[0]
+
+    def around(self, offset: int) -> tuple[OffsetPosition, int]:
+        """(what `lookup` gives, the position of the entry after it); -1 for the position when there is none."""
         if self.entries == 0 or offset < self.base_offset:
-            return OffsetPosition(self.base_offset, 0)
+            return OffsetPosition(self.base_offset, 0), -1
         if offset >= self.last.offset:
-            return self.last
+            return self.last, -1
         relative = offset - self.base_offset
         target = relative << _POSITION_BITS | _LAST_POSITION
         near = self._near
         if not near or not near[0] <= target < near[-1]:
             near = self._near = self._read_near(relative)
         slot = bisect_right(near, target)
+        following = near[slot] & _LAST_POSITION if slot < len(near) else -1
         if not slot:
-            return OffsetPosition(self.base_offset, 0)
+            return OffsetPosition(self.base_offset, 0), following
         entry = near[slot - 1]
-        return OffsetPosition(self.base_offset + (entry >> _POSITION_BITS), entry & _LAST_POSITION)
+        return OffsetPosition(self.base_offset + (entry >> _POSITION_BITS), entry & _LAST_POSITION), following
 
     def _read_near(self, relative: int) -> array[int]:
         """Some hundred entries, among them the largest <= `relative` and the one after it, where there are such."""

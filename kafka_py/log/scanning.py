@@ -16,10 +16,11 @@ from kafka_py.records.batch import LOG_OVERHEAD, SIZE_UP_TO_MAGIC, BatchHeader, 
 _PLACE = Struct(">qi4xb6xi")
 """Base offset, size, magic, last offset delta; the formats 0 and 1 have something else in place of the last one."""
 _BEGINNING = Struct(">qi4xb")
-_LOOKED_AT = 61
+BATCH_START = 61
 """Bytes from the start of a batch that a scan looks at."""
 _SMALLEST_SIZE_FIELD = 14
-_HEADERS_AT_ONCE = 8192
+HEADERS_AT_ONCE = 8192
+"""Bytes that a scan reads in one go; more than the index leaves between two entries, unless batches are large."""
 _BATCHES_AT_ONCE = 1 << 20
 
 
@@ -37,24 +38,32 @@ class NoBatchThere(Exception):
 
 
 def find_batch(
-    file: File, position: int, end: int, offset: int, *, begins_within: tuple[int, int] | None = None
+    file: File,
+    position: int,
+    end: int,
+    offset: int,
+    *,
+    begins_within: tuple[int, int] | None = None,
+    first_read: int = HEADERS_AT_ONCE,
 ) -> BatchPlace | None:
     """The first whole batch of [position, end) whose last offset is >= `offset`; None when there is none.
 
     begins_within: lowest and highest base offset that the batch at `position` may have, both inclusive.
+    first_read: BATCH_START where the batch at `position` most likely is large, and the one sought.
     Raises CorruptBatch where a size is impossible, NoBatchThere when `begins_within` is given and not true.
     """
     if begins_within is not None and (position < 0 or end - position < SIZE_UP_TO_MAGIC):
         raise NoBatchThere
     while end - position >= SIZE_UP_TO_MAGIC:
-        chunk = file.read(min(_HEADERS_AT_ONCE, end - position), position)
+        chunk = file.read(min(first_read, end - position), position)
+        first_read = HEADERS_AT_ONCE
         if begins_within is not None:
             if not _begins_batch(chunk, end - position, *begins_within):
                 raise NoBatchThere
             begins_within = None
         if len(chunk) < SIZE_UP_TO_MAGIC:
             return None
-        at, last_at = 0, len(chunk) - _LOOKED_AT
+        at, last_at = 0, len(chunk) - BATCH_START
         chunk = chunk.ljust(_PLACE.size, b"\0")
         while True:
             base_offset, size, magic, last_offset_delta = _PLACE.unpack_from(chunk, at)
@@ -92,8 +101,8 @@ def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int
     chunk, chunk_at = b"", position
     while end - position >= SIZE_UP_TO_MAGIC:
         at = position - chunk_at
-        if at + _LOOKED_AT > len(chunk):
-            chunk, chunk_at, at = file.read(min(_HEADERS_AT_ONCE, end - position), position), position, 0
+        if at + BATCH_START > len(chunk):
+            chunk, chunk_at, at = file.read(min(HEADERS_AT_ONCE, end - position), position), position, 0
         header = read_header(chunk, at)
         if end - position < header.size_bytes:
             return
@@ -110,7 +119,7 @@ def iter_file_batches(file: File, position: int, end: int) -> Iterator[tuple[int
     chunk, chunk_at = memoryview(b""), position
     while end - position >= LOG_OVERHEAD:
         at = position - chunk_at
-        if at + _LOOKED_AT > len(chunk):
+        if at + BATCH_START > len(chunk):
             chunk, chunk_at, at = _read(file, position, min(_BATCHES_AT_ONCE, end - position)), position, 0
         size = _size_at(chunk, at, position) + LOG_OVERHEAD
         if end - position < max(size, SIZE_UP_TO_MAGIC):

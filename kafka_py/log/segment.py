@@ -6,6 +6,7 @@ Source: reference formats, section 7; replication, section 1 (roll rules).
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 from kafka_py.log import filenames
@@ -13,7 +14,15 @@ from kafka_py.log.configs import LogConfig
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.files import Buffer, File
 from kafka_py.log.offset_index import OffsetIndex, OffsetPosition
-from kafka_py.log.scanning import BatchPlace, NoBatchThere, begins_batch, find_batch, iter_file_headers
+from kafka_py.log.scanning import (
+    BATCH_START,
+    HEADERS_AT_ONCE,
+    BatchPlace,
+    NoBatchThere,
+    begins_batch,
+    find_batch,
+    iter_file_headers,
+)
 from kafka_py.log.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
 from kafka_py.log.txn_index import TxnIndex
 from kafka_py.records.batch import HEADER_SIZE, MAGIC, CorruptBatch, read_header
@@ -123,14 +132,20 @@ class Segment:
 
     def find(self, offset: int) -> BatchPlace | None:
         """The batch that holds `offset`, or the next one after it in this segment; None when all are below it."""
-        entry = self.offset_index.lookup(offset)
+        entry, following = self.offset_index.around(offset)
+        file = self.file()
+        if entry.offset < offset and following - entry.position > HEADERS_AT_ONCE:
+            # Large batches have an entry each: the one sought most likely begins where the next entry says.
+            bounds = self.base_offset, offset
+            with contextlib.suppress(NoBatchThere):
+                return find_batch(file, following, self.size, offset, begins_within=bounds, first_read=BATCH_START)
         if entry.position:
             bounds = self.base_offset, entry.offset
             try:
-                return find_batch(self.file(), entry.position, self.size, offset, begins_within=bounds)
+                return find_batch(file, entry.position, self.size, offset, begins_within=bounds)
             except NoBatchThere:
                 self._distrust_index(entry)
-        return find_batch(self.file(), 0, self.size, offset)
+        return find_batch(file, 0, self.size, offset)
 
     def start_for(self, offset: int) -> int:
         """Where the search for `offset` begins: where the index says, if a batch begins there that it can mean."""

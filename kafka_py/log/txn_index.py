@@ -62,10 +62,16 @@ class TxnIndex:
         self.entries = file_bytes // _ENTRY.size
 
     def check(self) -> None:
-        """Raises CorruptTxnIndex for entries that cannot belong to this segment."""
+        """Raises CorruptTxnIndex for entries that cannot belong to this segment, or not in this order."""
+        last_offset = self.base_offset - 1
         for aborted in self.all_entries():
             if aborted.last_offset < self.base_offset:
                 raise CorruptTxnIndex(f"{self.path}: last offset {aborted.last_offset} lies before the segment")
+            if aborted.last_offset <= last_offset:
+                raise CorruptTxnIndex(f"{self.path}: last offset {aborted.last_offset} is not above {last_offset}")
+            if aborted.producer_id < 0 or not 0 <= aborted.first_offset <= aborted.last_offset:
+                raise CorruptTxnIndex(f"{self.path}: {aborted} cannot be")
+            last_offset = aborted.last_offset
 
     def append(self, aborted: AbortedTransaction) -> None:
         """Adds an entry; its last offset must exceed that of the one before."""

@@ -271,7 +271,9 @@ async def _connect_first(
 
 
 async def _addresses(loop: asyncio.AbstractEventLoop, host: str, port: int) -> list[Any]:
+    # As bytes where it can be: text would load the codec of international names, which takes as long as connecting.
+    name: str | bytes = host.encode() if host.isascii() else host
     try:  # a numeric address needs no look-up, and so no thread
-        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
-        return list(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        return list(await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM))

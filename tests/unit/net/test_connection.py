@@ -410,3 +410,77 @@ def test_a_connection_that_closes_leaves_the_queue_for_the_pool() -> None:
 def test_bytes_are_counted(world: World) -> None:
     world.receive(framed(b"now1"))
     assert (world.metrics.bytes_received, world.metrics.bytes_sent) == (8, 8)
+
+
+# ---- word that answers have left
+
+
+def noted_world() -> tuple[World, list[tuple[list[object], float, float]]]:
+    world, sent = World(), []
+    world.services.on_sent = lambda notes, began_s, ended_s: sent.append((notes, began_s, ended_s))
+    return world, sent
+
+
+def test_notes_come_back_when_their_answers_have_left() -> None:
+    world, sent = noted_world()
+    world.receive(framed(b"later0", b"later1"))
+    world.connection.respond(0, [b"A"], "first")
+    world.connection.respond(1, [b"B"], "second")
+    assert sent == []
+    world.loop.run_soon()
+    ((notes, began_s, ended_s),) = sent
+    assert notes == ["first", "second"]
+    assert 0 < began_s <= ended_s
+
+
+def test_a_note_waits_for_older_answers() -> None:
+    world, sent = noted_world()
+    world.receive(framed(b"later0", b"later1"))
+    world.connection.respond(1, [b"B"], "second")
+    world.loop.run_soon()
+    assert sent == []
+    assert world.connection.queued_responses == 1
+    world.connection.respond(0, [b"A"])
+    world.loop.run_soon()
+    assert [notes for notes, _, _ in sent] == [["second"]]
+
+
+def test_a_note_waits_for_a_slow_peer_and_its_time_counts_from_the_first_try() -> None:
+    world, sent = noted_world()
+    world.receive(framed(b"later0"))
+    world.wire.takes = 1  # the rest does not fit
+    world.connection.respond(0, [b"ABC"], "slow")
+    world.loop.run_soon()
+    assert sent == []
+    world.wire.takes = None
+    world.loop.writers[7]()
+    ((notes, began_s, ended_s),) = sent
+    assert notes == ["slow"]
+    assert began_s < ended_s
+
+
+def test_a_request_without_response_is_settled_as_well() -> None:
+    world, sent = noted_world()
+    world.receive(framed(b"later0"))
+    world.connection.respond(0, None, "acks=0")
+    world.loop.run_soon()
+    assert [notes for notes, _, _ in sent] == [["acks=0"]]
+
+
+def test_the_notes_of_a_connection_that_ends_are_forgotten() -> None:
+    world, sent = noted_world()
+    world.receive(framed(b"later0", b"later1"))
+    world.connection.respond(1, [b"B"], "second")
+    world.connection.close("test")
+    assert sent == []
+    assert world.connection.queued_responses == 0
+
+
+def test_a_client_describes_itself_once() -> None:
+    world = World()
+    described: list[Connection] = []
+    world.services.on_described = described.append
+    world.connection.describe_client("me", "1.0")
+    world.connection.describe_client("somebody", "else")
+    assert world.connection.client_software == ("me", "1.0")
+    assert described == [world.connection]

@@ -1,0 +1,126 @@
+"""kafka-configs.sh --zookeeper: overrides read and written straight in ZooKeeper, past the brokers (deprecated).
+
+Brokers hear of a change by its notification. A broker's own settings may be changed this way only while it is down,
+but for the rates of replication. Source: reference tools, section 3; zookeeper.md section 7.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.config_edits import check_places
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.cli.configs import TOPICS, Changes, Entity, Refused, in_hash_order
+from kafka_py.log.configs import LogConfig
+from kafka_py.zk.configs import ConnectString
+from kafka_py.zk.session import ZkError
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+
+SESSION_TIMEOUT_MS = 30_000
+WARNING = (
+    "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.\n"
+    "Use --bootstrap-server instead to specify a broker to connect to."
+)
+WHILE_RUNNING = frozenset(
+    {
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
+
+
+def run_on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> None:
+    """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
+    asyncio.run(_connected(connect, entity, changes))
+
+
+async def _connected(connect: str, entity: Entity, changes: Changes | None) -> None:
+    from kafka_py.zk.kazoo_session import KazooSession
+
+    logging.getLogger("kafka_py.zk").setLevel(logging.ERROR)  # the failure says in one line what each attempt would
+    servers = ConnectString.parse(connect, "zookeeper")
+    session = KazooSession(servers, session_timeout_ms=SESSION_TIMEOUT_MS, create_chroot=False)
+    try:
+        await session.connect()
+        print(WARNING, flush=True)
+        store = ZkStore(session)
+        if changes is None:
+            await describe(store, entity)
+        else:
+            await alter(store, entity, changes)
+    except ZkError as error:
+        raise Refused(str(error)) from None
+    finally:
+        await session.close()
+
+
+async def describe(store: ZkStore, entity: Entity) -> None:
+    """Prints the overrides of an entity, or of every one of its kind."""
+    found = {entity.name: await store.entity_config(path_of(entity))} if entity.name is not None else None
+    if found is None:
+        found = dict(await store.all_entity_configs(entity.type))
+    for name, overrides in found.items():
+        shown = ",".join(f"{key}={overrides[key]}" for key in in_hash_order([*reversed(overrides)]))
+        print(f"Configs for {title_of(Entity(entity.type, '' if name == DEFAULT_ENTITY else name))} are {shown}")
+
+
+def title_of(entity: Entity) -> str:
+    """`topic 't'`, `brokers '0'`, `default brokers`."""
+    if not entity.name:
+        return f"default {entity.type}"
+    return f"{'topic' if entity.type == TOPICS else entity.type} '{entity.name}'"
+
+
+def path_of(entity: Entity) -> str:
+    """The entity's path below /config."""
+    return entity_path((entity.type, entity.name or DEFAULT_ENTITY))
+
+
+async def alter(store: ZkStore, entity: Entity, changes: Changes) -> None:
+    """Changes the overrides and tells the brokers. Raises Refused, KafkaError."""
+    present = await store.entity_config(path_of(entity))
+    unknown = [name for name in changes.deleted if name not in present]
+    if unknown:
+        raise Refused(f"Invalid config(s): {','.join(unknown)}")
+    wanted = {**present, **changes.added}
+    for name in changes.deleted:
+        wanted.pop(name, None)
+    if entity.type == TOPICS:
+        await _check_topic(store, entity, wanted)
+    else:
+        await _check_broker(store, entity, {*changes.added, *changes.deleted}, wanted)
+    await store.change_entity_config(path_of(entity), wanted)
+    print(f"Completed updating config for entity: {title_of(entity)}.")
+
+
+async def _check_topic(store: ZkStore, entity: Entity, wanted: Mapping[str, str]) -> None:
+    assert entity.name
+    if entity.name not in await store.topics():
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{entity.name}' does not exist.")
+    LogConfig.check(wanted)
+
+
+async def _check_broker(
+    store: ZkStore, entity: Entity, changed: Collection[str], wanted: Mapping[str, str]
+) -> None:
+    others = sorted(set(changed) - WHILE_RUNNING)
+    running = sorted(await store.brokers())
+    if others and (int(entity.name) in running if entity.name else running):
+        which = f"when broker {entity.name} is running" if entity.name else "if any broker is running"
+        raise Refused(
+            f"requirement failed: --bootstrap-server option must be specified to update broker configs "
+            f"Set({', '.join(others)}). {which}. Broker configuration updates using ZooKeeper are supported for "
+            "bootstrapping before brokers are started"
+        )
+    check_places(wanted, is_default=not entity.name)
+    for name, value in wanted.items():
+        if name in BrokerConfig.ROWS:
+            row = BrokerConfig.ROWS[name]
+            if row.sensitive:
+                raise Refused(f"{name} is a password: it must be changed through a broker, with --bootstrap-server")
+            row.parse(value)

@@ -1,0 +1,189 @@
+"""AlterConfigs and IncrementalAlterConfigs: who has what error, and what a change does (KIP-133, KIP-339, KIP-412)."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.alter_policy import Resource
+from kafka_py.controller.topic_policy import PolicyViolation
+from kafka_py.testing.local_broker import LocalBroker, on_broker
+from kafka_py.wire.messages import alter_configs, incremental_alter_configs
+from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+
+TOPIC, BROKER, LOGGER = 2, 4, 8
+SET, DELETE, APPEND, SUBTRACT = range(4)
+NAME = "kafka.network.Acceptor"
+Change = tuple[str, int, str | None]
+
+
+@pytest.fixture(autouse=True)
+def levels() -> Iterator[None]:
+    yield
+    logging.getLogger(NAME).setLevel(logging.NOTSET)
+
+
+def resource(kind: int, name: str, *changes: Change) -> incremental_alter_configs.AlterConfigsResource:
+    configs = [
+        incremental_alter_configs.AlterableConfig(name=key, config_operation=operation, value=value)
+        for key, operation, value in changes
+    ]
+    return incremental_alter_configs.AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
+
+
+async def edit(broker: LocalBroker, *resources: Any, validate_only: bool = False) -> list[tuple[int, str | None]]:
+    request = incremental_alter_configs.IncrementalAlterConfigsRequest(
+        resources=list(resources), validate_only=validate_only
+    )
+    response = await broker.ask(request, 1)
+    return [(each.error_code, each.error_message) for each in response.responses]
+
+
+async def replace(broker: LocalBroker, kind: int, name: str, configs: dict[str, str | None], **how: Any) -> int:
+    wanted = [alter_configs.AlterableConfig(name=key, value=value) for key, value in configs.items()]
+    one = alter_configs.AlterConfigsResource(resource_type=kind, resource_name=name, configs=wanted)
+    request = alter_configs.AlterConfigsRequest(resources=[one], validate_only=how.get("validate_only", False))
+    response = await broker.ask(request, 2)
+    code: int = response.responses[0].error_code
+    return code
+
+
+async def value(broker: LocalBroker, kind: int, name: str, key: str) -> str | None:
+    wanted = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=[key])
+    response = await broker.ask(DescribeConfigsRequest(resources=[wanted]), 4)
+    found: str | None = response.results[0].configs[0].value
+    return found
+
+
+@on_broker()
+async def test_a_topic_s_settings_change_one_by_one_and_are_put_to_work(broker: LocalBroker) -> None:
+    await broker.create_topic("t", configs={"retention.ms": "1000"})
+    changes = resource(TOPIC, "t", ("segment.bytes", SET, "5000"), ("cleanup.policy", APPEND, "compact"))
+    assert await edit(broker, changes) == [(0, None)]
+    assert await broker.store.topic_config("t") == {
+        "retention.ms": "1000", "segment.bytes": "5000", "cleanup.policy": "delete,compact",
+    }  # fmt: skip
+    log = next(iter(broker.server.node.log_dirs.all_logs()))
+    await broker.until(lambda: log.config.segment_bytes == 5000)
+    assert await edit(broker, resource(TOPIC, "t", ("segment.bytes", DELETE, None))) == [(0, None)]
+    await broker.until(lambda: log.config.segment_bytes > 5000)
+
+
+@on_broker()
+async def test_an_error_is_its_resource_s_alone(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    answers = await edit(
+        broker,
+        resource(TOPIC, "nope", ("segment.bytes", SET, "5000")),
+        resource(TOPIC, "t", ("segment.bytes", SET, "5000")),
+        resource(TOPIC, "", ("segment.bytes", SET, "5000")),
+        resource(BROKER, "7", ("log.cleaner.threads", SET, "2")),
+        resource(BROKER, "x", ("log.cleaner.threads", SET, "2")),
+        resource(3, "x", ("a", SET, "b")),
+    )
+    codes = [code for code, _ in answers]
+    refused = ErrorCode.INVALID_REQUEST
+    assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0, refused, refused, refused, refused]
+    assert answers[0][1] == "The topic 'nope' does not exist."
+    assert answers[3][1] == "Unexpected broker id, expected 0, but received 7"
+    assert answers[5][1] == "Unexpected resource type UNKNOWN"
+    assert (await broker.store.topic_config("t"))["segment.bytes"] == "5000"
+
+
+@on_broker()
+async def test_values_that_cannot_be_change_nothing(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    (bad,) = await edit(broker, resource(TOPIC, "t", ("retention.ms", SET, "5"), ("segment.bytes", SET, "x")))
+    assert bad[0] == ErrorCode.INVALID_REQUEST
+    assert bad[1] is not None
+    assert bad[1].startswith("Invalid config value for resource ConfigResource(type=TOPIC, name='t'): Invalid value x")
+    (unknown,) = await edit(broker, resource(TOPIC, "t", ("no.such", SET, "1")))
+    assert unknown == (ErrorCode.INVALID_CONFIG, "Unknown topic config name: no.such")
+    assert await broker.store.topic_config("t") == {}
+
+
+@on_broker()
+async def test_a_change_that_is_only_checked_changes_nothing(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    change = resource(TOPIC, "t", ("segment.bytes", SET, "5000"))
+    level = resource(LOGGER, "0", (NAME, SET, "ERROR"))
+    assert await edit(broker, change, level, validate_only=True) == [(0, None), (0, None)]
+    assert await replace(broker, TOPIC, "t", {"retention.ms": "1"}, validate_only=True) == 0
+    assert await broker.store.topic_config("t") == {}
+    assert await value(broker, LOGGER, "0", NAME) != "ERROR"
+
+
+@on_broker()
+async def test_a_broker_s_own_settings_and_those_of_all(broker: LocalBroker) -> None:
+    name = "log.cleaner.backoff.ms"
+    assert await edit(broker, resource(BROKER, "", (name, SET, "20000"))) == [(0, None)]
+    await broker.until(lambda: broker.server.node.config.log_cleaner_backoff_ms == 20000)
+    assert await edit(broker, resource(BROKER, "0", (name, SET, "30000"))) == [(0, None)]
+    await broker.until(lambda: broker.server.node.config.log_cleaner_backoff_ms == 30000)
+    assert await edit(broker, resource(BROKER, "0", (name, DELETE, None))) == [(0, None)]
+    await broker.until(lambda: broker.server.node.config.log_cleaner_backoff_ms == 20000)
+    ((code, message),) = await edit(broker, resource(BROKER, "0", ("log.dirs", SET, "/x")))
+    assert code == ErrorCode.INVALID_REQUEST
+    assert message is not None and message.endswith("Cannot update these configs dynamically: Set(log.dirs)")
+
+
+@on_broker()
+async def test_all_settings_at_once_forget_those_that_are_not_named(broker: LocalBroker) -> None:
+    await broker.create_topic("t", configs={"retention.ms": "1000"})
+    assert await replace(broker, TOPIC, "t", {"segment.bytes": "5000"}) == 0
+    assert await broker.store.topic_config("t") == {"segment.bytes": "5000"}
+    assert await replace(broker, TOPIC, "t", {"segment.bytes": None}) == ErrorCode.INVALID_REQUEST
+    assert await replace(broker, TOPIC, "nope", {}) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert await replace(broker, LOGGER, "0", {NAME: "INFO"}) == ErrorCode.INVALID_REQUEST
+    assert await replace(broker, TOPIC, "t", {}) == 0
+    assert await broker.store.topic_config("t") == {}
+
+
+@on_broker()
+async def test_levels_change_at_run_time(broker: LocalBroker) -> None:
+    ours = logging.getLogger("kafka_py.net.listener")
+    assert await edit(broker, resource(LOGGER, "0", (NAME, SET, "ERROR"))) == [(0, None)]
+    assert ours.getEffectiveLevel() == logging.ERROR
+    assert await value(broker, LOGGER, "0", NAME) == "ERROR"
+    ((code, _),) = await edit(broker, resource(LOGGER, "0", (NAME, SET, "DEBUG"), ("no.such.logger", SET, "INFO")))
+    assert code == ErrorCode.INVALID_REQUEST
+    assert ours.getEffectiveLevel() == logging.ERROR, "all or nothing"
+    assert await edit(broker, resource(LOGGER, "", (NAME, DELETE, None))) == [(0, None)]
+    assert ours.getEffectiveLevel() != logging.ERROR
+    ((code, message),) = await edit(broker, resource(LOGGER, "0", ("root", DELETE, None)))
+    assert (code, message) == (
+        ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed",
+    )  # fmt: skip
+
+
+@on_broker()
+async def test_the_log_of_requests_is_switched_on_and_off(broker: LocalBroker) -> None:
+    requests = logging.getLogger("kafka.request.logger")
+    log = broker.server.node.request_metrics.request_log
+    try:
+        assert await edit(broker, resource(LOGGER, "0", ("kafka.request.logger", SET, "DEBUG"))) == [(0, None)]
+        assert log.is_on
+        assert await edit(broker, resource(LOGGER, "0", ("kafka.request.logger", SET, "WARN"))) == [(0, None)]
+        assert not log.is_on
+    finally:
+        requests.setLevel(logging.NOTSET)
+
+
+class NoShortRetention:
+    """A site's own rule."""
+
+    def configure(self, configs: Any) -> None: ...
+
+    def validate(self, resource: Resource, configs: dict[str, str]) -> None:
+        if int(configs.get("retention.ms", "1000")) < 1000:
+            raise PolicyViolation(f"{resource.name}: too short")
+
+
+@on_broker(alter_config_policy_class_name=f"{__name__}.NoShortRetention")
+async def test_a_site_s_own_rule_may_refuse(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    ((code, message),) = await edit(broker, resource(TOPIC, "t", ("retention.ms", SET, "5")))
+    assert (code, message) == (ErrorCode.POLICY_VIOLATION, "t: too short")
+    assert await edit(broker, resource(TOPIC, "t", ("retention.ms", SET, "5000"))) == [(0, None)]

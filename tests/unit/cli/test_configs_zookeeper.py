@@ -1,0 +1,115 @@
+"""kafka-configs.sh --zookeeper on an in-memory ZooKeeper: what it prints and what it leaves in the znodes."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from kafka_py.base.errors import ConfigError, KafkaError
+from kafka_py.cli.configs import Changes, Entity, Refused
+from kafka_py.cli.configs_zookeeper import alter, describe
+from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
+
+TOPIC = Entity("topics", "t")
+RATE = "leader.replication.throttled.rate"
+BACKOFF = "log.cleaner.backoff.ms"
+
+
+def run(*steps: Callable[[ZkStore], Awaitable[object]]) -> FakeZookeeper:
+    """On a cluster with topic t and broker 1 running."""
+    server = FakeZookeeper()
+
+    async def scenario() -> None:
+        session = server.session()
+        await session.connect()
+        try:
+            store = ZkStore(session)
+            await store.ensure_top_level_paths()
+            await store.create_topic("t", TopicAssignment({0: ReplicaAssignment((1,))}))
+            endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", "h", 9092)
+            await store.register_broker(1, BrokerIdZNode.of([endpoint], jmx_port=-1, timestamp_ms=0))
+            for step in steps:
+                await step(store)
+        finally:
+            await session.close()
+
+    asyncio.run(scenario())
+    return server
+
+
+def change(entity: Entity, added: dict[str, str], *deleted: str) -> Callable[[ZkStore], Awaitable[None]]:
+    return lambda store: alter(store, entity, Changes(added, list(deleted)))
+
+
+def shown(entity: Entity) -> Callable[[ZkStore], Awaitable[None]]:
+    return lambda store: describe(store, entity)
+
+
+def test_a_topic_s_overrides_are_written_and_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    server = run(
+        change(TOPIC, {"segment.bytes": "1048576", "cleanup.policy": "compact,delete"}),
+        change(TOPIC, {}, "cleanup.policy"),
+        shown(TOPIC),
+        shown(Entity("topics", None)),
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "Completed updating config for entity: topic 't'.",
+        "Completed updating config for entity: topic 't'.",
+        "Configs for topic 't' are segment.bytes=1048576",
+        "Configs for topic 't' are segment.bytes=1048576",
+    ]
+    tree = server.tree()
+    assert json.loads(tree["/config/topics/t"])["config"] == {"segment.bytes": "1048576"}
+    changes = [json.loads(data) for path, data in tree.items() if path.startswith("/config/changes/")]
+    assert changes == [{"version": 2, "entity_path": "topics/t"}] * 2
+
+
+def test_what_a_topic_cannot_have_is_refused() -> None:
+    for step, error, says in (
+        (change(TOPIC, {"no.such": "1"}), ConfigError, "Unknown topic config name"),
+        (change(TOPIC, {"segment.bytes": "x"}), ConfigError, "segment.bytes"),
+        (change(TOPIC, {}, "segment.bytes"), Refused, r"Invalid config\(s\): segment.bytes"),
+        (change(Entity("topics", "nope"), {"segment.bytes": "5000"}), KafkaError, "'nope' does not exist"),
+    ):
+        with pytest.raises(error, match=says):
+            run(step)
+
+
+def test_a_broker_s_settings_change_only_while_it_is_down(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Refused, match="when broker 1 is running"):
+        run(change(Entity("brokers", "1"), {BACKOFF: "20000"}))
+    with pytest.raises(Refused, match="if any broker is running"):
+        run(change(Entity("brokers", ""), {BACKOFF: "20000"}))
+    capsys.readouterr()
+    run(
+        change(Entity("brokers", "7"), {BACKOFF: "20000"}),
+        change(Entity("brokers", "1"), {RATE: "1000"}),
+        change(Entity("brokers", ""), {RATE: "2000"}),
+        shown(Entity("brokers", None)),
+        shown(Entity("brokers", "")),
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "Completed updating config for entity: brokers '7'.",
+        "Completed updating config for entity: brokers '1'.",
+        "Completed updating config for entity: default brokers.",
+    ]
+    assert sorted(lines[3:]) == [
+        "Configs for brokers '1' are leader.replication.throttled.rate=1000",
+        "Configs for brokers '7' are log.cleaner.backoff.ms=20000",
+        "Configs for default brokers are leader.replication.throttled.rate=2000",
+        "Configs for default brokers are leader.replication.throttled.rate=2000",
+    ]
+
+
+def test_what_a_broker_cannot_change_is_refused() -> None:
+    for added, error, says in (
+        ({"log.dirs": "/x"}, ConfigError, "Cannot update these configs dynamically"),
+        ({BACKOFF: "x"}, ConfigError, BACKOFF),
+    ):
+        with pytest.raises(error, match=says):
+            run(change(Entity("brokers", "7"), added))
