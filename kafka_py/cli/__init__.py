@@ -3,8 +3,8 @@
 command.py is what all share: option parsing by Kafka's rules, errors as one line. A command module has `parser()`,
 `main(arguments) -> exit code` and `cli()`, which runs main as a process. Shared besides: connection_options.py (how the
 admin client is told its cluster), client_properties.py (settings of producers and consumers), progress.py (how far a
-long piece of work is, on a terminal), java_errors.py (errors under the classic names). completion.py makes the scripts
-for bash and zsh from all option tables.
+long piece of work is, on a terminal), server_logs.py with log4j.py (a broker's log files), java_errors.py (errors under
+the classic names). completion.py makes the scripts for bash and zsh from all option tables.
 
 Not obvious: what a command needs besides its option table is imported where it is used, so --help comes at once.
 """

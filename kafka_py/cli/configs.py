@@ -19,7 +19,6 @@ from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import CommandParser, UsageError, log_warnings, run
 from kafka_py.cli.connection_options import add_connection, admin_properties
 from kafka_py.cli.java_errors import exception_text
-from kafka_py.records.java_hash import java_hash_code
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AdminClient
@@ -195,6 +194,8 @@ def _settings(admin: AdminClient, entity: Entity, *, everything: bool, synonyms:
 
 def in_hash_order(names: Collection[str]) -> list[str]:
     """As the classic tool lists settings: in the order of a Java hash map into which they are put one by one."""
+    from kafka_py.records.java_hash import java_hash_code
+
     capacity = 16
     while len(names) > capacity * 3 // 4:
         capacity *= 2

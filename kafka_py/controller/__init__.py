@@ -7,9 +7,9 @@ requests of one step), protocol_versions.py, configs.py, metrics.py.
 With I/O: controller.py (election, the queue, what the broker calls), term.py (what an active controller holds),
 failover.py (the first acts of one), then what it does about events: topic_changes.py, broker_changes.py,
 isr_changes.py, deletion.py, leader_balance.py, reassignment.py. They move partitions and replicas through
-transitions.py, which reads and writes leaders through leaderships.py; channels.py sends; watches.py turns ZooKeeper's
-watches into events. topics.py and topic_policy.py are for every broker: how topics are made, extended and marked for
-deletion.
+transitions.py, which reads and writes leaders through leaderships.py; state_changes.py logs what moved; channels.py
+sends; watches.py turns ZooKeeper's watches into events. topics.py and topic_policy.py are for every broker: how topics
+are made, extended and marked for deletion.
 
 Not obvious: an event is processed to its end before the next one begins, though it awaits ZooKeeper on the way, so
 only that one task may change the cluster. A write that is fenced off (ControllerMoved) ends the term wherever it

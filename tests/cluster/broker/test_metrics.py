@@ -1,11 +1,10 @@
 """Metrics of a running broker: fed, and scraped over HTTP without holding anybody up."""
 
 import asyncio
+import gc
 import re
 import time
 from pathlib import Path
-
-import pytest
 
 from kafka_py.broker.metrics_http import MOST_AT_ONCE, MetricsServer, in_slices
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
@@ -119,25 +118,29 @@ async def test_scrapes_at_once_are_bounded(broker: LocalBroker) -> None:
 
 @on_broker(metrics_http_port=0)
 async def test_a_scrape_of_a_thousand_partitions_is_quick_and_holds_nobody_up(broker: LocalBroker) -> None:
-    """At best under 50 ms, in turns of the loop of at most 5 ms (the best of some tries: other tests share the CPU)."""
+    """Less than 50 ms, in turns of the loop of less than 5 ms: of processor time, for other tests share the machine."""
     await broker.create_topic("many", PARTITIONS)
     await broker.until(lambda: broker.server.node.replicas.count_led() == PARTITIONS)
     server = broker.server.observation._server
     assert isinstance(server, MetricsServer)
-    loop, best_s, best_turn_s = asyncio.get_running_loop(), 9.9, 9.9
-    for _ in range(15):
-        longest_s = 0.0
-        began_s = last_s = time.perf_counter()
-        work = loop.create_task(server.scrape())
-        while not work.done():
-            await asyncio.sleep(0)
-            now_s = time.perf_counter()
-            longest_s, last_s = max(longest_s, now_s - last_s), now_s
-        assert work.result().count("\n") > 10 * PARTITIONS
-        best_s, best_turn_s = min(best_s, last_s - began_s), min(best_turn_s, longest_s)
-        if best_s < 0.05 and best_turn_s < 0.005:
-            return
-    pytest.fail(f"the best scrape took {best_s * 1000:.0f} ms, in turns of up to {best_turn_s * 1000:.1f} ms")
+    loop, scrapes = asyncio.get_running_loop(), []
+    gc.freeze()  # as the broker's process does after its start
+    try:
+        for _ in range(5):
+            turns = []
+            last_s = time.thread_time()
+            work = loop.create_task(server.scrape())
+            while not work.done():
+                await asyncio.sleep(0)
+                now_s = time.thread_time()
+                turns.append(now_s - last_s)
+                last_s = now_s
+            assert work.result().count("\n") > 10 * PARTITIONS
+            scrapes.append((sum(turns), max(turns)))
+    finally:
+        gc.unfreeze()
+    assert min(whole_s for whole_s, _ in scrapes) < 0.05
+    assert min(turn_s for _, turn_s in scrapes) < 0.005
 
 
 def test_long_work_is_done_in_slices() -> None:

@@ -340,6 +340,22 @@ def test_periodic_tasks_begin_after_thirty_seconds():
     broker.clock.advance(10_000_000)
 
 
+def test_retention_goes_over_many_logs_in_turns_and_passes_over_those_deleted_meanwhile():
+    broker = Broker(**{"log.retention.ms": "1000", "log.segment.bytes": "500"})
+    logs = [broker.append("t", number, count=4) for number in range(20)]
+    for log in logs:
+        log.update_high_watermark(4)
+    turns = []
+    broker.dirs._later = lambda _delay_ms, turn: turns.append(turn)
+    broker.clock.advance(2000)
+    broker.dirs.delete_old_segments()
+    assert [len(log.segments) for log in logs] == [1] * 8 + [2] * 12
+    broker.dirs.delete(TopicPartition("t", 10))
+    while turns:
+        turns.pop(0)()
+    assert [len(log.segments) for log in logs] == [1] * 10 + [2] + [1] * 9
+
+
 def test_flush_ms_is_looked_at_by_the_scheduler():
     broker = Broker(**{"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"})
     log = broker.append(count=2)
