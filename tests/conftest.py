@@ -1,6 +1,7 @@
 """Fixtures that every kind of test may use: one real ZooKeeper for the whole run, and a fresh chroot of it."""
 
 import itertools
+import signal
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,6 +12,9 @@ from kafka_py.testing.processes import ZookeeperServer
 
 # Installed, kafka_py brings its plugin along under this very name; in a mere checkout it is named here.
 pytest_plugins = ["kafka_py.testing.pytest_plugin"]
+
+# A run started in the background of a script ignores SIGINT, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _chroots = itertools.count(1)
 

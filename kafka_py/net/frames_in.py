@@ -16,6 +16,8 @@ DIRECT_BYTES = 64 * 1024
 """Frames above this size that have not arrived whole are received into their own bytearray."""
 FIRST_STEP_BYTES = 128 * 1024
 """What a large frame may allocate before any of it has arrived; connections that delivered more before get more."""
+FIRST_READ_BYTES = 4 * 1024
+"""What is read at first of the frame after a large one: if that is large too, little of it must be copied."""
 GROWTH = 4
 """An unfinished frame takes at most this many times the bytes that have arrived."""
 
@@ -93,8 +95,8 @@ class FrameReceiver:
     """
 
     __slots__ = (
-        "_buffer", "_credit", "_filled", "_frame", "_max_bytes", "_pool", "_recv_into", "_size", "_tail", "failure",
-        "is_starved", "received_bytes",
+        "_buffer", "_credit", "_expects_large", "_filled", "_frame", "_max_bytes", "_pool", "_recv_into", "_size",
+        "_tail", "failure", "is_starved", "received_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +111,7 @@ class FrameReceiver:
         self._filled = 0
         self._size = 0
         self._credit = FIRST_STEP_BYTES
+        self._expects_large = False  # the last frame was
         self.failure: InvalidFrame | None = None
         """Set when the frames returned last are followed by rubbish."""
         self.is_starved = False
@@ -131,7 +134,8 @@ class FrameReceiver:
             buffer[:end] = tail
             end += got
         else:
-            end = got = self._recv_into(buffer)
+            end = got = self._recv_into(buffer[:FIRST_READ_BYTES] if self._expects_large else buffer)
+        self._expects_large = False
         if not got:
             raise PeerClosed("the peer closed the connection")
         self.received_bytes = got
@@ -181,6 +185,7 @@ class FrameReceiver:
             self._size = 0
             self._credit = max(self._credit, size)
             self._pool.give_back(size)
+            self._expects_large = True
             return [frame]
         if filled == len(frame):
             frame.extend(bytes(min(size, GROWTH * filled) - filled))

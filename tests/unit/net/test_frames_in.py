@@ -8,6 +8,7 @@ import pytest
 
 from kafka_py.net.frames_in import (
     DIRECT_BYTES,
+    FIRST_READ_BYTES,
     FIRST_STEP_BYTES,
     RECEIVE_BUFFER_BYTES,
     FrameReceiver,
@@ -147,6 +148,24 @@ def test_a_connection_that_delivered_large_frames_gets_their_room_at_once() -> N
     assert read_all(frames) == [bytes(MiB)]
     assert frames._frame is not None
     assert len(frames._frame) == MiB
+
+
+def test_after_a_large_frame_little_is_read_of_the_next_before_its_size_is_known() -> None:
+    stream = Stream(framed(b"x" * 500_000), framed(b"y" * 500_000), framed(b"small") * 2000, framed(b"end"))
+    frames = receiver(stream)
+    reads = []
+    while stream.pieces:
+        found = [len(frame) for frame in frames.receive()]
+        reads.append((frames.received_bytes, found))
+    assert reads[:4] == [
+        (RECEIVE_BUFFER_BYTES, []),
+        (500_004 - RECEIVE_BUFFER_BYTES, [500_000]),
+        (FIRST_READ_BYTES, []),
+        (500_004 - FIRST_READ_BYTES, [500_000]),
+    ]
+    assert reads[4][0] == FIRST_READ_BYTES  # small ones follow after all: from then on all that is there
+    assert reads[5][0] == 2000 * 9 - FIRST_READ_BYTES
+    assert sum(reads[4][1] + reads[5][1]) == 2000 * 5
 
 
 def test_a_full_pool_makes_large_frames_wait_and_small_ones_not() -> None:
