@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.client_properties import merge_options, pairs, properties_of
 from kafka_py.cli.command import CommandParser, UsageError, log_warnings, require, run
+from kafka_py.cli.interruptible_input import interruptible
 from kafka_py.cli.line_reader import CLASSIC_NAME, RecordReader, reader_named
 from kafka_py.cli.termination import Terminated, termination_as_exception
 
@@ -167,9 +168,9 @@ def main(arguments: Sequence[str]) -> int:
     reader_properties = {"topic": options.topic, **pairs(options.property, "property")}
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     reader = reader_named(options.line_reader, _prompt if on_terminal else None)
-    reader.configure(sys.stdin.buffer, reader_properties)
     try:
-        with termination_as_exception():
+        with interruptible(sys.stdin.buffer) as stream, termination_as_exception():
+            reader.configure(stream, reader_properties)
             produce(properties, options, reader)
     except Terminated as terminated:
         return terminated.exit_code

@@ -117,7 +117,7 @@ def test_topics_by_pattern(bootstrap, topic):
     assert sorted(done.stdout.split()) == [b"a", b"b"]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_lines_flow_one_by_one_and_a_signal_ends_both_in_order(console, number, code):
     with (
         console.start("kafka-console-consumer.sh", "--from-beginning") as consumer,
