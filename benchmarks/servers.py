@@ -9,7 +9,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.protocol import METADATA, Caller, Refused, framed
+from kafka_py.testing.processes import ZookeeperServer, free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = ROOT / "bin"
@@ -76,11 +76,6 @@ class Server:
         return time.monotonic() - began
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
-
-
 def spawn(command: list[str], directory: Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Start a process whose output goes to `directory`/log; ending its group ends all of it."""
     with (directory / "log").open("ab") as log:
@@ -137,35 +132,15 @@ def bare_loop() -> Iterator[Server]:
 @contextlib.contextmanager
 def zookeeper() -> Iterator[str]:
     """A ZooKeeper server, running; yields its `host:port`."""
-    with folder("zookeeper") as directory:
-        port = free_port()
-        properties = directory / "zookeeper.properties"
-        properties.write_text(
-            f"dataDir={directory}/data\nclientPort={port}\nmaxClientCnxns=0\nadmin.enableServer=false\n"
-        )
-        process = spawn([str(BIN / "zookeeper-server-start.sh"), str(properties)], directory)
-        server = Server("ZooKeeper", process, port, directory)
-        try:
-            _wait_listening(server)
-            yield f"127.0.0.1:{port}"
-        finally:
-            server.stop()
+    with folder("zookeeper") as directory, ZookeeperServer(directory) as server:
+        yield server.connect
 
 
-def _wait_listening(server: Server, timeout_s: float = 60.0) -> None:
-    ends = time.monotonic() + timeout_s
-    while True:
-        server.check_alive()
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", server.port)) == 0:
-                return
-        if time.monotonic() > ends:
-            raise Refused(f"{server.name} was not there after {timeout_s:.0f} s")
-        time.sleep(0.02)
+def start_broker(zookeeper_connect: str, directory: Path, settings: Mapping[str, str] | None = None) -> Server:
+    """Start the real broker on the logs in `directory` and wait until it serves; the one place that knows how.
 
-
-def start_broker(zookeeper_connect: str, directory: Path) -> Server:
-    """Start the real broker on the logs in `directory` and wait until it serves; the one place that knows how."""
+    settings: others than its properties file has.
+    """
     port = free_port()
     overrides = {
         "broker.id": "0",
@@ -174,6 +149,7 @@ def start_broker(zookeeper_connect: str, directory: Path) -> Server:
         "log.dirs": str(directory / "data"),
         "num.partitions": str(PARTITIONS),
         "offsets.topic.replication.factor": "1",
+        **(settings or {}),
     }
     command = [str(BIN / "kafka-server-start.sh"), str(ROOT / "config" / "server.properties")]
     for name, value in overrides.items():
@@ -190,10 +166,10 @@ def start_broker(zookeeper_connect: str, directory: Path) -> Server:
 
 
 @contextlib.contextmanager
-def broker(zookeeper_connect: str) -> Iterator[Server]:
+def broker(zookeeper_connect: str, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
     """The broker with an empty data folder, running."""
     with folder("broker") as directory:
-        server = start_broker(f"{zookeeper_connect}/{directory.name}", directory)
+        server = start_broker(f"{zookeeper_connect}/{directory.name}", directory, settings)
         try:
             yield server
         finally:
@@ -201,14 +177,19 @@ def broker(zookeeper_connect: str) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def apache_broker(zookeeper_connect: str) -> Iterator[Server]:
+def apache_broker(zookeeper_connect: str, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Apache Kafka 2.8.2 with the JVM options of its own start script, on an empty data folder, running."""
     from kafka_py.testing.apache import CLASSIC_JVM, ApacheBroker
 
     with folder("apache") as directory:
-        settings = {"num.partitions": str(PARTITIONS), "log.cleaner.dedupe.buffer.size": "134217728"}
+        given = {
+            "num.partitions": str(PARTITIONS),
+            "log.cleaner.dedupe.buffer.size": "134217728",
+            "offsets.topic.replication.factor": "1",
+            **(settings or {}),
+        }
         connect = f"{zookeeper_connect}/{directory.name}"
-        with ApacheBroker(directory, connect, settings=settings, jvm=CLASSIC_JVM) as broker:
+        with ApacheBroker(directory, connect, settings=given, jvm=CLASSIC_JVM) as broker:
             server = Server("Apache 2.8.2", broker.popen, broker.port, directory)
             wait_ready(server)
             server.started_s = broker.started_in_s

@@ -1,12 +1,13 @@
 """What metrics compute from plain numbers: moving averages of counts, and distributions that favour recent values.
 
-Everything here is cheap to feed and does its arithmetic when ticked or read. Knows no metric, no table.
+Everything here is cheap to feed and does its arithmetic when ticked or read. Knows no metric, no table. What looks back
+over a few windows only: samples.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from operator import mul
 from random import randrange
@@ -15,7 +16,6 @@ TICK_SECONDS = 5.0
 _WEIGHTS = {minutes: 1.0 - math.exp(-TICK_SECONDS / 60.0 / minutes) for minutes in (1, 5, 15)}
 _DECAY_PER_TICK = math.exp(-0.015 * TICK_SECONDS)
 """Values weigh half after 46 s, as in the reference's exponentially decaying reservoir (alpha 0.015)."""
-_WINDOW_MS = 30_000.0
 _NEGLIGIBLE = 1e-5
 _FOLD_AT = 512
 _SAMPLE = 32
@@ -26,15 +26,14 @@ _MOST_BUCKETS = 512
 class EventRates:
     """How fast a count grows: per second since the start, and as 1, 5 and 15 minute moving averages."""
 
-    __slots__ = ("_averages", "_last_count", "_marks", "_started_ms")
+    __slots__ = ("_averages", "_last_count", "_started_ms")
 
     def __init__(self, now_ms: float) -> None:
         self._started_ms = now_ms
         self._last_count = 0
         self._averages: list[float] | None = None
-        self._marks: deque[tuple[float, int]] = deque([(now_ms, 0)])
 
-    def tick(self, count: int, now_ms: float) -> None:
+    def tick(self, count: int) -> None:
         """Called every five seconds with the count as it is."""
         rate = (count - self._last_count) / TICK_SECONDS
         self._last_count = count
@@ -45,10 +44,6 @@ class EventRates:
                 average + weight * (rate - average)
                 for average, weight in zip(self._averages, _WEIGHTS.values(), strict=True)
             ]
-        marks = self._marks
-        marks.append((now_ms, count))
-        while len(marks) > 1 and marks[1][0] <= now_ms - _WINDOW_MS:
-            marks.popleft()
 
     def read(self, count: int, now_ms: float) -> dict[str, float]:
         """The rates of a JMX meter, per second."""
@@ -60,11 +55,6 @@ class EventRates:
             "FiveMinuteRate": five,
             "FifteenMinuteRate": fifteen,
         }
-
-    def window_rate(self, count: int, now_ms: float) -> float:
-        """Per second over the last half minute (at least one second is taken as passed)."""
-        since_ms, before = self._marks[0]
-        return (count - before) / max((now_ms - since_ms) / 1000.0, 1.0)
 
 
 class Histogram:
@@ -95,7 +85,7 @@ class Histogram:
     def count(self) -> int:
         return self._count + len(self._pending)
 
-    def tick(self, now_ms: float) -> None:
+    def tick(self) -> None:
         """Every five seconds: what was seen before weighs a little less; what hardly weighs anything is dropped."""
         self._fold()
         buckets = self._buckets
@@ -191,40 +181,3 @@ def _coarser(buckets: dict[float, float]) -> dict[float, float]:
         rounded = _rounded(value)
         coarse[rounded] = coarse.get(rounded, 0.0) + weight
     return coarse
-
-
-class Samples:
-    """Average and greatest of the last half minute, in windows of five seconds."""
-
-    __slots__ = ("_count", "_greatest", "_total", "_windows")
-
-    def __init__(self) -> None:
-        self._windows: deque[tuple[int, float, float]] = deque(maxlen=int(_WINDOW_MS / 1000.0 / TICK_SECONDS))
-        self._reset()
-
-    def _reset(self) -> None:
-        self._count = 0
-        self._total = 0.0
-        self._greatest = -math.inf
-
-    def update(self, value: float) -> None:
-        self._count += 1
-        self._total += value
-        if value > self._greatest:
-            self._greatest = value
-
-    def tick(self, now_ms: float) -> None:
-        self._windows.append((self._count, self._total, self._greatest))
-        self._reset()
-
-    @property
-    def average(self) -> float:
-        """NaN when nothing came, as Kafka says it."""
-        count = self._count + sum(window[0] for window in self._windows)
-        return (self._total + sum(window[1] for window in self._windows)) / count if count else math.nan
-
-    @property
-    def greatest(self) -> float:
-        """NaN when nothing came."""
-        greatest = max((self._greatest, *(window[2] for window in self._windows)))
-        return math.nan if greatest == -math.inf else greatest

@@ -1,4 +1,4 @@
-"""Small frozen values that name things: partitions and topic ids.
+"""Small frozen values that name things: partitions, topic ids, kinds of elections.
 
 Source: reference formats, section 1 (uuid as text).
 """
@@ -6,6 +6,7 @@ Source: reference formats, section 1 (uuid as text).
 import base64
 import re
 import uuid
+from enum import IntEnum
 from typing import NamedTuple
 
 TopicId = uuid.UUID
@@ -24,6 +25,13 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class ElectionType(IntEnum):
+    """Which replica an administrator wants to lead (KIP-460); the number travels in ElectLeaders."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
 
 
 def random_uuid() -> uuid.UUID:

@@ -10,262 +10,25 @@ A table is a class of rows; an instance measures one thing (the broker, a topic,
 
 On the hot path a Rate or Counter is an int in the instance's own `__dict__`, and exists from its first use; all that
 takes time (moving averages, percentiles) happens when someone ticks or reads the registry.
-Knows no metric by name, and no output format. How histograms and averages are computed: histograms.py.
+Knows no metric by name, and no output format. The kinds of rows: metric_rows.py. How histograms and averages are
+computed: histograms.py, samples.py.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, overload
+from typing import Any, ClassVar, NamedTuple
 
 from kafka_py.base.clock import Clock
-from kafka_py.base.histograms import EventRates, Histogram, Samples
+from kafka_py.base.histograms import EventRates
+from kafka_py.base.metric_rows import Gauge, Row, Value
+from kafka_py.base.samples import HALF_A_MINUTE, RecentRate, Sampling
 
 TICK_MS = 5_000
 """How often `MetricRegistry.tick` wants to be called; the moving averages are defined by it."""
 
-Value = int | float | str | bool
 _PLAIN = re.compile(r"[\w\-%. \t]*")
-
-R = TypeVar("R", bound="Row")
-
-
-class Row:
-    """What all kinds of metric share.
-
-    tags: what tells this metric of one thing from that of another; left out, the table's own `tags`.
-    """
-
-    kind = ""
-
-    def __init__(self, name: str, *, unit: str = "", tags: tuple[str, ...] | None = None, about: str = "") -> None:
-        self.name = name
-        self.unit = unit
-        self.tags = tags
-        self.about = about
-        self.attribute = ""
-
-    def __set_name__(self, owner: type, attribute: str) -> None:
-        self.attribute = attribute
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        """The JMX attributes of this metric and their present values; empty when it was not used yet."""
-        raise TypeError(f"{type(self).__name__} cannot be read")
-
-    def tick(self, table: MetricTable, now_ms: float) -> None:
-        """Every five seconds: move the averages on."""
-
-
-class _IntegerRow(Row):
-    """A row that is a plain integer on the instance."""
-
-    @overload
-    def __get__(self, table: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, table: MetricTable, owner: type) -> int: ...
-    def __get__(self, table: MetricTable | None, owner: type) -> Self | int:
-        return self if table is None else 0  # until the instance has its own
-
-    if TYPE_CHECKING:  # at run time it must not be a data descriptor, or the instance's integer would be hidden
-
-        def __set__(self, table: MetricTable, value: int) -> None: ...
-
-
-class Counter(_IntegerRow):
-    """A number that only grows, or goes up and down. `table.x += 1`."""
-
-    kind = "counter"
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        if self.attribute not in table.__dict__ and table.tags:
-            return {}
-        return {"Count": table.__dict__.get(self.attribute, 0)}
-
-
-class Rate(_IntegerRow):
-    """Events and how fast they come (JMX meter: Count, MeanRate, 1, 5 and 15 minute rates). `table.x += n`.
-
-    per_ns: the count is of nanoseconds, and so the rates are shares of the time that passes, 0 to 1.
-    """
-
-    kind = "rate"
-
-    def __init__(
-        self, name: str, *, unit: str = "", tags: tuple[str, ...] | None = None, about: str = "", per_ns: bool = False
-    ) -> None:
-        super().__init__(name, unit=unit, tags=tags, about=about)
-        self.per_ns = per_ns
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        if self.attribute not in table.__dict__ and table.tags:
-            return {}
-        count = table.__dict__.get(self.attribute, 0)
-        rates = table.rates_of(self).read(count, table.registry.clock.monotonic_ms())
-        values: dict[str, Value] = {"Count": count, "EventType": self.unit}
-        if self.per_ns:
-            return {**values, "RateUnit": "NANOSECONDS", **{name: rate / 1e9 for name, rate in rates.items()}}
-        return {**values, "RateUnit": "SECONDS", **rates}
-
-    def tick(self, table: MetricTable, now_ms: float) -> None:
-        count = table.__dict__.get(self.attribute, 0)
-        if count or self in table.__dict__.get("_rates", ()):
-            table.rates_of(self).tick(count, now_ms)
-
-
-class Gauge(Row):
-    """A value as it is now: assigned (`table.x = 3`), a function assigned, or `of=` a function of the table's owner."""
-
-    kind = "gauge"
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        of: Callable[[Any], Value] | None = None,
-        unit: str = "",
-        tags: tuple[str, ...] | None = None,
-        about: str = "",
-    ) -> None:
-        super().__init__(name, unit=unit, tags=tags, about=about)
-        self.of = of
-
-    @overload
-    def __get__(self, table: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, table: MetricTable, owner: type) -> Any: ...
-    def __get__(self, table: MetricTable | None, owner: type) -> Any:
-        if table is None:
-            return self
-        return 0 if self.of is None else self.of(table.owner)
-
-    if TYPE_CHECKING:
-
-        def __set__(self, table: MetricTable, value: Value | Callable[[], Value]) -> None: ...
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        value = getattr(table, self.attribute)
-        return {self.name if table.ONE_BEAN else "Value": value() if callable(value) else value}
-
-
-class _ObjectRow(Row):
-    """A row whose values go to an object of its own, made on first use."""
-
-    def __init__(self, name: str, make: Callable[[], Any], **described: Any) -> None:
-        super().__init__(name, **described)
-        self._make = make
-
-    def _of(self, table: MetricTable) -> Any:
-        made = table.__dict__[self.attribute] = self._make()
-        return made
-
-    def _is_unused(self, table: MetricTable) -> bool:
-        """Of things that come in numbers (tagged) those without a value yet are not shown."""
-        return bool(table.tags) and self.attribute not in table.__dict__
-
-    def tick(self, table: MetricTable, now_ms: float) -> None:
-        measured = table.__dict__.get(self.attribute)
-        if measured is not None:
-            measured.tick(now_ms)
-
-
-class Distribution(_ObjectRow):
-    """How a number is spread (JMX histogram: Count, Min, Max, Mean, StdDev, percentiles). `table.x.update(n)`."""
-
-    kind = "histogram"
-
-    def __init__(self, name: str, *, unit: str = "", tags: tuple[str, ...] | None = None, about: str = "") -> None:
-        super().__init__(name, Histogram, unit=unit, tags=tags, about=about)
-
-    @overload
-    def __get__(self, table: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, table: MetricTable, owner: type) -> Histogram: ...
-    def __get__(self, table: MetricTable | None, owner: type) -> Self | Histogram:
-        return self if table is None else self._of(table)
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        if self._is_unused(table):
-            return {}
-        histogram: Histogram = getattr(table, self.attribute)
-        return {**histogram.read()}
-
-
-class Timing(Distribution):
-    """Durations in ms and how often they occur (JMX timer: a histogram and a meter). `table.x.update(ms)`."""
-
-    kind = "timer"
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        if self._is_unused(table):
-            return {}
-        histogram: Histogram = getattr(table, self.attribute)
-        values: dict[str, Value] = {**histogram.read(), "LatencyUnit": "MILLISECONDS", "RateUnit": "SECONDS"}
-        values.update(table.rates_of(self).read(histogram.count, table.registry.clock.monotonic_ms()))
-        return values
-
-    def tick(self, table: MetricTable, now_ms: float) -> None:
-        super().tick(table, now_ms)
-        histogram = table.__dict__.get(self.attribute)
-        if histogram is not None:
-            table.rates_of(self).tick(histogram.count, now_ms)
-
-
-class Total(_IntegerRow):
-    """For `attributes` tables: a running total, and the rate it gives over the last half minute. `table.x += n`.
-
-    name: the attribute with the total, or "" for none; rate: the attribute with the rate per second, or "" for none.
-    """
-
-    kind = "total"
-
-    def __init__(
-        self, name: str = "", *, rate: str = "", unit: str = "", tags: tuple[str, ...] | None = None, about: str = ""
-    ) -> None:
-        super().__init__(name, unit=unit, tags=tags, about=about)
-        self.rate = rate
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        count = table.__dict__.get(self.attribute, 0)
-        values: dict[str, Value] = {}
-        if self.rate:
-            values[self.rate] = table.rates_of(self).window_rate(count, table.registry.clock.monotonic_ms())
-        if self.name:
-            values[self.name] = count
-        return values
-
-    def tick(self, table: MetricTable, now_ms: float) -> None:
-        if self.rate:
-            table.rates_of(self).tick(table.__dict__.get(self.attribute, 0), now_ms)
-
-
-class Sampled(_ObjectRow):
-    """For `attributes` tables: average and greatest of what came in the last half minute. `table.x.update(n)`."""
-
-    kind = "samples"
-
-    def __init__(
-        self, *, avg: str = "", max: str = "", unit: str = "", tags: tuple[str, ...] | None = None, about: str = ""
-    ) -> None:
-        super().__init__(avg or max, Samples, unit=unit, tags=tags, about=about)
-        self.avg = avg
-        self.max = max
-
-    @overload
-    def __get__(self, table: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, table: MetricTable, owner: type) -> Samples: ...
-    def __get__(self, table: MetricTable | None, owner: type) -> Self | Samples:
-        return self if table is None else self._of(table)
-
-    def read(self, table: MetricTable) -> dict[str, Value]:
-        samples: Samples = getattr(table, self.attribute)
-        values: dict[str, Value] = {}
-        if self.avg:
-            values[self.avg] = samples.average
-        if self.max:
-            values[self.max] = samples.greatest
-        return values
 
 
 class Reading(NamedTuple):
@@ -334,6 +97,14 @@ class MetricTable:
             found = rates[row] = EventRates(self.created_ms)
         return found
 
+    def recent_rate_of(self, row: Row) -> RecentRate:
+        """The same for a rate over the last windows."""
+        rates: dict[Row, RecentRate] = self.__dict__.setdefault("_recent_rates", {})
+        found = rates.get(row)
+        if found is None:
+            found = rates[row] = RecentRate(self.created_ms, self.registry.sampling.past)
+        return found
+
     def settle(self) -> None:
         """What was only noted down on the hot path is counted now; called before a tick and before a reading."""
 
@@ -399,10 +170,14 @@ class Fleet(MetricTable):
 
 
 class MetricRegistry:
-    """All tables that measure something now. One per broker, handed in, so that many brokers fit in one process."""
+    """All tables that measure something now. One per broker or client, handed in, so that many fit in one process.
 
-    def __init__(self, clock: Clock) -> None:
+    sampling: the windows of Total and Sampled; `tick` is to be called whenever one is over.
+    """
+
+    def __init__(self, clock: Clock, sampling: Sampling = HALF_A_MINUTE) -> None:
         self.clock = clock
+        self.sampling = sampling
         self._tables: dict[MetricTable, None] = {}
 
     def add(self, table: MetricTable) -> None:
@@ -425,7 +200,7 @@ class MetricRegistry:
             table.settle()
 
     def tick(self) -> None:
-        """Move all averages on; to be called every TICK_MS."""
+        """Move all averages on: a window is over."""
         for _ in self.ticking():
             pass
 

@@ -6,11 +6,10 @@ Knows nothing of how settings are changed.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from kafka_py.base.errors import ConfigError
+from kafka_py.base.plugins import make_plugin
 
 SETTING = "alter.config.policy.class.name"
 
@@ -38,14 +37,5 @@ def load_alter_policy(path: str | None, configs: Mapping[str, object]) -> AlterP
     """The configured policy, None when `path` is None. Raises ConfigError when there is no such class."""
     if not path:
         return None
-    module, _, name = path.rpartition(".")
-    try:
-        made = getattr(importlib.import_module(module), name)()
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise ConfigError(f"{SETTING}: cannot load the class {path}: {error}") from error
-    missing = [method for method in ("configure", "validate") if not callable(getattr(made, method, None))]
-    if missing:
-        raise ConfigError(f"{SETTING}: {path} has no method {' and no '.join(missing)}")
-    policy: AlterPolicy = made
-    policy.configure(configs)
+    policy: AlterPolicy = make_plugin(SETTING, path, ("configure", "validate"), configs)
     return policy

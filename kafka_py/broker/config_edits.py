@@ -17,9 +17,12 @@ from kafka_py.broker import loggers
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.log.configs import LogConfig
+from kafka_py.net.endpoints import listening_of
 
 LISTENER_PREFIX = "listener.name."
 _PER_LISTENER_ONLY = "ssl."
+LISTENER_SETTINGS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
+"""What says where a broker listens; it may change while the broker runs."""
 _THREAD_POOLS = (
     "background.threads",
     "log.cleaner.threads",
@@ -115,7 +118,22 @@ def check_broker(overrides: Mapping[str, str], live: LiveConfig, *, is_default: 
             BrokerConfig.ROWS[name].parse(value)
     known = {name: value for name, value in overrides.items() if name in BrokerConfig.ROWS}
     both = {**known, **live.own} if is_default else {**live.cluster_wide, **known}
-    _check_pools(live.current, live.static.override(both), known)
+    after = live.static.override(both)
+    _check_pools(live.current, after, known)
+    if not is_default and not LISTENER_SETTINGS.isdisjoint({*known, *live.own}):
+        check_listeners(live.current, after)
+
+
+def check_listeners(before: BrokerConfig, after: BrokerConfig) -> None:
+    """Whether listeners may change so. Raises ConfigError."""
+    protocols = {one.listener_name: one.security_protocol for one in listening_of(before).listeners}
+    listening = listening_of(after)
+    for endpoint in listening.listeners:
+        if protocols.get(endpoint.listener_name, endpoint.security_protocol) is not endpoint.security_protocol:
+            raise ConfigError(f"Security protocol cannot be updated for existing listener {endpoint.listener_name}")
+    inter_broker = listening_of(before).inter_broker_listener
+    if inter_broker not in {endpoint.listener_name for endpoint in listening.advertised}:
+        raise ConfigError(f"Advertised listener must be specified for inter-broker listener {inter_broker}")
 
 
 def check_places(overrides: Mapping[str, str], *, is_default: bool) -> None:

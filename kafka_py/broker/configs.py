@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, between
-from kafka_py.broker.coordinator_configs import CoordinatorOptions
 from kafka_py.broker.java_classes import class_warnings
 from kafka_py.broker.security_configs import SecurityOptions
 from kafka_py.controller.configs import ControllerOptions
+from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.log.configs import LogOptions
 from kafka_py.net.configs import NetOptions
 from kafka_py.replication.configs import ReplicationOptions

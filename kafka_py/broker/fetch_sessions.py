@@ -12,8 +12,10 @@ from collections.abc import Callable, Hashable, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.meters import Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.base.meters import MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Gauge, Rate
 from kafka_py.replication.partition import Partition
+from kafka_py.replication.progress import NEVER
 from kafka_py.replication.reads import FetchEntry, FetchResults, PartitionRead, PlainSource
 
 NO_SESSION = 0
@@ -52,6 +54,12 @@ class SessionEntry(FetchEntry):
         self.sent_log_start_offset = -1
         self.order = order
         self.heard_from: Partition | None = None
+
+    @property
+    def last_asked_ms(self) -> float:
+        """As FetchEntry: -inf once the session has forgotten it."""
+        session = self.session
+        return session.last_used_ms if session.entries.get(self.topic_partition) is self else NEVER
 
     def on_news(self) -> Hashable | None:
         """The partition moved: the session has something to look at."""

@@ -39,7 +39,7 @@ SETTINGS: dict[str, ClassSetting] = {
         {"AclAuthorizer": _NO_AUTHORIZER, "SimpleAclAuthorizer": _NO_AUTHORIZER}, _NO_AUTHORIZER
     ),
     "replica.selector.class": ClassSetting(
-        {"LeaderSelector": NOTHING_LOST, "RackAwareReplicaSelector": _LEADER_ONLY}, _LEADER_ONLY
+        {"LeaderSelector": NOTHING_LOST, "RackAwareReplicaSelector": NOTHING_LOST}, _LEADER_ONLY
     ),
     "metric.reporters": ClassSetting({"JmxReporter": _NO_JMX}, _NOT_CALLED),
     "kafka.metrics.reporters": ClassSetting(

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.net.client import BrokerConnection
+from kafka_py.net.network import Network
 from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
@@ -21,14 +22,15 @@ log = logging.getLogger(__name__)
 
 
 async def leave_in_order(
-    store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str
-) -> bool:
+    store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str,
+    network: Network | None = None,
+) -> bool:  # fmt: skip
     """Asks up to controlled.shutdown.max.retries times; whether it succeeded. Never raises for a failed try."""
     for attempt in range(config.controlled_shutdown_max_retries):
         if attempt:
             await asyncio.sleep(config.controlled_shutdown_retry_backoff_ms / 1000.0)
         try:
-            response = await _ask(store, broker_id, broker_epoch(), config, listener)
+            response = await _ask(store, broker_id, broker_epoch(), config, listener, network)
         except (OSError, ZkError, MalformedZNode, TimeoutError) as error:
             log.info("Controlled shutdown: try %d failed: %s", attempt + 1, error)
             continue
@@ -45,7 +47,7 @@ async def leave_in_order(
 
 
 async def _ask(
-    store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str
+    store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, network: Network | None
 ) -> ControlledShutdownResponse | None:
     """One try; None when there is no controller, or it cannot be reached on our listener."""
     timeout_ms = config.controller_socket_timeout_ms
@@ -56,7 +58,7 @@ async def _ask(
     if endpoint is None:
         return None
     connection = await BrokerConnection.connect(
-        endpoint.host, endpoint.port, client_id=str(broker_id), timeout_ms=timeout_ms
+        endpoint.host, endpoint.port, client_id=str(broker_id), timeout_ms=timeout_ms, network=network
     )
     try:
         request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=broker_epoch)

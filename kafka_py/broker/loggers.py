@@ -45,6 +45,10 @@ CLASSIC = {
     "kafka_py.controller.channels": "kafka.controller.RequestSendThread",
     "kafka_py.controller.deletion": "kafka.controller.TopicDeletionManager",
     "kafka_py.controller.transitions": "kafka.controller.ZkPartitionStateMachine",
+    "kafka_py.coordinator": "kafka.coordinator.group.GroupMetadataManager",
+    "kafka_py.coordinator.groups": "kafka.coordinator.group.GroupCoordinator",
+    "kafka_py.coordinator.groups.replay": "kafka.coordinator.group.GroupMetadataManager",
+    "kafka_py.coordinator.groups.store": "kafka.coordinator.group.GroupMetadataManager",
     "kafka_py.log": "kafka.log.Log",
     "kafka_py.log.background": "kafka.log.LogManager",
     "kafka_py.log.closing": "kafka.log.LogManager",
@@ -70,7 +74,12 @@ CLASSIC = {
 WITHOUT_MODULE = ("kafka.authorizer.logger", "kafka.log.LogCleaner", REQUESTS, state_changes.NAME)
 """Classic loggers that are asked for by these names, and so exist from the start."""
 
-PREFIXES = {"kafka.controller": "[Controller id={}] ", "kafka.server.ReplicaManager": "[ReplicaManager broker={}] "}
+PREFIXES = {
+    "kafka.controller": "[Controller id={}] ",
+    "kafka.coordinator.group.GroupCoordinator": "[GroupCoordinator {}]: ",
+    "kafka.coordinator.group.GroupMetadataManager": "[GroupMetadataManager brokerId={}] ",
+    "kafka.server.ReplicaManager": "[ReplicaManager broker={}] ",
+}
 """How the lines of these loggers begin, with the broker's id; a name stands for those below it too."""
 
 

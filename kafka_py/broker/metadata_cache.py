@@ -137,6 +137,11 @@ class MetadataCache:
         broker = self.brokers.get(broker_id)
         return broker.addresses.get(listener_name) if broker is not None else None
 
+    def rack(self, broker_id: int) -> str | None:
+        """Of a live broker; None when it has none, or is not alive."""
+        broker = self.brokers.get(broker_id)
+        return broker.rack if broker is not None else None
+
     def racks(self) -> dict[int, str | None]:
         """The live brokers with their racks, as replica placement wants them."""
         return {broker.id: broker.rack for broker in self.brokers.values()}

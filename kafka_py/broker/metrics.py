@@ -10,7 +10,8 @@ from time import process_time
 from typing import Any
 
 from kafka_py import KAFKA_VERSION, __version__
-from kafka_py.base.meters import Distribution, Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.base.meters import MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Distribution, Gauge, Rate
 from kafka_py.broker.request_log import RequestLog
 from kafka_py.net.loop import LoopWatch
 from kafka_py.wire.apis import APIS, Api, ApiKey

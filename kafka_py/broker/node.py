@@ -11,11 +11,13 @@ from kafka_py.broker.alter_policy import AlterPolicy
 from kafka_py.broker.authorization import ALLOW_ALL, Authorizer
 from kafka_py.broker.auto_creation import AutoCreation
 from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.coordinators import Coordinators
 from kafka_py.broker.fetch_sessions import SessionCache
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.broker.metadata_cache import MetadataCache
 from kafka_py.broker.metrics import AllRequestMetrics
 from kafka_py.broker.producer_ids import ProducerIds
+from kafka_py.broker.replication import Replication
 from kafka_py.broker.topic_configs import TopicConfigs
 from kafka_py.broker.topic_waits import THE_CLUSTER, wait_for_topics
 from kafka_py.controller.controller import Controller
@@ -36,6 +38,7 @@ class Node:
 
     live_config: the settings, which may change at run time. broker_epoch: of the present registration.
     topic_waits: operations that wait for the metadata cache to show a topic, or show it no more.
+    election_waits: those that wait for it to show a partition's new leader.
     had_topics: whether the cluster had topics when this broker started.
     """
 
@@ -47,6 +50,7 @@ class Node:
     metadata: MetadataCache
     log_dirs: LogDirs
     replicas: ReplicaManager
+    replication: Replication
     deletion: RecordDeletion
     roles: RoleChanges
     sessions: SessionCache
@@ -54,7 +58,9 @@ class Node:
     topics: TopicAdmin
     auto_creation: AutoCreation
     topic_waits: Purgatory[Hashable]
+    election_waits: Purgatory[Hashable]
     producer_ids: ProducerIds
+    coordinators: Coordinators
     controller: Controller
     request_metrics: AllRequestMetrics
     broker_epoch: int = -1

@@ -17,20 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kafka_py.base.histograms import Histogram
-from kafka_py.base.meters import (
-    Counter,
-    Distribution,
-    Fleet,
-    Gauge,
-    MetricRegistry,
-    MetricTable,
-    Rate,
-    Row,
-    Sampled,
-    Timing,
-    Total,
-    Value,
-)
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Row, Sampled, Timing, Total, Value
 
 log = logging.getLogger(__name__)
 

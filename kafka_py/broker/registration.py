@@ -35,10 +35,7 @@ class Registration:
         self._broker_id = broker_id
         self._config = config
         self._clock = clock
-        self._endpoints = [
-            BrokerEndpoint(endpoint.listener_name, endpoint.security_protocol.name, endpoint.host, endpoint.port)
-            for endpoint in advertised
-        ]
+        self._endpoints = _endpoints_of(advertised)
 
     @property
     def endpoints(self) -> list[str]:
@@ -70,18 +67,27 @@ class Registration:
 
     async def register(self) -> int:
         """Registers in the present session; returns the broker epoch. Raises NodeExists."""
-        version = 5 if self._config.inter_broker_version().at_least("2.7-IV0") else 4
-        registration = BrokerIdZNode.of(
+        epoch = await self._store.register_broker(self._broker_id, self._znode())
+        listed = ", ".join(self.endpoints)
+        log.info("Registered broker %d with addresses: %s, czxid (broker epoch): %d", self._broker_id, listed, epoch)
+        return epoch
+
+    async def advertise(self, advertised: Sequence[Endpoint]) -> None:
+        """Rewrites the registration where the advertised listeners have changed. Raises NoNode."""
+        endpoints = _endpoints_of(advertised)
+        if endpoints != self._endpoints:
+            self._endpoints = endpoints
+            await self._store.update_broker(self._broker_id, self._znode())
+            log.info("Broker %d is now advertised at %s", self._broker_id, ", ".join(self.endpoints))
+
+    def _znode(self) -> BrokerIdZNode:
+        return BrokerIdZNode.of(
             self._endpoints,
             jmx_port=_NO_JMX,
             timestamp_ms=self._clock.wall_ms(),
-            version=version,
+            version=5 if self._config.inter_broker_version().at_least("2.7-IV0") else 4,
             rack=self._config.broker_rack,
         )
-        epoch = await self._store.register_broker(self._broker_id, registration)
-        listed = ", ".join(endpoint.text() for endpoint in self._endpoints)
-        log.info("Registered broker %d with addresses: %s, czxid (broker epoch): %d", self._broker_id, listed, epoch)
-        return epoch
 
     async def _is_former_life(self) -> bool:
         """Whether what is registered under our id has our addresses: we hold the ports, so its process is gone."""
@@ -91,3 +97,10 @@ class Registration:
         return {(one.host, one.port) for one in registered.endpoints} == {
             (one.host, one.port) for one in self._endpoints
         }
+
+
+def _endpoints_of(advertised: Sequence[Endpoint]) -> list[BrokerEndpoint]:
+    return [
+        BrokerEndpoint(endpoint.listener_name, endpoint.security_protocol.name, endpoint.host, endpoint.port)
+        for endpoint in advertised
+    ]

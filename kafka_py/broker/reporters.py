@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from kafka_py.base.meters import Reading, Value
+from kafka_py.base.meters import Reading
+from kafka_py.base.metric_rows import Value
 
 CSV_ENABLED = "kafka.csv.metrics.reporter.enabled"
 CSV_DIRECTORY = "kafka.csv.metrics.dir"

@@ -1,60 +1,47 @@
-"""The server: puts the broker together, starts it in Kafka's order, and stops it again (I/O).
+"""The server: starts a broker in Kafka's order, and stops it again (I/O).
 
 Everything that reaches outside comes in: clock, files, ZooKeeper session, event loop. What a handler may use is the
-Node; this file alone knows how it is made. Source: zookeeper facts, section 15; reference replication, sections 12, 14.
+Node; assembly.py makes it. Source: zookeeper facts, section 15; reference replication, sections 12, 14.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import socket
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from typing import Any
 
 from kafka_py.base.clock import Clock, SystemClock
+from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
-from kafka_py.broker.alter_policy import load_alter_policy
-from kafka_py.broker.auto_creation import AutoCreation
+from kafka_py.broker.assembly import World, assemble
 from kafka_py.broker.background import CountedBackground
 from kafka_py.broker.config_changes import ConfigChanges
 from kafka_py.broker.configs import BrokerConfig, warnings_of
 from kafka_py.broker.dispatch import Dispatcher
-from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
 from kafka_py.broker.leaving import leave_in_order
 from kafka_py.broker.live_config import LiveConfig
-from kafka_py.broker.metadata_cache import MetadataCache
-from kafka_py.broker.metrics import AllRequestMetrics, AppInfo, PurgatoryMetrics, measure_server
+from kafka_py.broker.metrics import AppInfo, measure_server
 from kafka_py.broker.node import Node
 from kafka_py.broker.observation import Observation
-from kafka_py.broker.producer_ids import ProducerIds
 from kafka_py.broker.registration import Registration
 from kafka_py.broker.startup_report import Started, report_lines, version_line
 from kafka_py.broker.topic_configs import TopicConfigs
-from kafka_py.controller.channels import Address, Connection
 from kafka_py.controller.controller import Controller
-from kafka_py.controller.placement import BrokerRack
-from kafka_py.controller.topic_policy import load_policy
-from kafka_py.controller.topics import TopicAdmin
-from kafka_py.log.configs import LogConfig
+from kafka_py.coordinator.groups.store import TOPIC as OFFSETS_TOPIC
 from kafka_py.log.files import Files, RealFiles
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
-from kafka_py.net.client import BrokerConnection
-from kafka_py.net.endpoints import listening_of
+from kafka_py.net.endpoints import Endpoint, listening_of
+from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import LoopWatch
+from kafka_py.net.network import Network
 from kafka_py.net.socket_server import SocketServer
-from kafka_py.replication.metrics import ReplicaMetrics
-from kafka_py.replication.parked import Parked
-from kafka_py.replication.record_deletion import RecordDeletion
-from kafka_py.replication.replica_manager import ReplicaManager
-from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.metrics import measure
 from kafka_py.zk.notifications import NotificationListener, config_change_listener
@@ -80,7 +67,8 @@ class BrokerState(IntEnum):
 class KafkaServer:
     """One broker. `start`, then `shutdown`; `failed` is done when it cannot go on (all log directories are lost).
 
-    session: not yet connected; None for the one that the settings describe. ports: by listener, once started.
+    session: not yet connected; None for the one that the settings describe. network: TCP unless given. executor: runs
+    what blocks; a pool of its own unless given. ports: by listener, once started.
     """
 
     node: Node
@@ -94,6 +82,8 @@ class KafkaServer:
         files: Files | None = None,
         session: ZkSession | None = None,
         watch: LoopWatch | None = None,
+        network: Network | None = None,
+        executor: ThreadPoolExecutor | None = None,
     ) -> None:
         self.config = config
         self.state = BrokerState.NOT_RUNNING
@@ -105,10 +95,11 @@ class KafkaServer:
         self.failed: asyncio.Future[str] = self.loop.create_future()
         self._files = files or RealFiles()
         self._watch = watch
+        self._network = network
         self._session: ZkSession = session if session is not None else KazooSession.of(config)
         self._store = ZkStore(self._session)
         self._timers = Timers(self.clock, self.loop.call_later)
-        self._executor = ThreadPoolExecutor(config.num_io_threads, thread_name_prefix="kafka-io")
+        self._executor = executor or ThreadPoolExecutor(config.num_io_threads, thread_name_prefix="kafka-io")
         self._background = CountedBackground(self._executor, self.loop)
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
@@ -167,10 +158,13 @@ class KafkaServer:
         changes = self._config_changes(log_dirs)
         await changes.load_broker()
         await changes.load_topics()
+        self._listening = listening_of(self._live.current)
         self.state = BrokerState.RECOVERING
-        await self.loop.run_in_executor(None, log_dirs.load, self._topic_configs.of)
+        await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
         self.state = BrokerState.STARTING
-        self.node = self._assemble(log_dirs)
+        offsets_partitions = await self._store.partition_count(OFFSETS_TOPIC)
+        self.node = self._assemble(log_dirs, offsets_partitions or self.config.offsets_topic_num_partitions)
+        self._controller = self.node.controller
         self.node.had_topics = bool(await self._store.topics())
         dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
         sockets = self._sockets = SocketServer(
@@ -184,6 +178,7 @@ class KafkaServer:
             executor=self._executor,
             watch=self._watch,
             on_sent=dispatcher.on_sent,
+            network=self._network,
         )
         self.ports = sockets.bind()
         advertised = self._listening.advertise(self.ports, socket.getfqdn())
@@ -241,103 +236,59 @@ class KafkaServer:
     def _take_config(self, config: BrokerConfig) -> None:
         """Puts the broker's settings in place everywhere; also at the start, when little is there yet."""
         self._topic_configs.set_broker(config)
+        if isinstance(self._executor, ThreadPoolExecutor):
+            self._executor._max_workers = config.num_io_threads  # it has no other way to grow or shrink
         if self._log_dirs is not None:
+            self._log_dirs.cleaner.options = config
             for partition_log in self._log_dirs.all_logs():
                 partition_log.config = self._topic_configs.of(partition_log.topic_partition.topic)
-        if self._sockets is not None:
+        if self._sockets is not None and self._registration is not None:
             self._sockets.reconfigure(config)
+            self._relisten(config)
         if self._controller is not None:
             self._controller.reconfigure(config)
+            self.node.replication.reconfigure(config)
 
-    def _assemble(self, log_dirs: LogDirs) -> Node:
-        """Makes the broker's parts and joins them; nothing happens yet."""
+    def _relisten(self, config: BrokerConfig) -> None:
+        """Takes over other listeners, and tells ZooKeeper where this broker is reached now. Raises ConfigError."""
+        listening = listening_of(config)
+        if listening == self._listening:
+            return
+        assert self._sockets is not None and self._registration is not None
+        names = [endpoint.listener_name for endpoint in listening.listeners]
+        kept = {name: port for name, port in self.ports.items() if name in names}
+        try:
+            self.ports = {**kept, **self._sockets.relisten(listening.listeners, config)}
+        except BindFailed as error:
+            raise ConfigError(str(error)) from None
+        self._listening = listening
+        self._spawn(self._advertise(self._registration, listening.advertise(self.ports, socket.getfqdn())))
+
+    async def _advertise(self, registration: Registration, advertised: Sequence[Endpoint]) -> None:
+        try:
+            await registration.advertise(advertised)
+        except ZkError as error:
+            log.error("The new addresses of this broker are not in ZooKeeper: %s", error)
+
+    def _assemble(self, log_dirs: LogDirs, offsets_partitions: int) -> Node:
         assert self.cluster_id is not None
-        config = self._live.current
-        metadata = MetadataCache()
-        replicas = ReplicaManager(
-            self.broker_id,
-            config,
-            log_dirs,
-            self.clock,
-            parked=Parked(
-                self._purgatory("Produce"),
-                self._purgatory("Fetch"),
-                self._purgatory("DeleteRecords"),
-                self.loop.call_soon,
-            ),
-            is_known=metadata.has_partition,
-            metrics=ReplicaMetrics(self.registry),
-        )
-        roles = RoleChanges(
-            replicas,
-            self.clock,
-            is_live=metadata.is_live,
-            log_config=self._topic_configs.of,
-            callbacks=RoleCallbacks(),
-        )
-        controller = self._controller = self._make_controller()
-        topics = TopicAdmin(
-            self._store,
-            lambda: self._live.current,
-            live_brokers=lambda: [BrokerRack(*row) for row in metadata.racks().items()],
-            validate_configs=lambda overrides: LogConfig.check(overrides, self._live.current),
-            exists=metadata.has_topic,
-            is_queued=controller.is_queued_for_deletion,
-            policy=load_policy(config.create_topic_policy_class_name, config.originals),
-        )
-        chance = random.SystemRandom()
-        return Node(
+        world = World(
             broker_id=self.broker_id,
             cluster_id=self.cluster_id,
-            live_config=self._live,
-            clock=self.clock,
-            store=self._store,
-            metadata=metadata,
-            log_dirs=log_dirs,
-            replicas=replicas,
-            deletion=RecordDeletion(replicas, metadata.is_live),
-            roles=roles,
-            sessions=SessionCache(
-                config.max_incremental_fetch_session_cache_slots, lambda: chance.randint(1, MAX_EPOCH), self.registry
-            ),
+            live=self._live,
             topic_configs=self._topic_configs,
-            topics=topics,
-            auto_creation=AutoCreation(topics, lambda: self._live.current),
-            topic_waits=Purgatory("topic", self._timers),
-            producer_ids=ProducerIds(lambda: self._store.claim_producer_ids(self.broker_id)),
-            controller=controller,
-            request_metrics=AllRequestMetrics(self.registry),
-            alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),
-        )
-
-    def _purgatory(self, name: str) -> Purgatory[Hashable]:
-        purgatory: Purgatory[Hashable] = Purgatory(name, self._timers)
-        PurgatoryMetrics(self.registry, purgatory, delayedOperation=name)
-        return purgatory
-
-    def _make_controller(self) -> Controller:
-        config = self._live.current
-
-        async def connect(address: Address) -> Connection:
-            return await BrokerConnection.connect(
-                address.host,
-                address.port,
-                client_id=str(self.broker_id),
-                timeout_ms=config.controller_socket_timeout_ms,
-            )
-
-        return Controller(
-            self.broker_id,
-            store=self._store,
-            config=config,
-            connect=connect,
-            register_broker=self._register_again,
+            listening=self._listening,
             clock=self.clock,
+            timers=self._timers,
+            loop=self.loop,
             registry=self.registry,
-            listener=self._listening.inter_broker_listener,
-            control_listener=self._listening.control_plane_listener,
-            request_timeout_ms=config.request_timeout_ms,
+            store=self._store,
+            network=self._network,
+            executor=self._executor,
+            spawn=self._spawn,
+            offsets_partitions=offsets_partitions,
         )
+        return assemble(world, log_dirs, register_again=self._register_again)
 
     async def _register_again(self) -> None:
         """A new ZooKeeper session: the broker is back under a new epoch, so requests for its former life are stale."""
@@ -348,6 +299,8 @@ class KafkaServer:
         assert self._log_dirs is not None
         self._log_dirs.start_tasks()
         self._every(self.config.replica_high_watermark_checkpoint_interval_ms, self._checkpoint_high_watermarks)
+        self._every(self.config.offsets_retention_check_interval_ms, self.node.coordinators.remove_expired)
+        self.node.replication.start(self._every)
 
     def _every(self, interval_ms: float, task: Callable[[], object]) -> None:
         def run() -> None:
@@ -360,7 +313,7 @@ class KafkaServer:
 
     def _checkpoint_high_watermarks(self) -> None:
         """Not before the controller was heard: until then the high watermarks are those of the checkpoint."""
-        self.node.replicas.notice_log_starts()
+        self.node.replication.notice_log_starts()
         if self.node.roles.heard_from_controller:
             self.node.log_dirs.checkpoint_high_watermarks()
 
@@ -369,7 +322,8 @@ class KafkaServer:
     def _on_log_dir_failure(self, directory: str, error: Exception, lost: list[TopicPartition]) -> None:
         """The directory's partitions answer storage errors from now on, and the controller is told."""
         assert self._log_dirs is not None
-        self.node.replicas.mark_offline(lost)
+        self.node.replication.lose(lost)
+        self.node.coordinators.lost(lost)
         if not self._log_dirs.live_directories:
             if not self.failed.done():
                 self.failed.set_result(f"all log directories have failed, the last one is {directory}: {error}")
@@ -402,6 +356,7 @@ class KafkaServer:
                 lambda: self.node.broker_epoch,
                 self.config,
                 self._listening.inter_broker_listener,
+                self._network,
             )
         self.state = BrokerState.SHUTTING_DOWN
         await self.observation.close()
@@ -417,9 +372,12 @@ class KafkaServer:
         self._sockets.stop_accepting()
         if self._listener is not None:
             await self._listener.stop()
+        await self.node.replication.close()
+        self.node.coordinators.close()
         await self._dispatcher.drain()
         self.node.replicas.close()
         self.node.topic_waits.close()
+        self.node.election_waits.close()
         await asyncio.sleep(0)  # answers that were set off just now leave with the connections' last flush
         self._sockets.close()
 
@@ -434,6 +392,7 @@ class KafkaServer:
     async def _close_logs(self) -> None:
         """The last words on disk; only a directory whose logs all closed well is marked clean."""
         assert self._log_dirs is not None
+        self._log_dirs.cleaner.stop()
         self._timers.close()
         await self._background.wait_idle()
         for task in list(self._tasks):

@@ -1,13 +1,14 @@
-"""kafka-configs.sh: shows and changes the settings of topics and brokers, and the log levels of brokers.
+"""kafka-configs.sh: shows and changes the settings of topics and brokers, the log levels of brokers, and quotas.
 
 The option table, its rules (`entity_of`, `changes_of`) and what is printed; the work is the admin client's, or with
---zookeeper that of configs_zookeeper.py. Quotas and SCRAM credentials (users, clients, ips) are not served by this
-release. Source: reference tools, section 3.
+--zookeeper that of configs_zookeeper.py. Quotas and SCRAM credentials (users, clients, ips) are those of
+configs_quotas.py, by --zookeeper only in this release. Source: reference tools, section 3.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
 from collections import Counter
@@ -29,7 +30,8 @@ TYPES = (TOPICS, "clients", "users", BROKERS, "ips", LOGGERS)
 SHORT_FORMS = {"topic": TOPICS, "client": "clients", "user": "users", "broker": BROKERS, "broker-logger": LOGGERS,
                "ip": "ips"}  # fmt: skip
 DEFAULTS = {"client-defaults": "clients", "user-defaults": "users", "broker-defaults": BROKERS, "ip-defaults": "ips"}
-NOT_SERVED = ("clients", "users", "ips")
+QUOTAS = ("clients", "users", "ips")
+"""What has quotas; with --zookeeper only."""
 TIMEOUT_S = 30
 _COMMAS = re.compile(r",(?=[^\]]*(?:\[|$))")
 
@@ -71,8 +73,8 @@ def parser() -> CommandParser:
     table.option("--broker-logger", "The id of the broker whose log levels are meant.")
     table.flag("--broker-defaults", "The settings that all brokers have in common.")
     for name in ("client", "user", "ip"):
-        table.option(f"--{name}", "Quotas and credentials: not served by this release.")
-        table.flag(f"--{name}-defaults", "Quotas: not served by this release.")
+        table.option(f"--{name}", f"The {name} whose quotas or credentials are meant; with --zookeeper only.")
+        table.flag(f"--{name}-defaults", f"The quotas of every {name} without its own; with --zookeeper only.")
     table.option("--add-config", "Settings to add or change: k=v,k2=[a,b]; brackets protect commas.")
     table.option("--add-config-file", "Property file with settings to add or change.", metavar="String: file")
     table.option("--delete-config", "Settings to set back to their defaults: k,k2.")
@@ -84,8 +86,12 @@ def parser() -> CommandParser:
 # ---- what is asked for
 
 
-def entity_of(options: argparse.Namespace) -> Entity:
-    """The one entity, or kind of entity, that the options name. Raises Refused."""
+Short = list[tuple[str, str]]
+"""Type and name of each short form that is given; the name "" is the default of the type."""
+
+
+def _types_of(options: argparse.Namespace) -> tuple[list[str], Short]:
+    """The types that the options name, in order, and what their short forms say. Raises Refused."""
     short = [(kind, _given(options, name)) for name, kind in SHORT_FORMS.items() if _given(options, name) is not None]
     short += [(kind, "") for name, kind in DEFAULTS.items() if _given(options, name)]
     long_types = list(options.entity_type or ())
@@ -106,7 +112,36 @@ def entity_of(options: argparse.Namespace) -> Entity:
             )
     if short and (long_types or options.entity_name or options.entity_default):
         raise Refused("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
-    if any(kind in NOT_SERVED for kind in types):
+    return types, short
+
+
+def quota_parts_of(options: argparse.Namespace, arguments: Sequence[str]) -> list[tuple[str, str | None]] | None:
+    """Types and names (None where none is given) of users, clients and ips; None for other entities. Raises Refused.
+
+    arguments: the command line; names and defaults belong to the types in the order in which they stand there.
+    """
+    types, short = _types_of(options)
+    if not any(kind in QUOTAS for kind in types):
+        return None
+    if options.zookeeper is None:
+        raise Refused(f"Quotas and SCRAM credentials are not served by this release: {','.join(types)}")
+    if short:
+        return list(short)
+    names = []
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word == "--entity-default":
+            names.append("")
+        elif word == "--entity-name":
+            names.append(following)
+        elif word.startswith("--entity-name="):
+            names.append(word.partition("=")[2])
+    return list(itertools.zip_longest(types, names[: len(types)]))
+
+
+def entity_of(options: argparse.Namespace) -> Entity:
+    """The one entity, or kind of entity, that the options name. Raises Refused."""
+    types, short = _types_of(options)
+    if any(kind in QUOTAS for kind in types):
         raise Refused(f"Quotas and SCRAM credentials are not served by this release: {','.join(types)}")
     if short:
         name: str | None = short[0][1]
@@ -304,9 +339,16 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError("Command must include exactly one action: --describe, --alter")
     try:
         _check_connection(options)
-        entity = entity_of(options)
+        quota_parts = quota_parts_of(options, arguments)
         changes = changes_of(options) if options.alter else None
         log_warnings()
+        if quota_parts is not None:
+            from kafka_py.cli import configs_quotas
+
+            owner = configs_quotas.quota_entity_of(quota_parts, alter=options.alter)
+            configs_quotas.run_on_zookeeper(options.zookeeper, owner, changes)
+            return 0
+        entity = entity_of(options)
         if options.zookeeper is not None:
             from kafka_py.cli.configs_zookeeper import run_on_zookeeper
 

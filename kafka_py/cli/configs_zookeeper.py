@@ -7,20 +7,18 @@ but for the rates of replication. Source: reference tools, section 3; zookeeper.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Collection, Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.config_edits import check_places
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.cli.configs import TOPICS, Changes, Entity, Refused, in_hash_order
+from kafka_py.cli.zookeeper_connection import connected
 from kafka_py.log.configs import LogConfig
-from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
-SESSION_TIMEOUT_MS = 30_000
 WARNING = (
     "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.\n"
     "Use --bootstrap-server instead to specify a broker to connect to."
@@ -36,27 +34,19 @@ WHILE_RUNNING = frozenset(
 
 def run_on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> None:
     """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
-    asyncio.run(_connected(connect, entity, changes))
+    asyncio.run(_on_zookeeper(connect, entity, changes))
 
 
-async def _connected(connect: str, entity: Entity, changes: Changes | None) -> None:
-    from kafka_py.zk.kazoo_session import KazooSession
-
-    logging.getLogger("kafka_py.zk").setLevel(logging.ERROR)  # the failure says in one line what each attempt would
-    servers = ConnectString.parse(connect, "zookeeper")
-    session = KazooSession(servers, session_timeout_ms=SESSION_TIMEOUT_MS, create_chroot=False)
+async def _on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> None:
     try:
-        await session.connect()
-        print(WARNING, flush=True)
-        store = ZkStore(session)
-        if changes is None:
-            await describe(store, entity)
-        else:
-            await alter(store, entity, changes)
+        async with connected(connect) as store:
+            print(WARNING, flush=True)
+            if changes is None:
+                await describe(store, entity)
+            else:
+                await alter(store, entity, changes)
     except ZkError as error:
         raise Refused(str(error)) from None
-    finally:
-        await session.close()
 
 
 async def describe(store: ZkStore, entity: Entity) -> None:
@@ -105,9 +95,7 @@ async def _check_topic(store: ZkStore, entity: Entity, wanted: Mapping[str, str]
     LogConfig.check(wanted)
 
 
-async def _check_broker(
-    store: ZkStore, entity: Entity, changed: Collection[str], wanted: Mapping[str, str]
-) -> None:
+async def _check_broker(store: ZkStore, entity: Entity, changed: Collection[str], wanted: Mapping[str, str]) -> None:
     others = sorted(set(changed) - WHILE_RUNNING)
     running = sorted(await store.brokers())
     if others and (int(entity.name) in running if entity.name else running):

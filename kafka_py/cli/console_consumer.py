@@ -1,27 +1,27 @@
 """kafka-console-consumer.sh: prints the records of topics.
 
-Topics are read by assignment of all their partitions, without a group. Records are printed as soon as they come; the
-end (--max-messages, --timeout-ms, an interrupt, SIGTERM, a reader that went away) says how many there were.
-Source: reference tools, section 17.
+Topics are read as a member of a group, one of its own unless --group names it; a partition that is named is read
+without one. Records are printed as soon as they come; the end (--max-messages, --timeout-ms, an interrupt, SIGTERM, a
+reader that went away) says how many there were. Positions of records that were fetched but not printed are taken back
+before the last commit. Source: reference tools, section 17.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.client_properties import is_true, pairs
+from kafka_py.cli.client_properties import pairs
 from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
-from kafka_py.cli.termination import Terminated, termination_as_exception
+from kafka_py.cli.termination import EndSignals, Terminated
 
 if TYPE_CHECKING:
     from kafka_py.cli.message_formatters import MessageFormatter
@@ -50,14 +50,18 @@ def parser() -> CommandParser:
     table.option("--max-messages", "How many records to read; without it there is no end.", kind=int,
                  metavar="Integer: num_messages", default=-1)  # fmt: skip
     table.option("--timeout-ms", "End when no record came for so long.", kind=int, metavar="Integer: timeout_ms")
-    table.option("--group", "The consumer group.", metavar="String: consumer group id")
+    table.option("--group", "The consumer group, whose offsets are committed; without it a group is made up and "
+                 "nothing is committed.", metavar="String: consumer group id")  # fmt: skip
     table.option("--isolation-level", "read_committed leaves out what aborted transactions wrote; "
                  "read_uncommitted does not.", metavar="String", default="read_uncommitted")  # fmt: skip
     table.repeatable("--consumer-property", "A setting of the consumer; goes before --consumer.config.",
                      metavar="String: consumer_prop")  # fmt: skip
     table.option("--consumer.config", "Property file with settings of the consumer.", metavar="String: config file")
     table.option("--formatter", "The class that prints records: kafka.tools.DefaultMessageFormatter, "
-                 "LoggingMessageFormatter, NoOpMessageFormatter, ChecksumMessageFormatter, or a Python class "
+                 "LoggingMessageFormatter, NoOpMessageFormatter, ChecksumMessageFormatter; for the brokers' own "
+                 "topics kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter and "
+                 "$GroupMetadataMessageFormatter, and "
+                 "kafka.coordinator.transaction.TransactionLog$TransactionLogMessageFormatter; or a Python class "
                  "package.module.Class.", metavar="String: class", default=DEFAULT_FORMATTER)  # fmt: skip
     table.repeatable("--property", "A property of the formatter: print.timestamp, print.partition, print.offset, "
                      "print.headers, print.key (default: false), print.value (default: true), key.separator "
@@ -88,9 +92,7 @@ def check(options: argparse.Namespace) -> None:
     if options.from_beginning and "offset" in given:
         raise UsageError("Options from-beginning and offset cannot be specified together.")
     if options.isolation_level not in ("read_committed", "read_uncommitted"):
-        raise UsageError(
-            f"Unknown isolation level {options.isolation_level}: it is read_committed or read_uncommitted"
-        )
+        raise UsageError(f"Unknown isolation level {options.isolation_level}: it is read_committed or read_uncommitted")
     start_of(options)
     require(options, "bootstrap-server")
 
@@ -134,9 +136,10 @@ def consumer_properties(options: argparse.Namespace) -> dict[str, str]:
     if group is None:
         properties["group.id"] = f"console-consumer-{random.randrange(100_000)}"
         properties.setdefault("enable.auto.commit", "false")
-    elif options.partition is None:
-        raise CommandFailed(f"The consumer group {group} cannot be joined: this release has no consumer groups yet. "
-                            "Without a group all partitions are read.")  # fmt: skip
+    else:
+        if options.partition is not None:
+            raise UsageError("Options group and partition cannot be specified together.")
+        properties["group.id"] = group
     return properties
 
 
@@ -162,13 +165,13 @@ def formatter_properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 class Source(Protocol):
-    """Where records come from: a consumer of one partition, or a TopicReader."""
+    """Where records come from: a consumer."""
 
     def poll(self, timeout_s: float, /) -> Iterable[ConsumerRecord]: ...
 
 
-def open_source(consumer: Consumer, options: argparse.Namespace, properties: Mapping[str, str]) -> Source:
-    """The consumer with what the options name assigned to it, at the position they name."""
+def open_source(consumer: Consumer, options: argparse.Namespace) -> None:
+    """Has the consumer read what the options name, from where they say."""
     if options.partition is not None:
         partition = TopicPartition(options.topic, options.partition)
         consumer.assign([partition])
@@ -179,19 +182,27 @@ def open_source(consumer: Consumer, options: argparse.Namespace, properties: Map
                 consumer.seek_to_end([partition])
             case offset:
                 consumer.seek(partition, int(offset))
-        return consumer
-    from kafka_py.cli.topic_reader import TopicReader
-    from kafka_py.cli.topic_requests import topic_pattern
+    elif options.topic is not None:
+        consumer.subscribe([options.topic])
+    else:
+        from kafka_py.cli.topic_requests import topic_pattern
 
-    wanted: str | re.Pattern[str] = options.topic if options.topic is not None else topic_pattern(options.whitelist)
-    internal = not is_true(properties, "exclude.internal.topics", True)
-    look_every_s = int(properties.get("metadata.max.age.ms", "300000")) / 1000
-    return TopicReader(consumer, wanted, internal=internal, look_every_s=look_every_s)
+        consumer.subscribe(pattern=topic_pattern(options.whitelist))
+
+
+def rewind(consumer: Consumer, records: Iterable[ConsumerRecord]) -> None:
+    """Has the consumer stand before these records, of the partitions that it still has."""
+    first: dict[TopicPartition, int] = {}
+    for record in records:
+        first.setdefault(record.topic_partition, record.offset)
+    for partition in first.keys() & consumer.assignment():
+        consumer.seek(partition, first[partition])
 
 
 class Printer:
-    """Prints records until there are enough, or none came for too long. `count`: how many were taken.
+    """Prints records until there are enough, none came for too long, or `is_over` says so.
 
+    count: how many were taken. unprinted: those of the last poll that were not.
     limit: -1 for no limit. timeout_s: None for no time-out. skip_errors: leave out records that cannot be printed.
     """
 
@@ -204,14 +215,17 @@ class Printer:
         timeout_s: float | None = None,
         skip_errors: bool = False,
         now: Callable[[], float] = time.monotonic,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self.count = 0
+        self.unprinted: Sequence[ConsumerRecord] = ()
         self._formatter = formatter
         self._out = out
         self._limit = limit
         self._timeout_s = timeout_s
         self._skip_errors = skip_errors
         self._now = now
+        self._is_over = is_over
 
     def print_from(self, source: Source) -> None:
         """Raises what polling and printing raise; what was printed before is out."""
@@ -221,14 +235,18 @@ class Printer:
             if wait_s < 0:
                 print(f"No record came for {self._timeout_s:g} s, ending.", file=sys.stderr)
                 return
-            records = list(source.poll(wait_s))
+            self.unprinted = records = list(source.poll(wait_s))
+            if self._is_over():
+                return
             if records:
                 self._print(records if self._limit < 0 else records[: self._limit - self.count])
                 last = self._now()
 
     def _print(self, records: Sequence[ConsumerRecord]) -> None:
+        """Prints the first ones of `unprinted`; after a failure to write, it holds them all still."""
         texts: list[bytes] = []
         add, form = texts.append, self._formatter.format
+        before = self.count
         try:
             for record in records:
                 self.count += 1
@@ -239,12 +257,30 @@ class Printer:
         finally:
             self._out.write(b"".join(texts))
             self._out.flush()
+            self.unprinted = self.unprinted[self.count - before :]
 
     def _complain(self, record: ConsumerRecord, error: Exception) -> None:
         where = f"offset {record.offset} of {record.topic}-{record.partition}"
         if not self._skip_errors:
             raise CommandFailed(f"The record at {where} cannot be printed: {error}") from error
         print(f"Error processing message, skipping this message: {where}: {error}", file=sys.stderr)
+
+
+class _Polling:
+    """A consumer whose waiting is ended by signals."""
+
+    def __init__(self, consumer: Consumer, signals: EndSignals) -> None:
+        self._consumer = consumer
+        self._signals = signals
+
+    def poll(self, timeout_s: float) -> Iterable[ConsumerRecord]:
+        from kafka_py.clients.errors import WakeupError
+
+        try:
+            with self._signals.waiting():
+                return self._consumer.poll(timeout_s)
+        except WakeupError:
+            return ()
 
 
 def consume(options: argparse.Namespace) -> int:
@@ -255,25 +291,36 @@ def consume(options: argparse.Namespace) -> int:
 
     formatter = formatter_named(options.formatter, formatter_properties(options))
     timeout_s = None if options.timeout_ms is None or options.timeout_ms < 0 else options.timeout_ms / 1000
-    printer = Printer(formatter, sys.stdout.buffer, limit=options.max_messages, timeout_s=timeout_s,
-                      skip_errors=options.skip_message_on_error)  # fmt: skip
     code = 0
-    with Consumer(properties) as consumer:
+    with EndSignals() as signals:
+        printer = Printer(formatter, sys.stdout.buffer, limit=options.max_messages, timeout_s=timeout_s,
+                          skip_errors=options.skip_message_on_error, is_over=lambda: signals.came)  # fmt: skip
         try:
-            printer.print_from(open_source(consumer, options, properties))
-        except BrokenPipeError:
-            print("Unable to write to standard out, closing consumer.", file=sys.stderr)
-            _discard_output()
-        except (KafkaError, CommandFailed) as error:
-            print(f"Error processing message, terminating consumer process: {error}", file=sys.stderr)
-            code = 1
-        except KeyboardInterrupt:
-            code = 130
-        except Terminated as terminated:
-            code = terminated.exit_code
+            with Consumer(properties) as consumer:
+                signals.wake = consumer.wakeup
+                code = _print_all(consumer, options, printer, signals)
+                rewind(consumer, printer.unprinted)
+        except Terminated:
+            pass  # the exit code tells
         formatter.close()
         print(f"Processed a total of {printer.count} messages", file=sys.stderr)
-    return code
+    return code or signals.exit_code
+
+
+def _print_all(consumer: Consumer, options: argparse.Namespace, printer: Printer, signals: EndSignals) -> int:
+    """Prints until the end, whatever ends it; returns the exit code."""
+    try:
+        open_source(consumer, options)
+        printer.print_from(_Polling(consumer, signals))
+    except BrokenPipeError:
+        print("Unable to write to standard out, closing consumer.", file=sys.stderr)
+        _discard_output()
+    except (KafkaError, CommandFailed) as error:
+        print(f"Error processing message, terminating consumer process: {error}", file=sys.stderr)
+        return 1
+    except Terminated:
+        pass  # while it printed: what is not out is taken back
+    return 0
 
 
 def _discard_output() -> None:
@@ -288,8 +335,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     check(options)
     log_warnings()
-    with termination_as_exception():
-        code = consume(options)
+    code = consume(options)
     if options.enable_systest_events:
         print("shutdown_complete", flush=True)
     return code

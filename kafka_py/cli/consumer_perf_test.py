@@ -1,7 +1,7 @@
 """kafka-consumer-perf-test.sh: how fast a consumer reads.
 
-Reads a topic from its beginning until so many records came, and prints one line of comma-separated figures, or one
-per interval. All partitions are assigned: the "rebalance" is the time until they are known.
+Reads a topic as a member of a group until so many records came, and prints one line of comma-separated figures, or one
+per interval. Time without partitions, before they are assigned or while they are assigned anew, counts as rebalance.
 Source: reference tools, section 18.
 """
 
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, TextIO
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import CommandParser, UsageError, log_warnings, require, run
 from kafka_py.cli.java_dates import DatePattern
-from kafka_py.cli.metric_table import Metric, metric_lines
+from kafka_py.cli.metric_table import metric_lines, metrics_of
 from kafka_py.cli.progress import Progress
 from kafka_py.cli.timeline import CSV_HEADER, MIB, Timeline, check_plot, write_plot
 
 if TYPE_CHECKING:
-    from kafka_py.cli.topic_reader import TopicReader
+    from kafka_py.clients.consumer.consumer import Consumer
+    from kafka_py.clients.consumer.listener import RebalanceListener
 
 POLL_S = 0.1
 POLL_RECORDS = 5000
@@ -41,7 +42,7 @@ def parser() -> CommandParser:
                  "host:port,host:port.", metavar="String: server(s)")  # fmt: skip
     table.option("--broker-list", "DEPRECATED, use --bootstrap-server.", metavar="String: server(s)")
     table.option("--messages", "REQUIRED: how many records to read.", kind=int, metavar="Long: count")
-    table.option("--group", "The group id; it has no effect on what is read.", metavar="String: gid")
+    table.option("--group", "The group id; a new one is made up unless it is given.", metavar="String: gid")
     table.option("--fetch-size", "How much to fetch of a partition at once, in bytes.", kind=int,
                  metavar="Integer: size", default=1_048_576)  # fmt: skip
     table.flag("--from-latest", "Start with the records still to come, not with the first ones there are.")
@@ -93,17 +94,33 @@ def consumer_properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 class Figures:
-    """What was read, and when. Times in ms since the epoch; joined_ms: when the partitions were known."""
+    """What was read, and when. Times in ms since the epoch."""
 
     def __init__(self, start_ms: int) -> None:
         self.start_ms = self.end_ms = start_ms
-        self.joined_ms: int | None = None
         self.count = self.size_bytes = 0
-        self._reported = (start_ms, 0, 0)
+        self._rebalanced_ms = 0
+        self._rebalancing_since: int | None = start_ms
+        self._reported = (start_ms, 0, 0, 0)
+
+    def revoked(self, now_ms: int) -> None:
+        """Partitions were taken away: from now on it is waited for others."""
+        if self._rebalancing_since is None:
+            self._rebalancing_since = now_ms
+
+    def assigned(self, now_ms: int) -> None:
+        """There are partitions to read."""
+        self._rebalanced_ms = self.rebalanced_ms(now_ms)
+        self._rebalancing_since = None
+
+    def rebalanced_ms(self, now_ms: int) -> int:
+        """How long there were no partitions until now."""
+        since = self._rebalancing_since
+        return self._rebalanced_ms + (max(0, now_ms - since) if since is not None else 0)
 
     @property
     def rebalance_ms(self) -> int:
-        return (self.end_ms if self.joined_ms is None else self.joined_ms) - self.start_ms
+        return self.rebalanced_ms(self.end_ms)
 
     def line(self, dates: DatePattern) -> str:
         """The figures of the whole run."""
@@ -123,12 +140,13 @@ class Figures:
 
     def interval_line(self, now_ms: int, dates: DatePattern) -> str:
         """The figures since the last line; sizes and counts are those of the whole run. Begins a new interval."""
-        last_ms, last_count, last_bytes = self._reported
+        last_ms, last_count, last_bytes, last_rebalanced_ms = self._reported
         elapsed_ms = now_ms - last_ms
-        rebalance_ms = max(0, (now_ms if self.joined_ms is None else self.joined_ms) - last_ms)
+        rebalanced_ms = self.rebalanced_ms(now_ms)
+        rebalance_ms = rebalanced_ms - last_rebalanced_ms
         fetch_ms = elapsed_ms - rebalance_ms
         size, count = (self.size_bytes - last_bytes) / MIB, self.count - last_count
-        self._reported = (now_ms, self.count, self.size_bytes)
+        self._reported = (now_ms, self.count, self.size_bytes, rebalanced_ms)
         return (
             f"{dates.format_ms(now_ms)}, 0, {self.size_bytes / MIB:.4f}, {_per_second(size, elapsed_ms):.4f}, "
             f"{self.count}, {_per_second(count, elapsed_ms):.4f}, {rebalance_ms}, {fetch_ms}, "
@@ -140,15 +158,28 @@ def _per_second(amount: float, elapsed_ms: int) -> float:
     return 1000 * amount / elapsed_ms if elapsed_ms > 0 else 0.0
 
 
-def consume(reader: TopicReader, options: argparse.Namespace, now_ms: Callable[[], int]) -> Iterator[Figures]:
-    """Reads until there are enough or none came for too long; the figures (one object) after each poll."""
-    figures = Figures(now_ms())
+def listener(figures: Figures, now_ms: Callable[[], int]) -> RebalanceListener:
+    """Tells the figures when partitions come and go."""
+    from kafka_py.clients.consumer.listener import RebalanceListener
+
+    class Clocked(RebalanceListener):
+        def on_partitions_revoked(self, partitions: object) -> None:
+            figures.revoked(now_ms())
+
+        def on_partitions_assigned(self, partitions: object) -> None:
+            figures.assigned(now_ms())
+
+    return Clocked()
+
+
+def consume(
+    consumer: Consumer, figures: Figures, options: argparse.Namespace, now_ms: Callable[[], int]
+) -> Iterator[None]:
+    """Reads until there are enough or none came for too long; the figures are those after each poll."""
     last_ms = figures.start_ms
     while figures.count < options.messages and now_ms() - last_ms <= options.timeout:
-        records = reader.poll(POLL_S)
+        records = consumer.poll(POLL_S)
         now = now_ms()
-        if figures.joined_ms is None and reader.assigned_at is not None:
-            figures.joined_ms = int(reader.assigned_at * 1000)
         if records:
             last_ms = now
             figures.count += len(records)
@@ -156,7 +187,7 @@ def consume(reader: TopicReader, options: argparse.Namespace, now_ms: Callable[[
                 max(0, record.serialized_key_size) + max(0, record.serialized_value_size) for record in records
             )
         figures.end_ms = now
-        yield figures
+        yield
 
 
 class PollTimes:
@@ -177,17 +208,18 @@ class PollTimes:
 
 
 def measure(
-    reader: TopicReader, options: argparse.Namespace, now_ms: Callable[[], int], dates: DatePattern, texts: TextIO
+    consumer: Consumer, options: argparse.Namespace, now_ms: Callable[[], int], dates: DatePattern, texts: TextIO
 ) -> Figures:
     """Reads what the options ask for; prints the lines of intervals and --csv, and draws --plot."""
     progress = Progress(options.messages, "records")
     figures = Figures(now_ms())
+    consumer.subscribe([options.topic], listener=listener(figures, now_ms))
     if options.csv:
         progress.print(CSV_HEADER)
     timeline = Timeline(figures.start_ms, lambda interval: progress.print(interval.csv()) if options.csv else None)
     polls = PollTimes(timeline, figures.start_ms)
     try:
-        for figures in consume(reader, options, now_ms):
+        for _ in consume(consumer, figures, options, now_ms):
             if options.show_detailed_stats and figures.is_due(figures.end_ms, options.reporting_interval):
                 progress.end()
                 print(figures.interval_line(figures.end_ms, dates), file=texts, flush=True)
@@ -199,19 +231,6 @@ def measure(
     if options.plot:
         write_plot(options.plot, timeline.intervals, f"Consuming {options.topic}", "time from poll to poll, ms")
     return figures
-
-
-def metrics_of(client_id: str, figures: Figures) -> list[Metric]:
-    """What was measured here, under the names of the consumer's metrics."""
-    elapsed_ms = figures.end_ms - figures.start_ms
-    values = {
-        "records-consumed-total": float(figures.count),
-        "records-consumed-rate": _per_second(figures.count, elapsed_ms),
-        "bytes-consumed-total": float(figures.size_bytes),
-        "bytes-consumed-rate": _per_second(figures.size_bytes, elapsed_ms),
-    }
-    tags = {"client-id": client_id}
-    return [Metric("consumer-fetch-manager-metrics", name, tags, value) for name, value in values.items()]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -232,18 +251,17 @@ def main(arguments: Sequence[str]) -> int:
     texts = sys.stderr if options.csv else sys.stdout
     if not options.hide_header:
         print(DETAILED_HEADER if options.show_detailed_stats else HEADER, file=texts, flush=True)
-    from kafka_py.cli.topic_reader import TopicReader
     from kafka_py.clients.consumer.consumer import Consumer
 
     with Consumer(properties) as consumer:
-        figures = measure(TopicReader(consumer, options.topic, now=time.time), options, now_ms, dates, texts)
+        figures = measure(consumer, options, now_ms, dates, texts)
         if figures.count < options.messages:
             print(f"WARNING: Exiting before consuming the expected number of messages: timeout ({options.timeout} ms) "
                   "exceeded. --timeout makes it wait longer.", file=texts)  # fmt: skip
         if not options.show_detailed_stats:
             print(figures.line(dates), file=texts)
         if options.print_metrics:
-            for line in metric_lines(metrics_of(properties["client.id"], figures)):
+            for line in metric_lines(metrics_of(consumer.metrics())):
                 print(line, file=texts)
     return 0
 

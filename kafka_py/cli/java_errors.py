@@ -28,6 +28,23 @@ _IRREGULAR = {
     ErrorCode.NON_EMPTY_GROUP: "GroupNotEmptyException",
 }
 
+_TEXTS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.LEADER_NOT_AVAILABLE: "There is no leader for this topic-partition as we are in the middle of a "
+    "leadership election.",
+    ErrorCode.INVALID_GROUP_ID: "The configured groupId is invalid.",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.UNKNOWN_MEMBER_ID: "The coordinator is not aware of this member.",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    ErrorCode.NON_EMPTY_GROUP: "The group is not empty.",
+    ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "Deleting offsets of a topic is forbidden while the consumer group is "
+    "actively subscribed to it.",
+}
+"""What the classic says of a code in the output of its tools, where scripts may look for it."""
+
 
 def exception_name(code: ErrorCode) -> str:
     """The full name of the exception class: `org.apache.kafka.common.errors.PolicyViolationException`."""
@@ -40,3 +57,8 @@ def exception_name(code: ErrorCode) -> str:
 def exception_text(error: KafkaError) -> str:
     """The error as the classic prints an exception: class name, colon, message."""
     return f"{exception_name(error.code)}: {error.message}"
+
+
+def classic_text(error: KafkaError) -> str:
+    """As `exception_text`, with the classic's own words for the code where a tool prints no others."""
+    return f"{exception_name(error.code)}: {_TEXTS.get(error.code, error.message)}"

@@ -99,6 +99,6 @@ def reader_named(name: str | None, before_read: Callable[[], object] | None = No
     """
     if name is None or name == CLASSIC_NAME:
         return LineReader(before_read)
-    from kafka_py.clients.serialization import load_class
+    from kafka_py.base.plugins import load_class
 
     return cast(RecordReader, load_class("line-reader", name)())

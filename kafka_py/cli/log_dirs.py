@@ -15,7 +15,7 @@ from kafka_py.cli.connection_options import add_connection, admin_properties
 from kafka_py.cli.java_errors import exception_name
 
 if TYPE_CHECKING:
-    from kafka_py.clients.admin.brokers import LogDirDescription
+    from kafka_py.clients.admin.log_dirs import LogDirDescription
 
 
 def parser() -> CommandParser:

@@ -1,7 +1,8 @@
 """How kafka-console-consumer.sh prints records: the formatters that --formatter may name, and their properties.
 
-A formatter of one's own is a class with the methods of `MessageFormatter`; it is made without arguments. Knows
-nothing of the consumer. Source: reference tools, section 17 (formatter properties).
+Those for the brokers' own topics are in internal_formatters.py. A formatter of one's own is a class with the methods
+of `MessageFormatter`; it is made without arguments. Knows nothing of the consumer.
+Source: reference tools, section 17 (formatter properties).
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
 from kafka_py.base.options import Kind, text_of_value
+from kafka_py.base.plugins import load_class
 from kafka_py.cli.client_properties import is_true
+from kafka_py.cli.internal_formatters import (
+    GroupMetadataMessageFormatter,
+    OffsetsMessageFormatter,
+    TransactionLogMessageFormatter,
+)
 from kafka_py.clients.consumer.records import ConsumerRecord
-from kafka_py.clients.serialization import Deserialize, deserializer, load_class
+from kafka_py.clients.serialization import Deserialize, deserializer
 from kafka_py.records.batch import TimestampType
 from kafka_py.records.crc32c import crc32c
 
@@ -136,6 +143,9 @@ CLASSIC_FORMATTERS: dict[str, Callable[[], MessageFormatter]] = {
     "kafka.tools.LoggingMessageFormatter": LoggingMessageFormatter,
     "kafka.tools.NoOpMessageFormatter": NoOpMessageFormatter,
     "kafka.tools.ChecksumMessageFormatter": ChecksumMessageFormatter,
+    "kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter": OffsetsMessageFormatter,
+    "kafka.coordinator.group.GroupMetadataManager$GroupMetadataMessageFormatter": GroupMetadataMessageFormatter,
+    "kafka.coordinator.transaction.TransactionLog$TransactionLogMessageFormatter": TransactionLogMessageFormatter,
 }
 
 

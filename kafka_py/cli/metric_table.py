@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kafka_py.clients.metrics import MetricName
 
 
 class Metric(NamedTuple):
@@ -20,6 +24,11 @@ class Metric(NamedTuple):
         return f"{self.group}:{self.name}:{{{tags}}}"
 
 
+def metrics_of(values: Mapping[MetricName, float]) -> list[Metric]:
+    """What a client has counted."""
+    return [Metric(name.group, name.name, dict(name.tags), value) for name, value in values.items()]
+
+
 def metric_lines(metrics: Iterable[Metric]) -> Iterator[str]:
     """An empty line, the header, and one line per metric in the order of names; nothing where there is none."""
     rows = sorted(((metric.full_name, metric.value) for metric in metrics), key=lambda row: row[0])
@@ -29,4 +38,10 @@ def metric_lines(metrics: Iterable[Metric]) -> Iterator[str]:
     yield ""
     yield f"{'Metric Name':<{width}}   Value"
     for name, value in rows:
-        yield f"{name:<{width}} : {f'{value:.3f}' if isinstance(value, float) else value}"
+        yield f"{name:<{width}} : {_shown(value)}"
+
+
+def _shown(value: float | str) -> str:
+    if not isinstance(value, float):
+        return value
+    return "NaN" if math.isnan(value) else f"{value:.3f}"

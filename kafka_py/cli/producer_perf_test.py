@@ -19,7 +19,7 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.cli.client_properties import properties_of
 from kafka_py.cli.command import CommandFailed, log_warnings, run
 from kafka_py.cli.latencies import Latencies
-from kafka_py.cli.metric_table import Metric, metric_lines
+from kafka_py.cli.metric_table import metric_lines, metrics_of
 from kafka_py.cli.prefix_parser import PrefixParser
 from kafka_py.cli.progress import Progress
 from kafka_py.cli.throttle import throttled
@@ -118,24 +118,6 @@ def send_all(producer: Producer, options: argparse.Namespace, payloads: Sequence
             callback(None, error)
 
 
-def metrics_of(client_id: str, latencies: Latencies) -> list[Metric]:
-    """What was measured here, under the names of the producer's metrics."""
-    tags = {"client-id": client_id}
-    seconds = latencies.elapsed_ms / 1000
-    sent = latencies.count - latencies.failed
-    values = {
-        "record-send-total": float(sent),
-        "record-send-rate": sent / seconds,
-        "record-error-total": float(latencies.failed),
-        "record-error-rate": latencies.failed / seconds,
-        "outgoing-byte-total": float(latencies.size_bytes),
-        "outgoing-byte-rate": latencies.size_bytes / seconds,
-        "request-latency-avg": latencies.average_ms,
-        "request-latency-max": float(latencies.max_ms),
-    }
-    return [Metric("producer-metrics", name, tags, value) for name, value in values.items()]
-
-
 def measure(producer: Producer, options: argparse.Namespace, payloads: Sequence[bytes]) -> Latencies:
     """Sends all records and reports on them; with --csv, standard output has nothing but that."""
 
@@ -181,7 +163,7 @@ def main(arguments: Sequence[str]) -> int:
         latencies = measure(producer, options, payloads)
         print(latencies.total_line(), file=texts)
         if options.print_metrics:
-            for line in metric_lines(metrics_of(properties["client.id"], latencies)):
+            for line in metric_lines(metrics_of(producer.metrics())):
                 print(line, file=texts)
     return 0
 

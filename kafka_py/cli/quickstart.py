@@ -2,7 +2,8 @@
 
 The text is every line of the standard library's own source files, keyed by file name, so that the order within a
 file must survive. Three counts have to agree: lines produced, lines consumed (compared one by one), and records in
-the segment files. Everything runs in a temporary folder on free ports and is stopped at the end.
+the segment files. At the end Spark reads the topic, where it can run, and counts what is in the lines. Everything runs
+in a temporary folder on free ports and is stopped at the end.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ from kafka_py.records.batch import iter_headers
 
 BIN = Path(__file__).resolve().parents[2] / "bin"
 TOPIC = "standard-library"
+SPARK_MISSING = 3
+"""How the pipeline ends where Spark cannot run."""
 
 
 def parser() -> CommandParser:
     table = CommandParser("quickstart.sh", "Runs a broker and sends the standard library through it.", bare=True)
     table.option("--partitions", "Partitions of the topic.", kind=int, metavar="Integer", default=6)
     table.flag("--keep", "Leave the data folder behind and print where it is.")
+    table.flag("--no-spark", "Leave the pipeline at the end out.")
+    table.option("--plot", "Also draw what the pipeline counts, into this PNG file.", metavar="File")
     return table
 
 
@@ -172,7 +177,22 @@ def _figure(label: str, text: str) -> None:
     print(f"  {label:<22} {text}", flush=True)
 
 
-def run_job(folder: Path, partitions: int) -> None:
+def run_pipeline(bootstrap: str, plot: str | None) -> None:
+    """Spark counts imports and lines. Raises CommandFailed when it fails, but not where it cannot run."""
+    command = [sys.executable, "-m", "kafka_py.pipeline.jobs.standard_library", bootstrap, TOPIC]
+    path = os.pathsep.join(filter(None, [str(BIN.parent), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path}
+    command += [plot] if plot else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode == SPARK_MISSING:
+        _figure("Spark", f"left out: {done.stdout.strip()}")
+    elif done.returncode:
+        raise CommandFailed(f"the pipeline failed: {done.stderr.strip()[-2000:]}")
+    else:
+        print(done.stdout.rstrip())
+
+
+def run_job(folder: Path, partitions: int, spark: bool = True, plot: str | None = None) -> None:
     """The whole job in `folder`. Raises CommandFailed when anything is not as it should be."""
     services: list[Service] = []
     try:
@@ -192,6 +212,8 @@ def run_job(folder: Path, partitions: int) -> None:
         _figure("topic", f"{made.stdout.strip()} ({partitions} partitions)")
         _round_trip(bootstrap, folder, partitions)
         _figure("broker memory", f"{broker.resident_mb():.0f} MB resident after the job")
+        if spark:
+            run_pipeline(bootstrap, plot)
     finally:
         for service in reversed(services):
             service.stop()
@@ -222,7 +244,7 @@ def main(arguments: Sequence[str]) -> int:
     started = time.monotonic()
     try:
         print("kafka_py quickstart")
-        run_job(folder, options.partitions)
+        run_job(folder, options.partitions, not options.no_spark, options.plot)
         print(f"done in {time.monotonic() - started:.1f} s")
     finally:
         if options.keep:

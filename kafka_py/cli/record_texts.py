@@ -1,7 +1,7 @@
 """How a tool shows keys and values: as text, or decoded as records of the brokers' own topics.
 
 A decoder takes key and value (None for null) and returns the text of each, None for what is left out. Used by
-kafka-dump-log.sh. Source: reference tools, section 22.
+kafka-dump-log.sh, and by the console consumer's formatters. Source: reference tools, section 22.
 """
 
 from __future__ import annotations
@@ -103,25 +103,25 @@ def offsets_texts(key: bytes | None, value: bytes | None) -> Texts:
     """A record of __consumer_offsets. Raises UndecodableRecord."""
     if key is None:
         raise UndecodableRecord("a record of __consumer_offsets has no key")
-    version = _version_of(key)
+    version = version_of(key)
     if version < GROUP_KEY_VERSION:
-        commit = _decoded(OffsetCommitKey, key)
+        commit = decoded(OffsetCommitKey, key)
         shown = f"offset_commit::group={commit.group},partition={commit.topic}-{commit.partition}"
         return shown, TOMBSTONE if value is None else _commit_text(value)
     if version == GROUP_KEY_VERSION:
-        shown = f"group_metadata::group={_decoded(GroupMetadataKey, key).group}"
+        shown = f"group_metadata::group={decoded(GroupMetadataKey, key).group}"
         return shown, TOMBSTONE if value is None else _group_text(value)
     raise UndecodableRecord(f"a record of __consumer_offsets has a key of version {version}")
 
 
 def _commit_text(value: bytes) -> str:
-    committed = _decoded(OffsetCommitValue, value)
+    committed = decoded(OffsetCommitValue, value)
     metadata = f",metadata={committed.metadata}" if committed.metadata else ""
     return f"offset={committed.offset}{metadata}"
 
 
 def _group_text(value: bytes) -> str:
-    group = _decoded(GroupMetadataValue, value)
+    group = decoded(GroupMetadataValue, value)
     members = ",".join(f"{each.member_id}={_assignment_text(each, group.protocol_type)}" for each in group.members)
     shown = {
         "protocolType": group.protocol_type,
@@ -135,7 +135,7 @@ def _group_text(value: bytes) -> str:
 def _assignment_text(member: MemberMetadata, protocol_type: str) -> str:
     if protocol_type != "consumer":
         return hex_of(bytes(member.assignment))
-    assignment = _decoded(ConsumerProtocolAssignment, bytes(member.assignment), newest_known=True)
+    assignment = decoded(ConsumerProtocolAssignment, bytes(member.assignment), newest_known=True)
     partitions = ", ".join(
         f"{topic.topic}-{partition}" for topic in assignment.assigned_partitions for partition in topic.partitions
     )
@@ -149,12 +149,12 @@ def transaction_texts(key: bytes | None, value: bytes | None) -> Texts:
     """A record of __transaction_state. Raises UndecodableRecord."""
     if key is None:
         raise UndecodableRecord("a record of __transaction_state has no key")
-    shown = f"transaction_metadata::transactionalId={_decoded(TransactionLogKey, key).transactional_id}"
+    shown = f"transaction_metadata::transactionalId={decoded(TransactionLogKey, key).transactional_id}"
     return shown, TOMBSTONE if value is None else _transaction_text(value)
 
 
 def _transaction_text(value: bytes) -> str:
-    state = _decoded(TransactionLogValue, value)
+    state = decoded(TransactionLogValue, value)
     status = state.transaction_status
     if not 0 <= status < len(TRANSACTION_STATES):
         raise UndecodableRecord(f"a transaction has the unknown state {status}")
@@ -173,14 +173,15 @@ def _transaction_text(value: bytes) -> str:
 # ---- both
 
 
-def _version_of(data: bytes) -> int:
+def version_of(data: bytes) -> int:
+    """The version in front of a key or value. Raises UndecodableRecord."""
     try:
         return read_version(data)
     except MalformedMessage as error:
         raise UndecodableRecord(str(error)) from error
 
 
-def _decoded(cls: type[T], data: bytes, *, newest_known: bool = False) -> T:
+def decoded(cls: type[T], data: bytes, *, newest_known: bool = False) -> T:
     """The message behind its version. Raises UndecodableRecord."""
     try:
         return decode_versioned(cls, data, newest_known=newest_known)[1]

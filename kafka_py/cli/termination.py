@@ -1,18 +1,27 @@
-"""SIGTERM as an exception, so that a command that is told to end closes what it has open, as on an interrupt."""
+"""Signals that tell a command to end, so that it closes what it has open: SIGTERM as an exception, or both at a poll.
+
+One more signal after a moment raises in any case, for whoever does not want to wait any longer.
+"""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import NoReturn
+from types import FrameType, TracebackType
+from typing import Any, NoReturn, Self
+
+ONE_REQUEST_S = 1.0
+"""Signals so shortly after another belong to it: `timeout` and shells send one to a process and to its group."""
 
 
 class Terminated(BaseException):
-    """SIGTERM came; like KeyboardInterrupt no Exception, so that nobody takes it for a failure."""
+    """The command was told to end; like KeyboardInterrupt no Exception, so that nobody takes it for a failure."""
 
-    exit_code = 128 + signal.SIGTERM
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
 
 
 @contextmanager
@@ -27,3 +36,63 @@ def termination_as_exception() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+class EndSignals:
+    """Within it SIGINT and SIGTERM call `wake` while the command waits, and raise Terminated while it works.
+
+    So a poll is never cut off after it has counted records as read. What closes belongs inside, too.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.wake: Callable[[], object] = lambda: None
+        """Ends the waiting, at once or a little later."""
+        self._now = now
+        self._first_at = 0.0
+        self._number: int | None = None
+        self._is_waiting = False
+        self._before: dict[int, Any] = {}
+
+    @property
+    def came(self) -> bool:
+        """Whether the command is to end."""
+        return self._number is not None
+
+    @property
+    def exit_code(self) -> int:
+        """0 as long as no signal came, else what a process that it ends leaves behind."""
+        return 0 if self._number is None else 128 + self._number
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:  # a command in the background of a script is not meant
+                self._before[number] = before
+                signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self._number is not None:
+            if self._now() - self._first_at >= ONE_REQUEST_S:
+                raise Terminated(number)
+            return
+        self._number = number
+        self._first_at = self._now()
+        if not self._is_waiting:
+            raise Terminated(number)
+        self.wake()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Around a wait that `wake` ends."""
+        self._is_waiting = True
+        try:
+            yield
+        finally:
+            self._is_waiting = False

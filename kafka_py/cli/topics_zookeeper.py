@@ -7,25 +7,22 @@ the controller's own. Source: reference tools, section 2; controller.md section 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.cli.topic_description import Describing, PartitionDescription, TopicDescription
 from kafka_py.cli.topic_requests import TopicFailure, TopicRequest, require_found, select_topics
+from kafka_py.cli.zookeeper_connection import connected
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.placement import BrokerRack
 from kafka_py.controller.topics import BROKER_DEFAULT, NewTopic, RackMode, TopicAdmin, registered_brokers
-from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.partitions import NO_LEADER, PartitionState
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment
 from kafka_py.zk.znodes import entity_path
-
-SESSION_TIMEOUT_MS = 30_000
 
 CONFIG_WARNING = (
     "WARNING: Altering topic configuration from this script has been deprecated and may be removed in future "
@@ -39,22 +36,15 @@ KEYS_WARNING = (
 
 def run_on_zookeeper(connect: str, request: TopicRequest) -> None:
     """Carries out one request. Raises TopicFailure, KafkaError, or ConfigError for a malformed connect string."""
-    asyncio.run(_connected(connect, request))
+    asyncio.run(_on_zookeeper(connect, request))
 
 
-async def _connected(connect: str, request: TopicRequest) -> None:
-    from kafka_py.zk.kazoo_session import KazooSession
-
-    logging.getLogger("kafka_py.zk").setLevel(logging.ERROR)  # the failure says in one line what each attempt would
-    servers = ConnectString.parse(connect, "zookeeper")
-    session = KazooSession(servers, session_timeout_ms=SESSION_TIMEOUT_MS, create_chroot=False)
+async def _on_zookeeper(connect: str, request: TopicRequest) -> None:
     try:
-        await session.connect()
-        await carry_out(ZkStore(session), request)
+        async with connected(connect) as store:
+            await carry_out(store, request)
     except ZkError as error:
         raise TopicFailure(str(error)) from None
-    finally:
-        await session.close()
 
 
 async def carry_out(store: ZkStore, request: TopicRequest) -> None:
@@ -125,9 +115,7 @@ async def _delete(store: ZkStore, request: TopicRequest) -> None:
     marked = await store.topics_to_delete()
     for name in names:
         if topic_names.is_internal(name):
-            raise TopicFailure(
-                f"Topic {name} is a kafka internal topic and is not allowed to be marked for deletion."
-            )
+            raise TopicFailure(f"Topic {name} is a kafka internal topic and is not allowed to be marked for deletion.")
         if name in marked:
             print(f"Topic {name} is already marked for deletion.")
             continue

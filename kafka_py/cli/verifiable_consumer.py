@@ -1,34 +1,30 @@
-"""kafka-verifiable-consumer.sh: consumes a topic and prints as JSON what it was assigned and what it got.
+"""kafka-verifiable-consumer.sh: consumes a topic in a group and prints as JSON what it was assigned, got and committed.
 
-All partitions are assigned, as there are no consumer groups in this release: no offset is committed (one warning says
-so), and every consumer of a group gets everything. Source: reference tools, section 21.
+Offsets are committed after every poll, of the records that were taken, unless --enable-autocommit leaves that to the
+consumer. Source: reference tools, section 21.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import log_warnings, run
 from kafka_py.cli.json_events import Events
 from kafka_py.cli.prefix_parser import PrefixParser
-from kafka_py.cli.termination import Terminated, termination_as_exception
+from kafka_py.cli.termination import EndSignals, Terminated
 
 if TYPE_CHECKING:
-    from kafka_py.cli.topic_reader import TopicReader
     from kafka_py.clients.consumer.consumer import Consumer
+    from kafka_py.clients.consumer.listener import RebalanceListener
     from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
 
-log = logging.getLogger(__name__)
-
-POLL_S = 0.5
-LOOK_EVERY_S = 5.0
-"""How soon new partitions are noticed."""
+POLL_S = 60.0
 
 
 def parser() -> PrefixParser:
@@ -36,8 +32,10 @@ def parser() -> PrefixParser:
         "kafka-verifiable-consumer.sh", "Consume a topic, and print as JSON what was assigned and what was received."
     )
     table.required("--topic", "consume this topic", metavar="TOPIC")
-    table.required("--group-id", "the group; without effect in this release", metavar="GROUP_ID")
-    table.add_argument("--group-instance-id", metavar="GROUP_INSTANCE_ID", help="without effect in this release")
+    table.required("--group-id", "the consumer group to be a member of", metavar="GROUP_ID")
+    table.add_argument(
+        "--group-instance-id", metavar="GROUP_INSTANCE_ID", help="makes it a static member under this name"
+    )
     table.add_argument(
         "--max-messages",
         type=int,
@@ -50,10 +48,10 @@ def parser() -> PrefixParser:
         type=int,
         default=30_000,
         metavar="TIMEOUT_MS",
-        help="without effect in this release (default: 30000)",
+        help="the member is given up after so long without heartbeat (default: 30000)",
     )
     table.add_argument("--verbose", action="store_true", help="print every record too")
-    table.add_argument("--enable-autocommit", action="store_true", help="without effect in this release")
+    table.add_argument("--enable-autocommit", action="store_true", help="commit now and then, not after every poll")
     table.add_argument(
         "--reset-policy",
         default="earliest",
@@ -64,7 +62,7 @@ def parser() -> PrefixParser:
         "--assignment-strategy",
         metavar="ASSIGNMENTSTRATEGY",
         default="org.apache.kafka.clients.consumer.RangeAssignor",
-        help="a class name; without effect in this release (default: %(default)s)",
+        help="the class that shares partitions among the members (default: %(default)s)",
     )
     table.add_argument(
         "--consumer.config", metavar="CONFIG_FILE", help="property file with settings of the consumer; the options win"
@@ -83,11 +81,16 @@ def consumer_properties(options: argparse.Namespace) -> dict[str, str]:
     properties = read_properties(file) if file is not None else {}
     for part in ("key", "value"):
         properties.pop(f"{part}.deserializer", None)  # shown as text here
+    if options.group_instance_id is not None:
+        properties["group.instance.id"] = options.group_instance_id
     return {
         **properties,
         "bootstrap.servers": options.bootstrap_server or options.broker_list,
         "group.id": options.group_id,
+        "enable.auto.commit": str(options.enable_autocommit).lower(),
         "auto.offset.reset": options.reset_policy,
+        "session.timeout.ms": str(options.session_timeout),
+        "partition.assignment.strategy": options.assignment_strategy,
     }
 
 
@@ -103,28 +106,27 @@ class Reporter:
         self._events = events
         self._limit = limit
         self._verbose = verbose
-        self._assigned: list[TopicPartition] = []
 
     @property
     def is_done(self) -> bool:
         return 0 <= self._limit <= self.consumed
 
-    def assigned(self, partitions: set[TopicPartition]) -> None:
-        """What is read now; said when it is not what was read before."""
-        if partitions != set(self._assigned):
-            self._say_partitions("partitions_revoked")
-            self._assigned = sorted(partitions)
-            self._say_partitions("partitions_assigned")
+    def partitions(self, event: str, partitions: Collection[TopicPartition]) -> None:
+        """Partitions came (`partitions_assigned`) or went (`partitions_revoked`)."""
+        rows = [{"topic": each.topic, "partition": each.partition} for each in sorted(partitions)]
+        self._events.say(event, partitions=rows)
 
-    def received(self, records: ConsumerRecords) -> None:
-        """One poll's records; of each partition as many as are still wanted."""
+    def received(self, records: ConsumerRecords) -> dict[TopicPartition, int]:
+        """One poll's records, of each partition as many as are still wanted; what to commit for them."""
         summaries = []
+        offsets = {}
         for partition in sorted(records.partitions()):
             some = records.records(partition)
             if self._limit >= 0:
                 some = some[: self._limit - self.consumed]
             if not some:
                 break
+            offsets[partition] = some[-1].offset + 1
             summaries.append({
                 "topic": partition.topic, "partition": partition.partition, "count": len(some),
                 "minOffset": some[0].offset, "maxOffset": some[-1].offset,
@@ -134,6 +136,15 @@ class Reporter:
                     self._say_record(record)
             self.consumed += len(some)
         self._events.say("records_consumed", count=len(records), partitions=summaries)
+        return offsets
+
+    def committed(self, offsets: Mapping[TopicPartition, int], error: KafkaError | None) -> None:
+        """How a commit went."""
+        rows = [{"topic": tp.topic, "partition": tp.partition, "offset": offset} for tp, offset in offsets.items()]
+        fields: dict[str, Any] = {"offsets": rows}
+        if error is not None:
+            fields["error"] = error.message
+        self._events.say("offsets_committed", **fields, success=error is None)
 
     def _say_record(self, record: ConsumerRecord) -> None:
         self._events.say(
@@ -141,23 +152,53 @@ class Reporter:
             partition=record.partition, offset=record.offset,
         )  # fmt: skip
 
-    def _say_partitions(self, event: str) -> None:
-        if self._assigned:
-            self._events.say(
-                event, partitions=[{"topic": tp.topic, "partition": tp.partition} for tp in self._assigned]
-            )
 
-    def ended(self) -> None:
-        self.assigned(set())
+def listener(reporter: Reporter) -> RebalanceListener:
+    """Has the reporter tell what the group gives and takes."""
+    from kafka_py.clients.consumer.listener import RebalanceListener
+
+    class Telling(RebalanceListener):
+        def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> None:
+            reporter.partitions("partitions_assigned", partitions)
+
+        def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
+            reporter.partitions("partitions_revoked", partitions)
+
+    return Telling()
 
 
-def consume(consumer: Consumer, reader: TopicReader, reporter: Reporter) -> None:
-    """Reads until there is enough, or a signal ends it."""
-    while not reporter.is_done:
-        records = reader.poll(POLL_S)
-        reporter.assigned(consumer.assignment())
+def consume(consumer: Consumer, signals: EndSignals, reporter: Reporter, *, commits: bool) -> None:
+    """Reads until there is enough, or a signal ends it. commits: whether to commit after every poll."""
+    from kafka_py.clients.errors import WakeupError
+
+    while not reporter.is_done and not signals.came:
+        try:
+            with signals.waiting():
+                records = consumer.poll(POLL_S)
+        except WakeupError:
+            return
         if records:
-            reporter.received(records)
+            offsets = reporter.received(records)
+            if commits:
+                commit(consumer, signals, reporter, offsets)
+
+
+def commit(consumer: Consumer, signals: EndSignals, reporter: Reporter, offsets: Mapping[TopicPartition, int]) -> None:
+    """Commits and tells how it went; a signal does not keep it from that. Raises KafkaError(FENCED_INSTANCE_ID)."""
+    from kafka_py.clients.errors import WakeupError
+
+    try:
+        try:
+            with signals.waiting():
+                consumer.commit(dict(offsets))
+        except WakeupError:
+            consumer.commit(dict(offsets))
+    except KafkaError as error:
+        if error.code is ErrorCode.FENCED_INSTANCE_ID:
+            raise
+        reporter.committed(offsets, error)
+    else:
+        reporter.committed(offsets, None)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -165,23 +206,20 @@ def main(arguments: Sequence[str]) -> int:
     log_warnings()
     events = Events(sys.stdout)
     reporter = Reporter(events, options.max_messages, verbose=options.verbose)
-    from kafka_py.cli.topic_reader import TopicReader
     from kafka_py.clients.consumer.consumer import Consumer
 
-    code = 0
-    with Consumer(consumer_properties(options)) as consumer:
-        log.warning("There are no consumer groups in this release: all partitions are read, no offset is committed.")
-        events.say("startup_complete")
+    properties = consumer_properties(options)
+    with EndSignals() as signals:
         try:
-            with termination_as_exception():
-                consume(consumer, TopicReader(consumer, options.topic, look_every_s=LOOK_EVERY_S), reporter)
-        except KeyboardInterrupt:
-            code = 130
-        except Terminated as terminated:
-            code = terminated.exit_code
-    reporter.ended()
+            with Consumer(properties) as consumer:
+                signals.wake = consumer.wakeup
+                events.say("startup_complete")
+                consumer.subscribe([options.topic], listener=listener(reporter))
+                consume(consumer, signals, reporter, commits=not options.enable_autocommit)
+        except Terminated:
+            pass  # the exit code tells
     events.say("shutdown_complete")
-    return code
+    return signals.exit_code
 
 
 def cli() -> None:

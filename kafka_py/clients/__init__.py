@@ -1,8 +1,9 @@
 """Clients for a Kafka cluster: producer, consumer and admin client, each for plain blocking code and for asyncio.
 
-In reading order: cluster.py (metadata kept fresh, requests to the right broker), connections.py (one per broker),
-metadata.py (the cluster as a value), configs.py (settings that all share), loop.py (an event loop in a thread, which
-is all that the blocking faces add), serialization.py, errors.py; then producer/, consumer/, admin/.
+In reading order: cluster.py (metadata kept fresh, requests to the right broker), connections.py (one per broker) with
+node_connection.py (what goes through it) and throttling.py (when the broker wants to be left alone), metadata.py (the
+cluster as a value), configs.py (settings that all share), loop.py (an event loop in a thread, which is all that the
+blocking faces add), serialization.py, metrics.py, offsets.py, errors.py; then producer/, consumer/, admin/.
 
 Not obvious: a name is imported from its module when it is first asked for, so that a command that needs the admin
 client does not load the producer as well.
@@ -15,52 +16,100 @@ if TYPE_CHECKING:
     from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
     from kafka_py.base.ids import TopicPartition
     from kafka_py.clients.admin.client import AdminClient, AsyncAdminClient
+    from kafka_py.clients.admin.group_descriptions import (
+        ConsumerGroupDescription,
+        ConsumerGroupListing,
+        GroupState,
+        MemberDescription,
+        MemberToRemove,
+    )
     from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigEntry, ConfigResource, ResourceType
     from kafka_py.clients.admin.topics import NewPartitions, NewTopic
+    from kafka_py.clients.consumer.assignors.assignor import (
+        Assignment,
+        Assignor,
+        CountingAssignor,
+        GroupMetadata,
+        RebalanceProtocol,
+        Subscription,
+    )
     from kafka_py.clients.consumer.async_consumer import AsyncConsumer
     from kafka_py.clients.consumer.consumer import Consumer
+    from kafka_py.clients.consumer.interceptors import ConsumerInterceptor
+    from kafka_py.clients.consumer.listener import RebalanceListener
     from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
     from kafka_py.clients.errors import (
         BufferExhausted,
         ClientTimeout,
+        CommitFailed,
+        ConcurrentModification,
         IllegalState,
+        LogTruncation,
         NoOffsetForPartition,
         OffsetOutOfRange,
+        RebalanceInProgress,
         WakeupError,
     )
     from kafka_py.clients.metadata import Node, PartitionInfo
+    from kafka_py.clients.metrics import MetricName, MetricValues
+    from kafka_py.clients.offsets import OffsetAndMetadata
     from kafka_py.clients.producer.batches import RecordFuture, RecordMetadata
+    from kafka_py.clients.producer.interceptors import ProducerInterceptor, ProducerRecord
+    from kafka_py.clients.producer.partitioner import Partitioner
     from kafka_py.clients.producer.producer import AsyncProducer, Producer
 
 __all__ = [
     "AdminClient",
     "AlterConfig",
     "AlterOperation",
+    "Assignment",
+    "Assignor",
     "AsyncAdminClient",
     "AsyncConsumer",
     "AsyncProducer",
     "BufferExhausted",
     "ClientTimeout",
+    "CommitFailed",
+    "ConcurrentModification",
     "ConfigEntry",
     "ConfigError",
     "ConfigResource",
     "Consumer",
+    "ConsumerGroupDescription",
+    "ConsumerGroupListing",
+    "ConsumerInterceptor",
     "ConsumerRecord",
     "ConsumerRecords",
+    "CountingAssignor",
     "ErrorCode",
+    "GroupMetadata",
+    "GroupState",
     "IllegalState",
     "KafkaError",
+    "LogTruncation",
+    "MemberDescription",
+    "MemberToRemove",
+    "MetricName",
+    "MetricValues",
     "NewPartitions",
     "NewTopic",
     "NoOffsetForPartition",
     "Node",
+    "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "OffsetOutOfRange",
     "PartitionInfo",
+    "Partitioner",
     "Producer",
+    "ProducerInterceptor",
+    "ProducerRecord",
+    "RebalanceInProgress",
+    "RebalanceListener",
+    "RebalanceProtocol",
     "RecordFuture",
     "RecordMetadata",
     "ResourceType",
+    "Subscription",
     "TopicPartition",
     "WakeupError",
 ]
@@ -69,21 +118,46 @@ _HOMES = {
     "base.errors": ("ConfigError", "ErrorCode", "KafkaError"),
     "base.ids": ("TopicPartition",),
     "clients.admin.client": ("AdminClient", "AsyncAdminClient"),
+    "clients.admin.group_descriptions": (
+        "ConsumerGroupDescription",
+        "ConsumerGroupListing",
+        "GroupState",
+        "MemberDescription",
+        "MemberToRemove",
+    ),
     "clients.admin.resources": ("AlterConfig", "AlterOperation", "ConfigEntry", "ConfigResource", "ResourceType"),
     "clients.admin.topics": ("NewPartitions", "NewTopic"),
+    "clients.consumer.assignors.assignor": (
+        "Assignment",
+        "Assignor",
+        "CountingAssignor",
+        "GroupMetadata",
+        "RebalanceProtocol",
+        "Subscription",
+    ),
     "clients.consumer.async_consumer": ("AsyncConsumer",),
     "clients.consumer.consumer": ("Consumer",),
+    "clients.consumer.interceptors": ("ConsumerInterceptor",),
+    "clients.consumer.listener": ("RebalanceListener",),
     "clients.consumer.records": ("ConsumerRecord", "ConsumerRecords", "OffsetAndTimestamp"),
     "clients.errors": (
         "BufferExhausted",
         "ClientTimeout",
+        "CommitFailed",
+        "ConcurrentModification",
         "IllegalState",
+        "LogTruncation",
         "NoOffsetForPartition",
         "OffsetOutOfRange",
+        "RebalanceInProgress",
         "WakeupError",
     ),
     "clients.metadata": ("Node", "PartitionInfo"),
+    "clients.metrics": ("MetricName", "MetricValues"),
+    "clients.offsets": ("OffsetAndMetadata",),
     "clients.producer.batches": ("RecordFuture", "RecordMetadata"),
+    "clients.producer.interceptors": ("ProducerInterceptor", "ProducerRecord"),
+    "clients.producer.partitioner": ("Partitioner",),
     "clients.producer.producer": ("AsyncProducer", "Producer"),
 }
 """Where each name is defined, below kafka_py."""

@@ -18,10 +18,12 @@ from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.configs import ClientOptions, parse_server
-from kafka_py.clients.connections import Connect, Connections, NodeConnection
+from kafka_py.clients.connections import Connect, Connections
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import ClusterView, Node, bootstrap_view, least_loaded, view_of_response
+from kafka_py.clients.metrics import ClientMetrics
+from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.net.client import ConnectionLost
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
@@ -40,6 +42,7 @@ class Cluster:
     """Metadata, connections and requests of one client; lives on one event loop.
 
     wanted: which topics to ask about. auto_create: whether asking may create them.
+    metrics: of the client; their windows end from `start` to `close`.
     """
 
     def __init__(
@@ -51,12 +54,15 @@ class Cluster:
         auto_create: bool = False,
         clock: Clock | None = None,
         connect: Connect | None = None,
+        metrics: ClientMetrics | None = None,
     ) -> None:
         self.options = options
         self.clock = clock or SystemClock()
-        self.connections = Connections(options, client_id, self.clock, connect)
+        self.metrics = metrics
+        self.connections = Connections(options, client_id, self.clock, connect, metrics)
         self.view: ClusterView = bootstrap_view(parse_server(server) for server in options.bootstrap_servers if server)
         self._bootstrap = dict(self.view.nodes)
+        self._apart: dict[int, Node] = {}
         self._wanted = wanted
         self._auto_create = auto_create
         self._draw = random.Random()
@@ -73,6 +79,8 @@ class Cluster:
         if self._keeper is None:
             self._keeper = asyncio.get_running_loop().create_task(self._keep_fresh())
             self._needed.set()
+            if self.metrics is not None:
+                self.metrics.start()
 
     def on_update(self, listener: Callable[[ClusterView], None]) -> None:
         """Calls `listener` with every new view, before those who wait for it go on."""
@@ -81,6 +89,8 @@ class Cluster:
     async def close(self) -> None:
         # Not by cancel() alone: before Python 3.12 wait_for may swallow one that comes together with its result.
         self._closed = True
+        if self.metrics is not None:
+            self.metrics.stop()
         self._hurry.set()
         if self._keeper is not None:
             self._keeper.cancel()
@@ -153,7 +163,7 @@ class Cluster:
         if not view.nodes:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the metadata answer names no broker")
         self.view = view
-        self.connections.forget_others({**view.nodes, **self._bootstrap})
+        self.connections.forget_others({**view.nodes, **self._bootstrap, **self._apart})
         for listener in self._listeners:
             listener(view)
 
@@ -174,6 +184,26 @@ class Cluster:
             if error.code is ErrorCode.NETWORK_EXCEPTION:
                 self.request_refresh()
             raise
+
+    async def send_apart(self, node: Node, request: Any, *, timeout_ms: float | None = None) -> Any:
+        """The answer of a node that is reached over a connection of its own: a coordinator, which holds answers back.
+
+        Its id is one that no broker has. Raises KafkaError(NETWORK_EXCEPTION), UNSUPPORTED_VERSION.
+        """
+        self._apart[node.id] = node
+        return await self._send_to(node, request, timeout_ms)
+
+    async def version_apart(self, node: Node, request: type) -> int:
+        """The newest version of a request that such a node and we know. Raises as `send_apart`."""
+        self._apart[node.id] = node
+        return (await self.connections.open(node)).version_for(request)
+
+    def hang_up(self, node_id: int) -> None:
+        """Closes the connection to a node, if there is one; what was asked over it fails."""
+        self._apart.pop(node_id, None)
+        connection = self.connections.current(node_id)
+        if connection is not None:
+            connection.close()
 
     async def _send_to(self, node: Node, request: Any, timeout_ms: float | None) -> Any:
         connection = await self.connections.open(node)

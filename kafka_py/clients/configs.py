@@ -21,9 +21,7 @@ class SslOptions(OptionTable):
 
     ssl_cipher_suites = Option[list[str] | None]("ssl.cipher.suites", None, kind=Kind.LIST, importance="low")
     ssl_enabled_protocols = Option("ssl.enabled.protocols", ["TLSv1.2", "TLSv1.3"])
-    ssl_endpoint_identification_algorithm = Option(
-        "ssl.endpoint.identification.algorithm", "https", importance="low"
-    )
+    ssl_endpoint_identification_algorithm = Option("ssl.endpoint.identification.algorithm", "https", importance="low")
     ssl_engine_factory_class = Option[str | None]("ssl.engine.factory.class", None, kind=Kind.CLASS, importance="low")
     ssl_key_password = Option[str | None]("ssl.key.password", None, kind=Kind.PASSWORD, importance="high")
     ssl_keymanager_algorithm = Option("ssl.keymanager.algorithm", "SunX509", importance="low")
@@ -42,18 +40,14 @@ class SslOptions(OptionTable):
         "ssl.truststore.certificates", None, kind=Kind.PASSWORD, importance="high"
     )
     ssl_truststore_location = Option[str | None]("ssl.truststore.location", None, importance="high")
-    ssl_truststore_password = Option[str | None](
-        "ssl.truststore.password", None, kind=Kind.PASSWORD, importance="high"
-    )
+    ssl_truststore_password = Option[str | None]("ssl.truststore.password", None, kind=Kind.PASSWORD, importance="high")
     ssl_truststore_type = Option("ssl.truststore.type", "JKS")
 
 
 class SaslOptions(OptionTable):
     """SASL: read by the authenticating transport; kept here so that every client accepts the same names."""
 
-    sasl_client_callback_handler_class = Option[str | None](
-        "sasl.client.callback.handler.class", None, kind=Kind.CLASS
-    )
+    sasl_client_callback_handler_class = Option[str | None]("sasl.client.callback.handler.class", None, kind=Kind.CLASS)
     sasl_jaas_config = Option[str | None]("sasl.jaas.config", None, kind=Kind.PASSWORD)
     sasl_kerberos_kinit_cmd = Option("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low")
     sasl_kerberos_min_time_before_relogin = Option(
@@ -61,9 +55,7 @@ class SaslOptions(OptionTable):
     )
     sasl_kerberos_service_name = Option[str | None]("sasl.kerberos.service.name", None)
     sasl_kerberos_ticket_renew_jitter = Option("sasl.kerberos.ticket.renew.jitter", 0.05, importance="low")
-    sasl_kerberos_ticket_renew_window_factor = Option(
-        "sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low"
-    )
+    sasl_kerberos_ticket_renew_window_factor = Option("sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low")
     sasl_login_callback_handler_class = Option[str | None]("sasl.login.callback.handler.class", None, kind=Kind.CLASS)
     sasl_login_class = Option[str | None]("sasl.login.class", None, kind=Kind.CLASS)
     sasl_login_refresh_buffer_seconds = Option(
@@ -109,13 +101,9 @@ class ClientOptions(SslOptions, SaslOptions):
     metrics_recording_level = Option(
         "metrics.recording.level", "INFO", one_of("INFO", "DEBUG", "TRACE"), importance="low"
     )
-    metrics_sample_window_ms = Option(
-        "metrics.sample.window.ms", 30_000, at_least(0), kind=Kind.LONG, importance="low"
-    )
+    metrics_sample_window_ms = Option("metrics.sample.window.ms", 30_000, at_least(0), kind=Kind.LONG, importance="low")
     receive_buffer_bytes = Option("receive.buffer.bytes", 65_536, at_least(-1), about="SO_RCVBUF; -1 leaves it.")
-    reconnect_backoff_max_ms = Option(
-        "reconnect.backoff.max.ms", 1_000, at_least(0), kind=Kind.LONG, importance="low"
-    )
+    reconnect_backoff_max_ms = Option("reconnect.backoff.max.ms", 1_000, at_least(0), kind=Kind.LONG, importance="low")
     reconnect_backoff_ms = Option("reconnect.backoff.ms", 50, at_least(0), kind=Kind.LONG, importance="low")
     request_timeout_ms = Option(
         "request.timeout.ms", 30_000, at_least(0), about="How long an answer may take before the connection is closed."
@@ -126,9 +114,7 @@ class ClientOptions(SslOptions, SaslOptions):
     )
     security_providers = Option[str | None]("security.providers", None, importance="low")
     send_buffer_bytes = Option("send.buffer.bytes", 131_072, at_least(-1), about="SO_SNDBUF; -1 leaves it.")
-    socket_connection_setup_timeout_max_ms = Option(
-        "socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG
-    )
+    socket_connection_setup_timeout_max_ms = Option("socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG)
     socket_connection_setup_timeout_ms = Option("socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG)
 
     @classmethod

@@ -1,6 +1,6 @@
 """One connection per broker: opened when first needed, opened again with back-off, closed when idle.
 
-Knows nodes, versions and time-outs; nothing of topics. The bytes are net/client.py's business.
+Knows nodes and when to connect to them; nothing of topics. What goes through one connection: node_connection.py.
 Source: reconnect.backoff.*, socket.connection.setup.timeout.*, connections.max.idle.ms of the Java clients; KIP-144.
 """
 
@@ -9,101 +9,21 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import kafka_py
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.metadata import Node
+from kafka_py.clients.metrics import ClientMetrics
+from kafka_py.clients.node_connection import Counts, NodeConnection
 from kafka_py.net.client import BrokerConnection, ConnectionLost
-from kafka_py.wire.apis import APIS, ApiKey
-from kafka_py.wire.schema import schema_of
 
 JITTER = 0.2
 """Waits before reconnecting are drawn from 20 % around their value, so that clients do not come back all at once."""
 
 Connect = Callable[[Node, float], Awaitable[BrokerConnection]]
 """From (node, time-out in ms) to an open, negotiated connection."""
-
-
-class NodeConnection:
-    """An open connection with what the client needs to know of it."""
-
-    __slots__ = ("_loop", "_request_timeout_s", "_versions", "last_used", "node", "wire")
-
-    def __init__(self, node: Node, wire: BrokerConnection, request_timeout_ms: float) -> None:
-        self.node = node
-        self.wire = wire
-        self._loop = asyncio.get_running_loop()
-        self._request_timeout_s = request_timeout_ms / 1000
-        self._versions: dict[type, int] = {}
-        self.last_used = self._loop.time()
-
-    @property
-    def is_open(self) -> bool:
-        return not self.wire.closed
-
-    @property
-    def in_flight(self) -> int:
-        """Requests sent and not answered."""
-        return self.wire.in_flight
-
-    @property
-    def unsent_bytes(self) -> int:
-        """What the socket has not taken yet."""
-        return self.wire.unsent_bytes
-
-    def version_for(self, request: type) -> int:
-        """The newest version of the request that both sides know.
-
-        Raises KafkaError(UNSUPPORTED_VERSION) when there is none.
-        """
-        version = self._versions.get(request)
-        if version is None:
-            key = schema_of(request).api
-            assert key is not None
-            version = self._versions[request] = self._negotiated(key)
-        return version
-
-    def _negotiated(self, key: ApiKey) -> int:
-        theirs = self.wire.versions.get(key)
-        ours = APIS[key]
-        if theirs is not None:
-            version = min(ours.max_version, theirs[1])
-            if version >= max(ours.min_version, theirs[0]):
-                return version
-        raise KafkaError(
-            ErrorCode.UNSUPPORTED_VERSION, f"the broker at {self.node} has no version of {ours.name} that we know"
-        )
-
-    def send(
-        self, request: Any, *, version: int | None = None, timeout_ms: float | None = None
-    ) -> asyncio.Future[Any]:
-        """Sends at once; the future holds the response, or ConnectionLost.
-
-        An answer that does not come in time costs the connection, for the ones behind it cannot come either.
-        """
-        self.last_used = self._loop.time()
-        if version is None:
-            version = self.version_for(type(request))
-        future = self.wire.send_nowait(request, version)
-        timeout_s = self._request_timeout_s if timeout_ms is None else timeout_ms / 1000
-        timer = self._loop.call_later(timeout_s, self._give_up, future)
-        future.add_done_callback(lambda _future: timer.cancel())
-        return future
-
-    def send_and_forget(self, request: Any) -> None:
-        """Sends a request that the broker does not answer: a produce with acks=0."""
-        self.last_used = self._loop.time()
-        self.wire.send_and_forget(request, self.version_for(type(request)))
-
-    def _give_up(self, future: asyncio.Future[Any]) -> None:
-        if not future.done():
-            self.wire.close("a request was not answered within request.timeout.ms")
-
-    def close(self) -> None:
-        self.wire.close("the client closed it")
 
 
 class Link:
@@ -122,10 +42,16 @@ class Connections:
     """All connections of one client.
 
     connect: opens and negotiates one connection; handed in so that tests need no sockets.
+    metrics: where traffic is counted; None for nowhere.
     """
 
     def __init__(
-        self, options: ClientOptions, client_id: str, clock: Clock, connect: Connect | None = None
+        self,
+        options: ClientOptions,
+        client_id: str,
+        clock: Clock,
+        connect: Connect | None = None,
+        metrics: ClientMetrics | None = None,
     ) -> None:
         self._options = options
         self._client_id = client_id
@@ -134,6 +60,23 @@ class Connections:
         self._links: dict[int, Link] = {}
         self._draw = random.Random()
         self._closed = False
+        self._metrics = metrics
+        self._counts: dict[int, Counts] = {}
+        self._whole = None if metrics is None else metrics.traffic.whole(metrics, owner=self)
+
+    @property
+    def open_count(self) -> int:
+        """How many connections are open."""
+        return sum(link.connection is not None and link.connection.is_open for link in self._links.values())
+
+    def _counts_of(self, node_id: int) -> Counts | None:
+        if self._metrics is None or self._whole is None:
+            return None
+        found = self._counts.get(node_id)
+        if found is None:
+            found = Counts(self._whole, self._metrics.traffic.node(self._metrics, f"node-{node_id}"))
+            self._counts[node_id] = found
+        return found
 
     def current(self, node_id: int) -> NodeConnection | None:
         """The node's open connection, None when there is none now."""
@@ -178,7 +121,10 @@ class Connections:
                 where = f"node {node.id} ({node.host}:{node.port})"
                 raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"Connection to {where} failed: {reason}") from error
             link.failures = 0
-            link.connection = NodeConnection(node, wire, self._options.request_timeout_ms)
+            if self._whole is not None:
+                self._whole.created += 1
+            counts = self._counts_of(node.id)
+            link.connection = NodeConnection(node, wire, self._options.request_timeout_ms, counts)
             # Should it be lost at once, the next attempt still waits reconnect.backoff.ms.
             link.retry_at = self._clock.monotonic_ms() + self._jittered(self._options.reconnect_backoff_ms)
             return link.connection
@@ -235,6 +181,9 @@ class Connections:
                 if link.connection is not None:
                     link.connection.close()
                 del self._links[node_id]
+                counts = self._counts.pop(node_id, None)
+                if counts is not None:
+                    counts.node.close()
 
     async def close(self) -> None:
         """Closes all; requests still in flight fail."""

@@ -59,3 +59,49 @@ class WakeupError(Exception):
 
 class IllegalState(RuntimeError):
     """The call makes no sense in the client's present state: closed, not assigned, used by two threads."""
+
+
+class ConcurrentModification(IllegalState):
+    """Two threads, or two tasks, use a consumer at once; only `wakeup` may be called from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__("KafkaConsumer is not safe for multi-threaded access")
+
+
+class CommitFailed(KafkaError):
+    """The group has given the partitions to others meanwhile; their records will be read again there."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(
+            code,
+            "Offset commit cannot be completed since the consumer is not part of an active group for auto partition "
+            "assignment; it is likely that the consumer was kicked out of the group. Poll more often than "
+            "max.poll.interval.ms, or lower max.poll.records.",
+        )
+
+
+class RebalanceInProgress(KafkaError):
+    """The group is rebalancing: commit again after the next poll, or not at all."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            ErrorCode.REBALANCE_IN_PROGRESS,
+            "Offset commit cannot be completed since the consumer is undergoing a rebalance for auto partition "
+            "assignment. Poll to complete the rebalance, then commit what is still assigned.",
+        )
+
+
+class LogTruncation(KafkaError):
+    """Records that were read are gone, with auto.offset.reset `none`.
+
+    diverging_offset: from where on they are; None when the leader does not know.
+    """
+
+    def __init__(self, partition: TopicPartition, offset: int | None, diverging_offset: int | None) -> None:
+        known = "" if diverging_offset is None else f" The first diverging offset is {diverging_offset}."
+        super().__init__(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"Truncated partition {partition} with fetch offset {offset} and no configured reset policy.{known}",
+        )
+        self.partition = partition
+        self.diverging_offset = diverging_offset

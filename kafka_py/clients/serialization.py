@@ -9,13 +9,13 @@ Source: the serializers of the Java clients; numbers are big-endian, text is UTF
 
 from __future__ import annotations
 
-import importlib
 import struct
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.plugins import load_class
 
 Serialize = Callable[[str, Any], bytes | None]
 """From (topic, data) to bytes; None stays None."""
@@ -33,7 +33,10 @@ class Number:
         self._struct = struct.Struct(layout)
 
     def serialize(self, _topic: str, data: float | None) -> bytes | None:
-        return None if data is None else self._struct.pack(data)
+        try:
+            return None if data is None else self._struct.pack(data)
+        except (struct.error, OverflowError, TypeError) as error:
+            raise unfit(data, self._name.replace("Deserializer", "Serializer")) from error
 
     def deserialize(self, _topic: str, data: bytes | None) -> Any:
         if data is None:
@@ -57,10 +60,16 @@ class Text:
                 self._encoding = str(encoding)
 
     def serialize(self, _topic: str, data: str | None) -> bytes | None:
-        return None if data is None else data.encode(self._encoding)
+        try:
+            return None if data is None else data.encode(self._encoding)
+        except (AttributeError, LookupError, UnicodeError) as error:
+            raise unfit(data, "StringSerializer") from error
 
     def deserialize(self, _topic: str, data: bytes | None) -> str | None:
-        return None if data is None else str(data, self._encoding)
+        try:
+            return None if data is None else str(data, self._encoding)
+        except (LookupError, UnicodeError) as error:
+            raise serialization_error(f"Data received by StringDeserializer is no {self._encoding}: {error}") from error
 
 
 class Plain:
@@ -80,7 +89,22 @@ class Uuid:
         return None if data is None else str(data).encode()
 
     def deserialize(self, _topic: str, data: bytes | None) -> uuid.UUID | None:
-        return None if data is None else uuid.UUID(str(data, "utf-8"))
+        try:
+            return None if data is None else uuid.UUID(str(data, "utf-8"))
+        except ValueError as error:
+            raise serialization_error(f"Data received by UUIDDeserializer is no uuid: {error}") from error
+
+
+class Void:
+    """Nothing: null and nothing else."""
+
+    def serialize(self, _topic: str, data: None) -> None:
+        if data is not None:
+            raise serialization_error("Data should be null for a VoidSerializer.")
+
+    def deserialize(self, _topic: str, data: bytes | None) -> None:
+        if data is not None:
+            raise serialization_error("Data should be null for a VoidDeserializer.")
 
 
 _BUILT_IN: dict[str, Callable[[], Any]] = {
@@ -89,6 +113,7 @@ _BUILT_IN: dict[str, Callable[[], Any]] = {
     "Bytes": Plain,
     "String": Text,
     "UUID": Uuid,
+    "Void": Void,
     "Short": lambda: Number("ShortDeserializer", ">h"),
     "Integer": lambda: Number("IntegerDeserializer", ">i"),
     "Long": lambda: Number("LongDeserializer", ">q"),
@@ -102,14 +127,9 @@ def serialization_error(detail: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_RECORD, detail)
 
 
-def load_class(setting: str, name: str) -> Any:
-    """The class that `package.module.Class` names. Raises ConfigError naming the setting."""
-    module, _, attribute = name.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError):
-        problem = f"Invalid value {name} for configuration {setting}: Class {name} could not be found."
-        raise ConfigError(problem) from None
+def unfit(data: Any, name: str) -> KafkaError:
+    """Data of a type, or a value, that the serializer of that name does not take."""
+    return serialization_error(f"Can't convert {data!r} of class {type(data).__name__} with the {name}")
 
 
 def serializer(setting: str, value: Any, configs: Mapping[str, Any]) -> Serialize | None:
@@ -122,6 +142,12 @@ def deserializer(setting: str, value: Any, configs: Mapping[str, Any]) -> Deseri
     """What `key.deserializer` or `value.deserializer` asks for; None when bytes pass through."""
     resolved: Deserialize | None = _resolve(setting, value, configs, "Deserializer", "deserialize")
     return resolved
+
+
+def closer(convert: Callable[..., Any] | None) -> Callable[[], object] | None:
+    """The `close` of the object that a setting named, if it has one."""
+    close: Callable[[], object] | None = getattr(getattr(convert, "__self__", None), "close", None)
+    return close
 
 
 def _resolve(setting: str, value: Any, configs: Mapping[str, Any], suffix: str, method: str) -> Any:

@@ -2,7 +2,7 @@
 
 Pure, in reading order: elections.py (who leads), placement.py (where replicas go), topic_names.py, cluster.py (all that
 is known), partition_states.py and replica_states.py (the legal moves), events.py (what can happen), batch.py (the
-requests of one step), protocol_versions.py, configs.py, metrics.py.
+requests of one step), configs.py, metrics.py.
 
 With I/O: controller.py (election, the queue, what the broker calls), term.py (what an active controller holds),
 failover.py (the first acts of one), then what it does about events: topic_changes.py, broker_changes.py,

@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeVar
 
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.controller.cluster import Assignment, Cluster, Leadership
-from kafka_py.controller.protocol_versions import ControllerRequestVersions
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -33,6 +32,7 @@ from kafka_py.wire.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
+from kafka_py.wire.protocol_versions import ControllerRequestVersions
 from kafka_py.zk.znodes import SECURITY_PROTOCOLS
 
 LEADER_DURING_DELETE = -2
@@ -100,7 +100,8 @@ class RequestBatch:
             states[partition] = (
                 _leader_and_isr_state(partition, leadership, assignment, is_new=True) if is_said else plain
             )
-        self.add_update_metadata(self._cluster.brokers, (partition,))
+        self._metadata_brokers.update(self._cluster.brokers)
+        self._metadata[partition] = None
 
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
         """Tells `brokers` all live brokers, and the leaders of all partitions of this batch that ever had one."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kafka_py.base.options import Kind, Option, OptionTable, at_least
-from kafka_py.controller.protocol_versions import KNOWN_VERSION, InterBrokerVersion
 from kafka_py.log.configs import LogOptions
+from kafka_py.wire.protocol_versions import KNOWN_VERSION, InterBrokerVersion
 
 
 class ControllerOptions(OptionTable):

@@ -13,7 +13,7 @@ from typing import Any
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.controller import (
     broker_changes,
@@ -32,7 +32,6 @@ from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.events import (
     Asked,
     ControllerState,
-    ElectionType,
     Event,
     EventQueue,
     IsrProposal,

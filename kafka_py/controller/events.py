@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 
 
@@ -40,21 +40,6 @@ class ControllerState(IntEnum):
     LIST_PARTITION_REASSIGNMENT = 15
     UPDATE_METADATA_RESPONSE_RECEIVED = 16
     UPDATE_FEATURES = 17
-
-
-class ElectionType(IntEnum):
-    """What an administrator asks for; the number travels in ElectLeaders."""
-
-    PREFERRED = 0
-    UNCLEAN = 1
-
-
-class Trigger(IntEnum):
-    """Who asked for an election."""
-
-    ADMIN = 0
-    ZNODE = 1
-    BALANCER = 2
 
 
 @dataclass(frozen=True, eq=False)

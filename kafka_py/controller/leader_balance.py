@@ -10,13 +10,12 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller import elections, partition_states
 from kafka_py.controller.cluster import Cluster, leader_of
 from kafka_py.controller.elections import Strategy
 from kafka_py.controller.events import (
     AutoPreferredReplicaLeaderElection,
-    ElectionType,
     ReplicaLeaderElection,
     ZkReplicaLeaderElection,
 )
@@ -33,6 +32,11 @@ ElectionResults = dict[TopicPartition, int | KafkaError]
 """Per partition the leader that was elected, or why there was no election, or none that succeeded."""
 
 _STRATEGIES = {ElectionType.PREFERRED: Strategy.PREFERRED, ElectionType.UNCLEAN: Strategy.UNCLEAN}
+_STRATEGY_NAMES = {
+    ElectionType.PREFERRED: "PreferredReplicaPartitionLeaderElectionStrategy",
+    ElectionType.UNCLEAN: "OfflinePartitionLeaderElectionStrategy(true)",
+}
+"""As the classic's tools show them to those who asked."""
 _FAILURES = {
     ElectionType.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
     ElectionType.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
@@ -61,7 +65,9 @@ async def elect(term: Term, partitions: Collection[TopicPartition], type_: Elect
         if not isinstance(outcome, Exception):
             results[partition] = outcome.leader
         elif isinstance(outcome, MoveFailed):
-            results[partition] = KafkaError(_FAILURES[type_], f"no leader was elected for {partition}: {outcome}")
+            log.info("No leader was elected for %s: %s", partition, outcome)
+            detail = f"Failed to elect leader for partition {partition} under strategy {_STRATEGY_NAMES[type_]}"
+            results[partition] = KafkaError(_FAILURES[type_], detail)
         else:
             results[partition] = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(outcome))
     return results
@@ -71,13 +77,13 @@ def refusal_of(cluster: Cluster, partition: TopicPartition, type_: ElectionType)
     """Why there is no point in an election; None when there is."""
     replicas = cluster.assignment(partition).replicas
     if not replicas:
-        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} does not exist")
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     if partition.topic in cluster.queued:
-        return KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {partition.topic} is being deleted")
+        return KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
     leader = leader_of(cluster.leadership(partition))
     is_fine = leader == replicas[0] if type_ is ElectionType.PREFERRED else leader in cluster.live_brokers
     if is_fine:
-        return KafkaError(ErrorCode.ELECTION_NOT_NEEDED, f"{partition} is led by broker {leader}")
+        return KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
     return None
 
 

@@ -56,10 +56,12 @@ class Leaderships:
     async def revise(self, partitions: Collection[TopicPartition], decide: Decide) -> Outcomes:
         """Changes existing leaderships: `decide` gets what ZooKeeper holds, again after every lost race.
 
+        What the cluster value says comes first: a write goes through only if it is what ZooKeeper holds. Only where
+        that would not lead to a write, and after a lost race, is the state read.
         A partition without a readable state, or with that of a newer controller, fails. Raises ControllerMoved.
         """
         outcomes: Outcomes = {}
-        remaining = list(partitions)
+        remaining = await self._revise_known(partitions, decide, outcomes)
         while remaining:
             found = await self._readable(remaining, outcomes)
             decided = await decide(found) if found else {}
@@ -75,8 +77,24 @@ class Leaderships:
             outcomes.update(written.updated)
             outcomes.update(written.failed)
             remaining = written.conflicts
+        outcomes = {partition: outcomes[partition] for partition in partitions if partition in outcomes}
         self._remember(outcomes)
         return outcomes
+
+    async def _revise_known(
+        self, partitions: Collection[TopicPartition], decide: Decide, outcomes: Outcomes
+    ) -> list[TopicPartition]:
+        """Writes what follows from the cluster value; returns the partitions whose state must be read for that."""
+        leadership_of = self._cluster.leadership
+        found = {partition: known for partition in partitions if (known := leadership_of(partition)) is not None}
+        decided = await decide(found) if found else {}
+        to_write: dict[TopicPartition, Leadership] = {}
+        for partition, decision in decided.items():
+            if decision is not None and not isinstance(decision, Exception):
+                to_write[partition] = decision
+        written = await self._store.update_partition_states(to_write, self._epoch_zk_version)
+        outcomes.update(written.updated)
+        return [partition for partition in partitions if partition not in written.updated]
 
     async def bump_epochs(self, partitions: Collection[TopicPartition]) -> Outcomes:
         """Raises the leader epoch and changes nothing else, so that a new LeaderAndIsr is taken for newer."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_py.base.histograms import Histogram
-from kafka_py.base.meters import Distribution, Gauge, MetricTable, Rate, Timing
+from kafka_py.base.meters import MetricTable
+from kafka_py.base.metric_rows import Distribution, Gauge, Rate, Timing
 from kafka_py.controller.events import ControllerState
 
 if TYPE_CHECKING:

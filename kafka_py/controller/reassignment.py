@@ -60,6 +60,8 @@ class Reassignments:
         """Begins what /admin/reassign_partitions asks for and returns the partitions begun; others leave the list."""
         term = self._term
         wanted = await term.store.reassignments(term.watches.reassignments)
+        if wanted is not None and not wanted:  # empty or unreadable: it stays until somebody mends or deletes it
+            await term.store.reassignments(term.watches.empty_reassignments)
         if not wanted:
             return set()
         assignments = {p: term.cluster.assignment(p).reassign_to(target) for p, target in wanted.items()}
@@ -94,9 +96,9 @@ class Reassignments:
     async def _start_one(self, partition: TopicPartition, assignment: Assignment) -> KafkaError | None:
         cluster = self._term.cluster
         if partition.topic in cluster.queued:
-            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is being deleted")
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
         if not cluster.assignment(partition).replicas:
-            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} does not exist")
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
         try:
             await self._advance(partition, assignment)
         except ControllerMoved:
@@ -220,25 +222,31 @@ def requested_assignment(cluster: Cluster, partition: TopicPartition, target: Se
     current = cluster.assignment(partition)
     if target is None:
         if not current.is_being_reassigned:
-            raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{partition} is not being reassigned")
+            raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
         return current.reassign_to(current.origin)
-    fault = _fault_of(target)
     wanted = current.reassign_to(target)
-    if fault is None and not cluster.live_brokers.issuperset(wanted.adding):
-        fault = "a broker that would get a replica is not alive"
+    fault = _fault_of(target, wanted.adding, cluster.live_brokers)
     if fault is not None:
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{partition} cannot move to {list(target)}: {fault}")
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, fault)
     return wanted
 
 
-def _fault_of(target: Sequence[int]) -> str | None:
+def _fault_of(target: Sequence[int], adding: Sequence[int], live: Collection[int]) -> str | None:
+    """What is wrong with a target, in the words that the classic's tools show."""
     if not target:
-        return "the list of replicas is empty"
+        return "Empty replica list specified in partition reassignment."
     if len(set(target)) < len(target):
-        return "a broker is listed twice"
+        return f"Duplicate replica ids in partition reassignment replica list: {_shown('ArrayBuffer', target)}"
     if min(target) < 0:
-        return "a broker id is negative"
+        return f"Invalid broker id in replica list: {_shown('ArrayBuffer', target)}"
+    if not set(adding) <= set(live):
+        return (f"Replica assignment has brokers that are not alive. Replica list: {_shown('ArrayBuffer', adding)}, "
+                f"live broker list: {_shown('Set', sorted(live))}")  # fmt: skip
     return None
+
+
+def _shown(collection: str, ids: Sequence[int]) -> str:
+    return f"{collection}({', '.join(map(str, ids))})"
 
 
 def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[Replica]:

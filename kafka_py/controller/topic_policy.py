@@ -6,11 +6,13 @@ how topics are made. Source: controller reference, section 12; configs table.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.plugins import make_plugin
+
+SETTING = "create.topic.policy.class.name"
 
 
 class PolicyViolation(KafkaError):
@@ -46,14 +48,5 @@ def load_policy(path: str | None, configs: Mapping[str, object]) -> CreateTopicP
     """The configured policy, None when `path` is None. Raises ConfigError when there is no such class."""
     if not path:
         return None
-    module, _, name = path.rpartition(".")
-    try:
-        made = getattr(importlib.import_module(module), name)()
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise ConfigError(f"create.topic.policy.class.name: cannot load the class {path}: {error}") from error
-    missing = [method for method in ("configure", "validate") if not callable(getattr(made, method, None))]
-    if missing:
-        raise ConfigError(f"create.topic.policy.class.name: {path} has no method {' and no '.join(missing)}")
-    policy: CreateTopicPolicy = made
-    policy.configure(configs)
+    policy: CreateTopicPolicy = make_plugin(SETTING, path, ("configure", "validate"), configs)
     return policy

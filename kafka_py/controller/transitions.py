@@ -135,6 +135,7 @@ class Transitions:
     async def _elect(self, partitions: list[TopicPartition], strategy: Strategy, batch: RequestBatch) -> Outcomes:
         """Another leader for partitions that have, or had, one."""
         recipients: dict[TopicPartition, tuple[int, ...]] = {}
+        unclean: set[TopicPartition] = set()
 
         async def decide(found: Mapping[TopicPartition, Leadership]) -> dict[TopicPartition, Decided]:
             permitted = await self._unclean_permissions(found, strategy)
@@ -149,8 +150,7 @@ class Transitions:
                     decided[partition] = MoveFailed(f"no leader under strategy {strategy.value}; found {leadership}")
                     continue
                 recipients[partition] = winner.recipients
-                if winner.unclean:
-                    self._stats.unclean_elections += 1
+                (unclean.add if winner.unclean else unclean.discard)(partition)
                 decided[partition] = self._leaderships.successor(leadership, winner.leader, winner.isr)
             return decided
 
@@ -158,6 +158,7 @@ class Transitions:
         for partition, outcome in outcomes.items():
             if not isinstance(outcome, Exception):
                 assignment = self._cluster.assignment(partition)
+                self._stats.unclean_elections += partition in unclean
                 batch.add_leader_and_isr(recipients[partition], partition, outcome, assignment, is_new=False)
         return outcomes
 

@@ -33,13 +33,14 @@ class Watches:
         self._put = put
         self._is_over = False
         self._by_subject: dict[tuple[str, Hashable], Watch] = {}
-        self.brokers = self._watch(EventType.CHILDREN, BrokerChange)
-        self.topics = self._watch(EventType.CHILDREN, TopicChange)
-        self.topic_deletions = self._watch(EventType.CHILDREN, TopicDeletion)
-        self.isr_changes = self._watch(EventType.CHILDREN, IsrChangeNotification)
-        self.log_dir_events = self._watch(EventType.CHILDREN, LogDirEventNotification)
-        self.reassignments = self._watch(EventType.CREATED, ZkPartitionReassignment)
-        self.preferred_elections = self._watch(EventType.CREATED, ZkReplicaLeaderElection)
+        self.brokers = self._watch(BrokerChange, EventType.CHILDREN)
+        self.topics = self._watch(TopicChange, EventType.CHILDREN)
+        self.topic_deletions = self._watch(TopicDeletion, EventType.CHILDREN)
+        self.isr_changes = self._watch(IsrChangeNotification, EventType.CHILDREN)
+        self.log_dir_events = self._watch(LogDirEventNotification, EventType.CHILDREN)
+        self.reassignments = self._watch(ZkPartitionReassignment, EventType.CREATED)
+        self.empty_reassignments = self._watch(ZkPartitionReassignment, EventType.CHANGED, EventType.DELETED)
+        self.preferred_elections = self._watch(ZkReplicaLeaderElection, EventType.CREATED)
 
     def broker(self, broker: int) -> Watch:
         """For one broker's registration."""
@@ -71,12 +72,12 @@ class Watches:
         key = (kind, subject)
         watch = self._by_subject.get(key)
         if watch is None:
-            watch = self._by_subject[key] = self._watch(EventType.CHANGED, event)
+            watch = self._by_subject[key] = self._watch(event, EventType.CHANGED)
         return watch
 
-    def _watch(self, type_: EventType, event: Callable[[], Event]) -> Watch:
+    def _watch(self, event: Callable[[], Event], *types: EventType) -> Watch:
         def fire(seen: WatchEvent) -> None:
-            if seen.type is type_ and not self._is_over:
+            if seen.type in types and not self._is_over:
                 self._put(event())
 
         return fire

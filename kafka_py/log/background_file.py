@@ -43,6 +43,11 @@ class BackgroundFile:
             self._lock = threading.Lock()
         self._background.run(lambda: self._write(data), self._saved, self._not_saved)
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether the newest content is on disk and nothing is being written."""
+        return not self._saving and self._unsaved is None
+
     def save_now(self, data: bytes | None = None) -> None:
         """Replaces the file before it returns: by `data`, or by what `save` has not brought to disk yet.
 

@@ -41,12 +41,23 @@ class PartitionDirectory:
             return True
         return False
 
-    def rename_segment(self, base_offset: int, state: str) -> list[str]:
-        """Gives every file of a segment that exists the suffix `state`; returns the new paths."""
+    def rename_segment(self, base_offset: int, state: str, *, keep_snapshot: bool = False) -> list[str]:
+        """Gives every file of a segment that exists the suffix `state`; returns the new paths.
+
+        keep_snapshot: the producer snapshot of its base offset stays, for another segment begins there.
+        """
         renamed = []
-        for suffix in (*filenames.SEGMENT_SUFFIXES, filenames.SNAPSHOT):
+        suffixes = filenames.SEGMENT_SUFFIXES
+        for suffix in suffixes if keep_snapshot else (*suffixes, filenames.SNAPSHOT):
             path = self.segment_path(base_offset, suffix)
             with contextlib.suppress(FileNotFoundError):
                 self.files.rename(path, path + state)
                 renamed.append(path + state)
         return renamed
+
+    def change_state(self, base_offset: int, before: str, after: str) -> None:
+        """Renames the files of a segment that end in `before`, the data first; "" is no ending."""
+        for suffix in filenames.SEGMENT_SUFFIXES:
+            path = self.segment_path(base_offset, suffix)
+            with contextlib.suppress(FileNotFoundError):
+                self.files.rename(path + before, path + after)

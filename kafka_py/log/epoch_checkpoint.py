@@ -51,6 +51,11 @@ class EpochCheckpoint(LeaderEpochs):
         """Brings the file up to date before it returns; blocks. Raises OSError."""
         self._file.save_now()
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file is up to date and nobody writes it."""
+        return self._file.is_saved
+
     def _changed(self) -> bool:
         self._file.save(format_epochs(self.entries()))
         return True

@@ -95,6 +95,10 @@ class Files(Protocol):
         """Makes creations, renames and removals in a directory survive a power failure."""
         ...
 
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        """Makes a file look as if it was last written then."""
+        ...
+
     def lock(self, path: str) -> DirectoryLock | None:
         """An exclusive lock on a file, made if missing; None when another process holds it."""
         ...
@@ -197,6 +201,9 @@ class RealFiles:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def lock(self, path: str) -> DirectoryLock | None:
         fd = os.open(path, _OPEN_FLAGS | os.O_CREAT, 0o644)

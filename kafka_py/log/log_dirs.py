@@ -11,9 +11,8 @@ import logging
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
@@ -22,12 +21,14 @@ from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.log import filenames
 from kafka_py.log.background import Background, InlineBackground
+from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.closing import close_directory
 from kafka_py.log.configs import LogConfig, LogOptions
 from kafka_py.log.context import LATER, LONGEST_DELAY_MS, PRODUCER_EXPIRATION_MS, LogContext
 from kafka_py.log.descriptions import LogDirDescription as LogDirDescription
 from kafka_py.log.descriptions import describe_directory
 from kafka_py.log.files import Files, remove_tree
+from kafka_py.log.future_logs import FutureLogs
 from kafka_py.log.handles import OpenHandles
 from kafka_py.log.loading import LoadedDirectory, load_directory
 from kafka_py.log.log_dir import LogDir, LogDirError
@@ -35,14 +36,12 @@ from kafka_py.log.meta_properties import MetaProperties, agreed
 from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.recovery import open_log
+from kafka_py.log.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
 
-INITIAL_TASK_DELAY_MS = 30_000
 _PRODUCER_EXPIRY_CHECK_MS = 600_000
 _IDLE_HANDLES_CHECK_MS = 10_000
-_LOGS_A_TURN = 8
-"""How many logs are looked through for old segments before other work has its turn."""
 
 
 class LoadReport(NamedTuple):
@@ -55,7 +54,7 @@ class LoadReport(NamedTuple):
     error: OSError | None
 
 
-class LogDirs:
+class LogDirs(FutureLogs):
     """The log directories of a broker and the logs in them.
 
     later: calls back on the loop after some milliseconds (Timers.schedule).
@@ -90,6 +89,17 @@ class LogDirs:
         self._preferred: dict[TopicPartition, str] = {}
         self._to_delete: list[tuple[LogDir, str]] = []
         self._meters = LogMeters(metrics)
+        self.upkeep = Upkeep(clock, later, self.all_logs, self._is_current)
+        self.cleaner = Cleaner(
+            options,
+            clock,
+            self._background,
+            later,
+            logs=self.all_logs,
+            is_current=self._is_current,
+            checkpoint=self._checkpoint_cleaned,
+            io_failed=self._io_failed,
+        )
         self._stopped = False
         self._checkpoint_due = False
         self._default_config = LogConfig.for_topic(options)
@@ -211,9 +221,8 @@ class LogDirs:
         """The log of a partition that lives here."""
         return self._logs.get(topic_partition)
 
-    def get_future(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """The log of a partition that is being moved here from another directory."""
-        return self._futures.get(topic_partition)
+    def _is_current(self, log: PartitionLog) -> bool:
+        return log in (self.get(log.topic_partition), self.get_future(log.topic_partition))
 
     def all_logs(self) -> Iterable[PartitionLog]:
         """Every log, those being moved included."""
@@ -285,21 +294,27 @@ class LogDirs:
 
         Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
+        self.drop_future(topic_partition)
         log = self._logs.pop(topic_partition, None)
         if log is None:
             return
+        self.cleaner.forget(topic_partition)
+        self._meters.remove(log)
+        self._retire(log)
+        self._checkpoint_soon()
+
+    def _retire(self, log: PartitionLog) -> None:
+        """The log is in use no more: its directory gets another name now and goes later."""
         log_dir = self._dirs[log.log_dir]
-        path = log_dir.file(filenames.delete_directory(topic_partition, uuid.uuid4()))
+        path = log_dir.file(filenames.delete_directory(log.topic_partition, uuid.uuid4()))
         try:
             log.move_to(path)
         except OSError as error:
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
         log.let_go("deleted")
-        self._meters.remove(log)
-        _log.debug("the log of %s is renamed to %s and will be removed", topic_partition, path)
+        _log.debug("the log of %s is renamed to %s and will be removed", log.topic_partition, path)
         self._remove_later(log_dir, path, log.config.file_delete_delay_ms)
-        self._checkpoint_soon()
 
     def _checkpoint_soon(self) -> None:
         """Recovery points and log starts are out of date on disk: once more after whatever is going on now."""
@@ -337,65 +352,33 @@ class LogDirs:
 
         Directories that were found marked for deletion are removed after the delay of a deletion.
         """
-        options = self.options
+        options, upkeep = self.options, self.upkeep
         for log_dir, path in self._to_delete:
             self._remove_later(log_dir, path, options.log_segment_delete_delay_ms)
         self._to_delete.clear()
         for interval_ms, task in (
-            (options.log_retention_check_interval_ms, self.delete_old_segments),
-            (options.log_flush_scheduler_interval_ms, self.flush_dirty_logs),
+            (options.log_retention_check_interval_ms, upkeep.delete_old_segments),
+            (options.log_flush_scheduler_interval_ms, upkeep.flush_dirty_logs),
             (options.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points),
             (options.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_log_start_offsets),
-            (_PRODUCER_EXPIRY_CHECK_MS, self.remove_expired_producers),
+            (_PRODUCER_EXPIRY_CHECK_MS, upkeep.remove_expired_producers),
             (_IDLE_HANDLES_CHECK_MS, self._handles.close_idle),
         ):
-            if interval_ms < LONGEST_DELAY_MS:
-                self._every(max(interval_ms, 1), task)
+            upkeep.every(interval_ms, task)
+        self.cleaner.start(self._cleaned())
 
-    def _every(self, interval_ms: int, task: Callable[[], object]) -> None:
-        if self._later is None:
-            raise ValueError("periodic upkeep needs a timer")
-        later = self._later
-
-        def run() -> None:
-            if self._stopped:
-                return
+    def _cleaned(self) -> dict[TopicPartition, int]:
+        """Up to where logs are compacted, by the checkpoints."""
+        found: dict[TopicPartition, int] = {}
+        for log_dir in self._live():
             try:
-                task()
-            finally:
-                later(interval_ms, run)
+                found |= log_dir.read_checkpoint(filenames.CLEANER_CHECKPOINT)
+            except OSError as error:
+                self._io_failed(log_dir.path, error)
+        return found
 
-        later(INITIAL_TASK_DELAY_MS, run)
-
-    def delete_old_segments(self) -> None:
-        """Applies the retention rules to every log, a few at a time: many may have something to delete at once."""
-        self._delete_old_segments(iter(self.all_logs()))
-
-    def _delete_old_segments(self, logs: Iterator[PartitionLog]) -> None:
-        now_ms = self._clock.wall_ms()
-        these = list(islice(logs, _LOGS_A_TURN))
-        for log in these:
-            if log not in (self.get(log.topic_partition), self.get_future(log.topic_partition)):
-                continue  # deleted since the last turn
-            try:
-                log.delete_old_segments(now_ms)
-            except KafkaError as error:
-                _log.error("retention of %s: %s", log.topic_partition, error)
-        if these and self._later is not None and not self._stopped:
-            self._later(0, lambda: self._delete_old_segments(logs))
-
-    def flush_dirty_logs(self) -> None:
-        """Flushes the logs whose flush.ms is over, in the background."""
-        now_ms = self._clock.wall_ms()
-        for log in self.all_logs():
-            if now_ms - log.last_flush_ms >= log.config.flush_ms:
-                log.flush_in_background()
-
-    def remove_expired_producers(self) -> None:
-        """Forgets producers that have been silent for transactional.id.expiration.ms."""
-        now_ms = self._clock.wall_ms()
-        for log in self.all_logs():
-            log.remove_expired_producers(now_ms)
+    def _checkpoint_cleaned(self, path: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self._dirs[path].checkpoint(filenames.CLEANER_CHECKPOINT, offsets)
 
     def checkpoint_high_watermarks(self, *, now: bool = False) -> None:
         """Writes the high watermarks of every directory, in the background or (at the stop) before it returns."""
@@ -458,6 +441,8 @@ class LogDirs:
         Runs in any thread, once the loop uses the logs no more and the background has nothing left to do.
         """
         self._stopped = True
+        self.upkeep.stop()
+        self.cleaner.stop()
         self.checkpoint_high_watermarks(now=True)
         live = self._live()
         threads = self.options.num_recovery_threads_per_data_dir
@@ -470,6 +455,8 @@ class LogDirs:
     def abandon(self) -> None:
         """Lets go of every file and lock without writing anything: a stop that is not clean."""
         self._stopped = True
+        self.upkeep.stop()
+        self.cleaner.stop()
         for log in self.all_logs():
             log.let_go("abandoned")
         for log_dir in self._dirs.values():

@@ -7,7 +7,7 @@ Source: reference formats, section 7; replication, section 7.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kafka_py.base.slices import FileSlice
 from kafka_py.log.answers import LogRead
@@ -67,6 +67,13 @@ class LogSegments:
             self.active = self.segments[-1]
         self.forget_positions()
         return taken
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Puts one segment in the place of neighbours, none of them active."""
+        first = self.segments.index(old[0])
+        past = first + len(old)
+        self.segments[first:past] = [new]
+        self.bases[first:past] = [new.base_offset]
 
     def forget_positions(self) -> None:
         """After a truncation."""

@@ -6,7 +6,8 @@ Source: reference metrics table, kafka.log.
 from __future__ import annotations
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.meters import Fleet, Gauge, MetricRegistry, MetricTable, Timing
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Gauge, Timing
 from kafka_py.log.partition_log import PartitionLog
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from kafka_py.log import filenames
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
-from kafka_py.log.producer_state import ProducerStates
+from kafka_py.log.producer_state import BATCHES_KEPT, AppendedBatch, ProducerStates
 from kafka_py.log.scanning import iter_file_headers
 from kafka_py.log.segment import Segment
 from kafka_py.log.txn_index import AbortedTransaction
@@ -19,6 +19,9 @@ from kafka_py.records.batch import BatchHeader, CorruptBatch, decode_records
 from kafka_py.records.control import ControlType, EndTxnMarker, read_control_type, read_end_txn_marker
 
 _log = logging.getLogger(__name__)
+
+RECALLED_BYTES = 96 * 1024
+"""How far before a snapshot batches are looked for: five of a client's usual size."""
 
 
 def read_marker(batch: bytes | memoryview, header: BatchHeader) -> EndTxnMarker | None:
@@ -109,11 +112,56 @@ def write_snapshot(directory: PartitionDirectory, producers: ProducerStates, sna
 def replay(segments: Sequence[Segment], producers: ProducerStates, end_offset: int) -> None:
     """Brings the state from its end offset up to `end_offset`, reading headers only (and transaction markers)."""
     start = producers.end_offset
+    if producers.producers:
+        _recall(segments, producers)
     if start < end_offset:
         for segment, following in _with_following(segments):
             if following is None or following.base_offset > start:
                 _replay_segment(segment, producers, start, end_offset)
     producers.end_offset = end_offset
+
+
+def _recall(segments: Sequence[Segment], producers: ProducerStates) -> None:
+    """Finds again the batches before each producer's last one, which a snapshot leaves out.
+
+    A client that lost our answers repeats up to five batches. Knowing only the last of them, the classic refuses the
+    others as out of order; the client then takes a new epoch and sends them anew, so that they stand twice.
+    """
+    known: dict[tuple[int, int], list[AppendedBatch]] = {}
+    left_bytes = RECALLED_BYTES
+    for segment in reversed([each for each in segments if each.base_offset < producers.end_offset]):
+        try:
+            place = segment.find(producers.end_offset)
+            end = segment.size if place is None else place.position
+            earlier = _batches_before(segment, end, left_bytes)
+        except CorruptBatch as corrupt:
+            _log.warning("%s: the last batches of its producers are not known: %s", segment.path, corrupt)
+            break
+        for key, batches in earlier.items():
+            known[key] = batches + known.get(key, [])
+        left_bytes -= end
+        if left_bytes <= 0:
+            break
+    for producer_id, producer in producers.active():
+        found = known.get((producer_id, producer.epoch))
+        if found and producer.batches and found[-1][:3] == producer.batches[-1][:3]:
+            producer.batches[:-1] = found[-BATCHES_KEPT:-1]
+
+
+def _batches_before(segment: Segment, end: int, most_bytes: int) -> dict[tuple[int, int], list[AppendedBatch]]:
+    """By producer id and epoch: the data batches of about the last `most_bytes` before a position."""
+    begin = 0
+    if end > most_bytes:
+        entry = segment.offset_index.first_at_or_after(end - most_bytes)
+        if entry is None or entry.position >= end:
+            return {}
+        begin = entry.position
+    found: dict[tuple[int, int], list[AppendedBatch]] = {}
+    for _position, header in iter_file_headers(segment.file(), begin, end):
+        if header.producer_id >= 0 and not header.is_control:
+            batch = AppendedBatch.of(header)
+            found.setdefault((header.producer_id, header.producer_epoch), []).append(batch)
+    return found
 
 
 def _replay_segment(segment: Segment, producers: ProducerStates, start: int, end_offset: int) -> None:

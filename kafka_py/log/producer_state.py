@@ -30,6 +30,12 @@ class AppendedBatch(NamedTuple):
     offset_delta: int
     timestamp: int
 
+    @classmethod
+    def of(cls, header: BatchHeader) -> AppendedBatch:
+        """What is kept of an appended batch; its offsets are final."""
+        last_offset = header.base_offset + header.last_offset_delta
+        return cls(header.last_sequence, last_offset, header.last_offset_delta, header.max_timestamp)
+
     @property
     def first_sequence(self) -> int:
         return (self.last_sequence - self.offset_delta) & _SEQUENCE_MASK
@@ -118,10 +124,7 @@ class ProducerStates:
         batches = producer.batches
         if len(batches) == BATCHES_KEPT:
             del batches[0]
-        last_offset = header.base_offset + header.last_offset_delta
-        batches.append(
-            AppendedBatch(header.last_sequence, last_offset, header.last_offset_delta, header.max_timestamp)
-        )
+        batches.append(AppendedBatch.of(header))
         producer.last_timestamp = header.max_timestamp
         if header.is_transactional and producer.txn_first_offset is None:
             producer.txn_first_offset = header.base_offset

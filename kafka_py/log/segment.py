@@ -259,6 +259,14 @@ class Segment:
         if largest.timestamp >= 0:
             self.time_index.maybe_append(*largest, closing=True)
 
+    def open_indexes(self, config: LogConfig) -> None:
+        """Takes the index files as they lie on disk; the segment was made elsewhere and is sound."""
+        files, room = self.directory.files, config.segment_index_bytes
+        self.offset_index.opened(files.info(self.offset_index.path).size, room)
+        self.time_index.opened(files.info(self.time_index.path).size, room)
+        with contextlib.suppress(FileNotFoundError):
+            self.txn_index.opened(files.info(self.txn_index.path).size)
+
     def reset_indexes(self, config: LogConfig) -> None:
         """Empties all indexes and forgets what was known of timestamps; the segment is about to be read again."""
         self.offset_index.create(config.segment_index_bytes)

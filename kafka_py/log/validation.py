@@ -77,7 +77,7 @@ def prepare_leader_append(
         raise _all_refused(header, "a producer cannot send batches with timestamp type LogAppendTime")
     if header.attributes & CONTROL_FLAG:
         return _stamped(records, header, config, now_ms)
-    if config.is_compacted or config.checks_timestamps:
+    if (config.is_compacted and origin is Origin.CLIENT) or config.checks_timestamps:  # coordinators know their keys
         _check_records(records, header, config, now_ms)
     target = config.target_codec
     if target is not None and target != header.attributes & CODEC_MASK:

@@ -1,9 +1,10 @@
 """Sockets: whole requests in, responses out in request order; and the client's side of the same.
 
 In reading order: configs.py (the settings), endpoints.py (listeners as values: parsed, checked, advertised),
-transport.py (a non-blocking byte stream, the seam for TLS), frames_in.py (bytes into whole frames) with memory.py
-(large frames without page faults), frames_out.py (bytes and file slices out) with cold_reads.py (file data that is not
-in memory), connection.py (one client of the broker) with principal.py (whom it speaks for), limits.py (how many
+network.py (where sockets come from, the seam for a simulated network), transport.py (a non-blocking byte stream, the
+seam for TLS), frames_in.py (bytes into whole frames) with memory.py (large frames without page faults), frames_out.py
+(bytes and file slices out) with cold_reads.py (file data that is not in memory), connection.py with
+connection_services.py (one client of the broker) and principal.py (whom it speaks for), limits.py (how many
 connections there may be), listener.py (accepts them), socket_server.py (all listeners of a broker), loop.py (the
 event loop and its longest stall), metrics.py, client.py (a connection to a broker).
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -19,7 +18,8 @@ from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.endpoints import bracketed
 from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, MemoryPool
 from kafka_py.net.frames_out import Flushed, FrameSender, Part
-from kafka_py.net.transport import PlaintextTransport, Transport, tune
+from kafka_py.net.network import Network, TcpNetwork
+from kafka_py.net.transport import PlaintextTransport, Transport
 from kafka_py.wire.apis import APIS, ApiKey, api_of
 from kafka_py.wire.frames import decode_response, encode_request, read_correlation_id
 from kafka_py.wire.primitives import MalformedMessage
@@ -29,6 +29,7 @@ SOFTWARE_NAME = "kafka-py"
 RECEIVE_BUFFER_BYTES = 2 * DIRECT_BYTES
 MOST_RESPONSE_BYTES = (1 << 31) - 1
 READS_IN_A_ROW = 16
+_SIZE_FIELD = 4
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +51,12 @@ class BrokerConnection:
     """One open connection; made by `connect`, unusable after the first failure.
 
     versions: what `negotiate` found: API key -> (lowest, highest version) of the broker.
+    last_request_size: of the request that was sent last; bytes_received: of all responses. Both with their size fields.
     """
 
     __slots__ = (
         "_awaited", "_correlation_id", "_fileno", "_flushing_soon", "_loop", "_receiver", "_sender", "_transport",
-        "_writes", "client_id", "closed", "host", "port", "versions",
+        "_writes", "bytes_received", "client_id", "closed", "host", "last_request_size", "port", "versions",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +66,8 @@ class BrokerConnection:
         self.port = port
         self.client_id = client_id
         self.closed = False
+        self.last_request_size = 0
+        self.bytes_received = 0
         self.versions: dict[ApiKey, tuple[int, int]] = {}
         self._loop = loop
         self._transport = transport
@@ -81,7 +85,7 @@ class BrokerConnection:
     @classmethod
     async def connect(
         cls, host: str, port: int, *, client_id: str | None = "", timeout_ms: float = 30_000.0,
-        send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1,
+        send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1, network: Network | None = None,
     ) -> BrokerConnection:  # fmt: skip
         """Open a connection on the running loop; the addresses of a name are tried one after the other.
 
@@ -91,7 +95,9 @@ class BrokerConnection:
         where = f"{bracketed(host)}:{port}"
         try:
             async with asyncio.timeout(timeout_ms / 1000.0):
-                connected = await _connect_first(loop, host, port, send_buffer_bytes, receive_buffer_bytes)
+                connected = await (network or TcpNetwork()).connect(
+                    host, port, send_buffer_bytes=send_buffer_bytes, receive_buffer_bytes=receive_buffer_bytes
+                )
         except TimeoutError:
             raise ConnectionLost(f"connecting to {where} took longer than {timeout_ms:.0f} ms") from None
         except (OSError, UnicodeError) as error:
@@ -142,7 +148,9 @@ class BrokerConnection:
     def _put(self, request: Any, version: int) -> int:
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        self.put_frame(encode_request(request, version, correlation_id, self.client_id))
+        frame = encode_request(request, version, correlation_id, self.client_id)
+        self.last_request_size = len(frame)
+        self.put_frame(frame)
         return correlation_id
 
     def put_frame(self, frame: Part) -> None:
@@ -193,6 +201,7 @@ class BrokerConnection:
             self._loop.call_soon(self._on_readable)  # others on the loop first
 
     def _answer(self, frame: bytearray) -> None:
+        self.bytes_received += len(frame) + _SIZE_FIELD
         correlation_id = read_correlation_id(frame)
         if not self._awaited or self._awaited[0].correlation_id != correlation_id:
             raise MalformedMessage(f"a response to request {correlation_id}, which is not the oldest in flight")
@@ -247,33 +256,3 @@ class BrokerConnection:
             future = self._awaited.popleft().future
             if not future.done():
                 future.set_exception(ConnectionLost(f"{bracketed(self.host)}:{self.port}: {reason}"))
-
-
-async def _connect_first(
-    loop: asyncio.AbstractEventLoop, host: str, port: int, send_buffer_bytes: int, receive_buffer_bytes: int
-) -> socket.socket:
-    """A socket connected to the first address of `host` that answers. Raises the last OSError."""
-    failure = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in await _addresses(loop, host, port):
-        connecting = socket.socket(family, kind, protocol)
-        try:
-            connecting.setblocking(False)
-            tune(connecting, send_buffer_bytes, receive_buffer_bytes)
-            await loop.sock_connect(connecting, address)
-            return connecting
-        except OSError as error:
-            connecting.close()
-            failure = error
-        except BaseException:
-            connecting.close()
-            raise
-    raise failure
-
-
-async def _addresses(loop: asyncio.AbstractEventLoop, host: str, port: int) -> list[Any]:
-    # As bytes where it can be: text would load the codec of international names, which takes as long as connecting.
-    name: str | bytes = host.encode() if host.isascii() else host
-    try:  # a numeric address needs no look-up, and so no thread
-        return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except socket.gaierror:
-        return list(await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM))

@@ -8,15 +8,14 @@ Source: reference formats, section 1 (order); design: requests may overlap.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
-from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.connection_services import ConnectionServices
 from kafka_py.net.endpoints import SecurityProtocol
-from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, FrameReceiver, MemoryPool, PeerClosed
+from kafka_py.net.frames_in import FrameReceiver, PeerClosed
 from kafka_py.net.frames_out import Flushed, FrameSender, Part
 from kafka_py.net.metrics import SocketMetrics
 from kafka_py.net.principal import ANONYMOUS, Principal
@@ -37,14 +36,6 @@ OnRequest = Callable[["Connection", int, bytearray], None]
 """(connection, slot, frame): called for each request as it comes; answers through `connection.respond(slot, ...)`."""
 
 
-OnSent = Callable[[list[object], float, float], None]
-"""(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, perf_counter."""
-
-
-def _forget(*_: object) -> None:
-    """Nobody wants to know."""
-
-
 class ClientSoftware(NamedTuple):
     """What a client says it is (KIP-511)."""
 
@@ -53,48 +44,6 @@ class ClientSoftware(NamedTuple):
 
 
 UNKNOWN_SOFTWARE = ClientSoftware()
-
-
-class ConnectionServices:
-    """What the connections of one loop share.
-
-    max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
-        beyond which each may have only one. on_close: called once for each connection that ends.
-    on_sent: told of answers that have left. on_described: of connections whose client has said what it is.
-    """
-
-    __slots__ = (
-        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "on_close", "on_described", "on_sent",
-        "pool", "receive_buffer", "unanswered",
-    )  # fmt: skip
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
-        max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = _forget,
-        on_described: Callable[[Connection], None] = _forget,
-    ) -> None:  # fmt: skip
-        self.loop = loop
-        self.cold_reads = cold_reads
-        self.on_close = on_close
-        self.on_sent = on_sent
-        self.on_described = on_described
-        self.max_request_bytes = max_request_bytes
-        self.max_queued = max_queued
-        self.pool = pool
-        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self.unanswered = 0
-        self._dirty: list[Connection] = []
-
-    def flush_soon(self, connection: Connection) -> None:
-        """Flush `connection` when the present callbacks are through: what they answer leaves together."""
-        if not self._dirty:
-            self.loop.call_soon(self._flush_dirty)
-        self._dirty.append(connection)
-
-    def _flush_dirty(self) -> None:
-        dirty, self._dirty = self._dirty, []
-        for connection in dirty:
-            connection._end_turn()
 
 
 class Connection:
@@ -130,7 +79,7 @@ class Connection:
         self._receiver = FrameReceiver(
             transport.recv_into, services.receive_buffer, services.max_request_bytes, services.pool
         )
-        self._sender = FrameSender(transport, services.cold_reads, self._end_turn)
+        self._sender = FrameSender(transport, services.cold_reads, self.end_turn)
         self._next_slot = 0  # of the next request to be handed on
         self._head = 0  # of the oldest request without an answer
         self._early: dict[int, tuple[Sequence[Part], object]] = {}  # answers and notes that wait for older ones
@@ -222,7 +171,7 @@ class Connection:
         if self._receiver.failure is not None and not self._backlog:
             self._refuse_frame()
             return
-        self._end_turn()
+        self.end_turn()
 
     def _put_off(self, frames: list[bytearray]) -> None:
         self._backlog_since_s = self.read_s
@@ -285,7 +234,7 @@ class Connection:
             self._waiting_bytes -= self._waiting.pop(slot, 0)
             self._head = slot + 1
 
-    def _end_turn(self) -> None:
+    def end_turn(self) -> None:
         """Send what is ready, then read on or stop reading as the bounds say."""
         self._flushing_soon = False
         if self.closed:
@@ -318,7 +267,7 @@ class Connection:
     def _watch_writable(self, wanted: bool) -> None:
         self._writes = wanted
         if wanted:
-            self._services.loop.add_writer(self._fileno, self._end_turn)
+            self._services.loop.add_writer(self._fileno, self.end_turn)
         else:
             self._services.loop.remove_writer(self._fileno)
 

@@ -45,14 +45,22 @@ class ConnectionLimits:
     """
 
     def __init__(self, options: NetOptions, listener_names: list[str], inter_broker_listener: str) -> None:
-        self._protected = inter_broker_listener if len(listener_names) > 1 else None
-        self._by_listener = dict.fromkeys(listener_names, 0)
+        self._inter_broker_listener = inter_broker_listener
+        self._protected: str | None = None
+        self._by_listener: dict[str, int] = {}
         self._by_host: dict[str, int] = {}
         self._second = -1  # the one that the accepts below were counted in
         self._accepts = 0
         self._accepts_by_listener: dict[str, int] = {}
         self.total = 0
+        self.serve(listener_names)
         self.configure(options)
+
+    def serve(self, listener_names: list[str]) -> None:
+        """These are the listeners from now on; `configure` must follow. Connections of others are still counted."""
+        self._protected = self._inter_broker_listener if len(listener_names) > 1 else None
+        for name in listener_names:
+            self._by_listener.setdefault(name, 0)
 
     def configure(self, options: NetOptions) -> None:
         """Take over the limits of `options`. Raises ConfigError and changes nothing when they cannot be read."""

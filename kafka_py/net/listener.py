@@ -13,8 +13,8 @@ import socket
 from collections.abc import Callable
 
 from kafka_py.net.endpoints import Endpoint, bracketed
+from kafka_py.net.network import ListeningSocket, Network
 
-BACKLOG = 1024
 ACCEPTS_A_TURN = 64
 """New connections taken before others get their turn."""
 OUT_OF_FILES_PAUSE_MS = 500
@@ -39,14 +39,17 @@ class Listener:
     `bind` takes the port; clients may connect from then on, but are not served before `start`.
     """
 
-    def __init__(self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, admit: Admit, on_accept: OnAccept) -> None:
+    def __init__(
+        self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, network: Network, admit: Admit, on_accept: OnAccept
+    ) -> None:
         self.endpoint = endpoint
         self.port = endpoint.port
         """The bound one, once bound."""
         self._loop = loop
+        self._network = network
         self._admit = admit
         self._on_accept = on_accept
-        self._socket: socket.socket | None = None
+        self._socket: ListeningSocket | None = None
         self._accepts = False
         self._retry: asyncio.TimerHandle | None = None
 
@@ -54,7 +57,7 @@ class Listener:
         """Take the port and return it. Raises BindFailed."""
         host, port = self.endpoint.host, self.endpoint.port
         try:
-            listening = _listen(host, port)
+            listening = self._network.listen(host, port)
         except (OSError, UnicodeError) as error:
             code = getattr(error, "errno", None) or 0
             reason = os.strerror(code) if code > 0 else str(error)  # name look-ups fail with negative codes
@@ -62,7 +65,6 @@ class Listener:
             raise BindFailed(
                 f"listeners: cannot bind {self.endpoint.listener_name} to {shown}: {reason.lower()}"
             ) from None
-        listening.setblocking(False)
         self._socket = listening
         self.port = listening.getsockname()[1]
         return self.port
@@ -116,19 +118,6 @@ class Listener:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    if not host and socket.has_dualstack_ipv6():
-        try:
-            return socket.create_server(("", port), family=socket.AF_INET6, backlog=BACKLOG, dualstack_ipv6=True)
-        except OSError as error:
-            if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
-                raise  # else: a kernel that knows IPv6 on a machine that has none
-    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    # Like Java, a name with both kinds of address means the IPv4 one.
-    family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
-    return socket.create_server(address[:2], family=family, backlog=BACKLOG)
 
 
 def plain_address(host: str) -> str:

@@ -1,6 +1,7 @@
 """What sockets count. Source: reference metrics table (kafka.network and socket-server-metrics)."""
 
-from kafka_py.base.meters import Counter, Gauge, MetricTable, Rate, Sampled, Total
+from kafka_py.base.meters import MetricTable
+from kafka_py.base.metric_rows import Counter, Gauge, Rate, Sampled, Total
 from kafka_py.net.frames_in import MemoryPool
 
 _SELECTOR_TAGS = ("listener", "networkProcessor")

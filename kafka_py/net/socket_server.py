@@ -17,14 +17,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.configs import NetOptions
-from kafka_py.net.connection import (
-    UNKNOWN_SOFTWARE,
-    ClientSoftware,
-    Connection,
-    ConnectionServices,
-    OnRequest,
-    OnSent,
-)
+from kafka_py.net.connection import UNKNOWN_SOFTWARE, ClientSoftware, Connection, OnRequest
+from kafka_py.net.connection_services import ConnectionServices, OnSent
 from kafka_py.net.endpoints import Endpoint, bracketed
 from kafka_py.net.frames_in import MemoryPool
 from kafka_py.net.limits import Admission, ConnectionLimits
@@ -42,8 +36,9 @@ from kafka_py.net.metrics import (
     SocketServerMetrics,
     SoftwareMetrics,
 )
+from kafka_py.net.network import Network, TcpNetwork
 from kafka_py.net.resets import ResetWatch
-from kafka_py.net.transport import PlaintextTransport, tune
+from kafka_py.net.transport import PlaintextTransport
 
 SWEEPS_PER_IDLE_TIME = 16
 SHORTEST_SWEEP_MS = 20.0
@@ -93,15 +88,17 @@ class SocketServer:
     listeners: where to listen, checked (endpoints.py). inter_broker_listener: protected from max.connections.
     on_request: takes every request, see connection.py. executor: reads cold file data in; None for the loop's own.
     watch: measures the loop; its figures appear among the metrics. on_sent: told of answers that have left.
+    network: TCP unless given.
     """
 
     def __init__(
         self, options: NetOptions, listeners: list[Endpoint], inter_broker_listener: str, on_request: OnRequest, *,
         loop: asyncio.AbstractEventLoop, clock: Clock, registry: MetricRegistry, executor: Executor | None = None,
-        watch: LoopWatch | None = None, on_sent: OnSent | None = None,
+        watch: LoopWatch | None = None, on_sent: OnSent | None = None, network: Network | None = None,
     ) -> None:  # fmt: skip
         self._options = options
         self._loop = loop
+        self._network = network or TcpNetwork()
         self._clock = clock
         self._on_request = on_request
         self._buffer_bytes = (
@@ -150,7 +147,8 @@ class SocketServer:
         served = self._served[name] = _Served(registry, name)
         served.traffic.connections = lambda: self._limits.open_connections(name)
         served.listener = Listener(
-            endpoint, self._loop, lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted)
+            endpoint, self._loop, self._network,
+            lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted),
         )
 
     # -- life
@@ -179,6 +177,35 @@ class SocketServer:
         self._limits.configure(options)
         self._options = options
         self._let_in()
+
+    def relisten(self, listeners: list[Endpoint], options: NetOptions) -> dict[str, int]:
+        """Listen at new names and no more at those that are gone; returns the ports taken, by listener name.
+
+        Connections of a listener that is gone end. One that stays is left as it is, whatever its address says now.
+        Raises BindFailed and changes nothing.
+        """
+        wanted = {endpoint.listener_name: endpoint for endpoint in listeners}
+        added = [name for name in wanted if name not in self._served]
+        ports: dict[str, int] = {}
+        try:
+            for name in added:
+                self._add_listener(wanted[name], self._registry)
+                ports[name] = self._served[name].listener.bind()
+        except Exception:
+            for name in added:
+                if name in self._served:
+                    self._served.pop(name).close()
+            raise
+        self._limits.serve(list(wanted))
+        self.reconfigure(options)
+        for name in [name for name in self._served if name not in wanted]:
+            gone = self._served.pop(name)
+            gone.close()
+            for connection in list(gone.connections):
+                connection.close(f"the listener {name} is gone")
+        for name in added:
+            self._served[name].listener.start()
+        return ports
 
     def stop_accepting(self) -> None:
         for served in self._served.values():
@@ -220,8 +247,7 @@ class SocketServer:
         if self._limits.admission(endpoint.listener_name) is Admission.MAKE_ROOM:
             self._make_room(endpoint.listener_name)
         try:
-            tune(connected, *self._buffer_bytes)
-            local_host, local_port = connected.getsockname()[:2]
+            local_host, local_port = self._network.accepted(connected, *self._buffer_bytes)
         except OSError:  # gone again already
             connected.close()
             return

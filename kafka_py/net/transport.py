@@ -55,13 +55,3 @@ class PlaintextTransport:
 
     def close(self) -> None:
         self._socket.close()
-
-
-def tune(connected: socket.socket, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:
-    """Small answers leave at once, dead peers are found, buffers are as configured (-1: the system's)."""
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if send_buffer_bytes >= 0:
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
-    if receive_buffer_bytes >= 0:
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)

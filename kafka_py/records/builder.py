@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from struct import Struct
 
 from kafka_py.records.batch import (
+    CODEC_MASK,
     CONTROL_FLAG,
     CRC_START,
     HEADER,
@@ -196,11 +197,18 @@ class BatchBuilder:
 
 
 def empty_batch(header: BatchHeader) -> bytes:
-    """`header` without its records: what compaction leaves of a batch whose last sequence must stay known."""
+    """`header` without its records: what compaction leaves of a batch whose last sequence must stay known.
+
+    No codec is named any more: Java's readers would look for the beginning of a compressed stream.
+    """
     batch = bytearray(HEADER_SIZE)
-    _write_header(
-        batch, header._replace(batch_length=HEADER_SIZE - LOG_OVERHEAD, base_timestamp=NO_TIMESTAMP, record_count=0)
+    left = header._replace(
+        batch_length=HEADER_SIZE - LOG_OVERHEAD,
+        attributes=header.attributes & ~CODEC_MASK,
+        base_timestamp=NO_TIMESTAMP,
+        record_count=0,
     )
+    _write_header(batch, left)
     return bytes(batch)
 
 

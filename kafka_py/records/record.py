@@ -105,7 +105,7 @@ def parse_records(
             headers: tuple[Header, ...] = ()
             pos += 1
         else:
-            headers, pos = _parse_headers(data, pos, end)
+            headers, pos = parse_headers(data, pos, end)
         if pos != end:
             raise MalformedRecords("a record does not end where its length says")
         add(new(Record, (offset, timestamp, key, value, headers)))
@@ -114,7 +114,7 @@ def parse_records(
     return records
 
 
-def _parse_headers(data: bytes, pos: int, end: int) -> tuple[tuple[Header, ...], int]:
+def parse_headers(data: bytes, pos: int, end: int) -> tuple[tuple[Header, ...], int]:
     """The headers at `pos` of the record that ends at `end`, and the position behind them; raises as parse_records."""
     count, pos = read_varint(data, pos)
     if not 0 <= count <= end - pos:

@@ -1,11 +1,17 @@
-"""One partition on this broker: who leads it, who follows, what may be answered and when.
+"""One partition on this broker: who leads it, who follows, what may be answered and when, and how it is copied.
 
-Reading order: isr.py (the in-sync set as one value), progress.py (what a leader knows of one follower), reads.py
-(what a fetch asks of a partition and what comes back), partition.py (leader or follower role, high watermark),
-delayed.py (when a parked produce or fetch may be answered), parked.py (who is woken when a partition moves),
-replica_manager.py (all partitions of a broker: produce, fetch, offsets), record_deletion.py (DeleteRecords),
-role_changes.py (LeaderAndIsr and StopReplica as the controller sends them).
+The values: isr.py (the in-sync set), progress.py (what a leader knows of one follower), reads.py (what a fetch asks of
+a partition and what comes back), truncation.py (where a follower cuts its log), replica_selection.py (from which
+replica a consumer reads), throttle.py (how fast copying may go), follower_session.py (what a follower says in its
+fetches). One partition: partition.py (role, in-sync set, high watermark), lookups.py (times, ends, epochs), delayed.py
+(when a parked produce or fetch may be answered), parked.py (who is woken when a partition moves). All of a broker:
+hosted.py, appends.py, fetches.py, replica_manager.py, record_deletion.py (DeleteRecords), role_changes.py (LeaderAndIsr
+and StopReplica as the controller sends them), isr_updates.py (in-sync sets written to ZooKeeper). Following:
+fetch_state.py, following.py (what is done to the log), leader_link.py (the way to a leader), fetcher.py (the loop),
+fetchers.py (all loops). mover.py moves replicas between log directories. turns.py, configs.py, metrics.py,
+fetcher_metrics.py.
 
-Not obvious: everything runs on the broker's one loop; only the (I/O) files await. The follower's fetch loop is
-reached through callbacks (`on_become_follower`), so nothing here assumes that this broker is alone.
+Not obvious: everything runs on the broker's one loop; only the (I/O) files await. A change of the in-sync set counts
+when it is written; until then the larger of the two sets holds the high watermark. A follower's late answers are told
+apart by the identity of what it followed when it asked: a new leader epoch is a new value.
 """

@@ -36,6 +36,11 @@ class Expanding:
         return self.members | {self.adding}
 
     @property
+    def intended(self) -> frozenset[int]:
+        """The set once the change is written."""
+        return self.members | {self.adding}
+
+    @property
     def in_flight(self) -> bool:
         return True
 
@@ -50,6 +55,11 @@ class Shrinking:
     @property
     def maximal(self) -> frozenset[int]:
         return self.members
+
+    @property
+    def intended(self) -> frozenset[int]:
+        """The set once the change is written."""
+        return self.members - self.removing
 
     @property
     def in_flight(self) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.meters import Fleet, Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Gauge, Rate
 
 if TYPE_CHECKING:
     from kafka_py.replication.partition import Partition

@@ -6,17 +6,15 @@ partitions. Source: reference replication, sections 1-5; controller facts, secti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
-from kafka_py.log.partition_log import AppendInfo, Origin, PartitionLog, TimestampOffset
-from kafka_py.replication.isr import NOBODY, Committed, Isr
+from kafka_py.log.partition_log import AppendInfo, Origin, PartitionLog
+from kafka_py.replication.isr import NOBODY, Committed, Expanding, Isr, Shrinking
 from kafka_py.replication.progress import NEVER, FollowerProgress
 from kafka_py.replication.reads import (
-    CONSUMER,
-    DEBUG_CONSUMER,
     EpochEnd,
     FetchEntry,
     Isolation,
@@ -26,10 +24,7 @@ from kafka_py.replication.reads import (
 
 NO_EPOCH = -1
 NO_LEADER = -1
-EARLIEST_TIMESTAMP = -2
-LATEST_TIMESTAMP = -1
 NO_TIMESTAMP = -1
-UNKNOWN_END = EpochEnd(-1, -1)
 
 
 class RoleState(Protocol):
@@ -121,6 +116,10 @@ class Partition:
         self.leader_epoch_start = None
         self.followers.clear()
         return changed
+
+    def replace_log(self, log: PartitionLog) -> None:
+        """The same records in another directory; the role goes on."""
+        self.log = log
 
     def resign(self) -> None:
         """Gives the role up, as the partition leaves this broker; who still holds it gets NOT_LEADER_OR_FOLLOWER."""
@@ -239,8 +238,57 @@ class Partition:
         if progress is None:
             return False
         before = progress.log_end_offset
-        progress.record_fetch(entry.fetch_offset, entry.log_start_offset, end_offset, now_ms)
+        progress.record_fetch(entry, end_offset, now_ms)
+        if broker_id not in self.isr.members and self._may_join(progress):
+            self.isr = Expanding(self.isr.members, broker_id)
         return progress.log_end_offset != before and self.maybe_raise_high_watermark(now_ms)
+
+    # ---- in-sync set
+
+    def _may_join(self, progress: FollowerProgress) -> bool:
+        """Whether a follower has all that is committed, and has come as far as this leader's own epoch."""
+        log = self.log
+        return (
+            log is not None
+            and not self.isr.in_flight
+            and progress.log_end_offset >= log.high_watermark
+            and self.leader_epoch_start is not None
+            and progress.log_end_offset >= self.leader_epoch_start
+        )
+
+    def shrink_isr(self, now_ms: float) -> bool:
+        """Begins to take out who fell behind for longer than replica.lag.time.max.ms; whether there is anyone.
+
+        Until the change is committed, or refused for good, they count as in sync.
+        """
+        log = self.log
+        if not self.is_leader or log is None or not self.followers or self.isr.in_flight:
+            return False
+        members = self.isr.members
+        late = frozenset(
+            broker_id
+            for broker_id, progress in self.followers.items()
+            if broker_id in members
+            and progress.log_end_offset != log.log_end_offset
+            and now_ms - progress.caught_up_ms() > self._lag_max_ms
+        )
+        if late:
+            self.isr = Shrinking(members, late)
+        return bool(late)
+
+    def commit_isr(self, written: Expanding | Shrinking, zk_version: int, now_ms: float) -> bool:
+        """The change is durable; returns whether the high watermark moved. Nothing when the role changed meanwhile."""
+        if self.isr is not written:
+            return False
+        self.isr = Committed(written.intended)
+        self.zk_version = zk_version
+        return self.maybe_raise_high_watermark(now_ms)
+
+    def ordered(self, members: Iterable[int]) -> list[int]:
+        """Members of an in-sync set in the order of the assignment, whoever is not assigned last."""
+        wanted = set(members)
+        assigned = [broker_id for broker_id in self.replicas if broker_id in wanted]
+        return assigned + sorted(wanted.difference(assigned))
 
     # ---- reads
 
@@ -292,62 +340,6 @@ class Partition:
             return EpochEnd(end.epoch, end.end_offset)
         return None
 
-    def offset_for_timestamp(
-        self, timestamp: int, isolation: Isolation, current_leader_epoch: int, *, leader_only: bool, replica_id: int
-    ) -> TimestampOffset | None:
-        """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None if there is none.
-
-        Raises KafkaError(OFFSET_NOT_AVAILABLE) to clients while a new leader's high watermark has not reached the
-        start of its epoch: until then "latest" could seem to go backwards.
-        """
-        log = self.readable_log(current_leader_epoch, leader_only=leader_only)
-        end_offset = self.end_offset(isolation)
-        lagging = (
-            replica_id == CONSUMER
-            and self.leader_epoch_start is not None
-            and self.leader_epoch_start > log.high_watermark
-        )
-        if timestamp == LATEST_TIMESTAMP and not lagging:
-            return TimestampOffset(NO_TIMESTAMP, end_offset, self.leader_epoch)
-        if timestamp == EARLIEST_TIMESTAMP:
-            return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, log.epoch_of(log.log_start_offset))
-        found = log.offset_for_timestamp(timestamp) if timestamp != LATEST_TIMESTAMP else None
-        if found is not None and found.offset < end_offset:
-            return found
-        if lagging:
-            raise KafkaError(
-                ErrorCode.OFFSET_NOT_AVAILABLE,
-                f"{self.topic_partition}: the high watermark has not reached the leader's epoch yet",
-            )
-        return None
-
-    def old_style_offsets(self, timestamp: int, limit: int, replica_id: int, now_ms: int) -> list[int]:
-        """ListOffsets v0: segment starts (and the log end) at or before `timestamp`, the newest first, at most `limit`.
-
-        A client sees none above the high watermark, but that one in their place.
-        """
-        log = self.readable_log(NO_EPOCH, leader_only=replica_id != DEBUG_CONSUMER)
-        starts = [
-            (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp_or_modified())
-            for segment in log.segments
-        ]
-        if log.segments[-1].size:
-            starts.append((log.log_end_offset, now_ms))
-        if timestamp == EARLIEST_TIMESTAMP:
-            starts = starts[:1]
-        elif timestamp != LATEST_TIMESTAMP:
-            starts = [start for start in starts if start[1] <= timestamp]
-        offsets = sorted((offset for offset, _time in starts), reverse=True)[: max(limit, 0)]
-        if replica_id != CONSUMER or not any(offset > log.high_watermark for offset in offsets):
-            return offsets
-        return [log.high_watermark, *(offset for offset in offsets if offset <= log.high_watermark)]
-
-    def end_of_epoch(self, epoch: int, current_leader_epoch: int, *, leader_only: bool = True) -> EpochEnd:
-        """OffsetForLeaderEpoch: where `epoch` ends here; (-1, -1) when not known (KIP-101)."""
-        log = self.readable_log(current_leader_epoch, leader_only=leader_only)
-        end = log.end_offset_for_epoch(epoch)
-        return EpochEnd(end.epoch, end.end_offset) if end.epoch >= 0 else UNKNOWN_END
-
     # ---- gauges
 
     @property
@@ -360,8 +352,3 @@ class Partition:
         if not self.is_leader or self.log is None:
             return None
         return len(self.isr.members) - int(self.log.config.min_insync_replicas)
-
-
-def sorted_members(isr: Isr) -> Sequence[int]:
-    """The committed members in a stable order, for people and for the wire."""
-    return sorted(isr.members)

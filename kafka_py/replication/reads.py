@@ -61,6 +61,11 @@ class FetchEntry:
         self.last_fetched_epoch = last_fetched_epoch
         self.log_start_offset = log_start_offset
 
+    @property
+    def last_asked_ms(self) -> float:
+        """When the reader's session, if this is part of one, was used last, monotonic: it wanted this entry then."""
+        return float("-inf")
+
 
 class FetchParams(NamedTuple):
     """What holds for a whole fetch.

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.replication.appends import INTERNAL_TOPICS
 from kafka_py.replication.delayed import DelayedDeleteRecords, DeleteRecordsResult
-from kafka_py.replication.replica_manager import INTERNAL_TOPICS, ReplicaManager
+from kafka_py.replication.replica_manager import ReplicaManager
 
 UP_TO_HIGH_WATERMARK = -1
 """As the offset asked for: everything that consumers can see goes."""

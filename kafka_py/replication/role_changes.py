@@ -20,27 +20,26 @@ from kafka_py.log.configs import LogConfig
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.partition import NO_EPOCH, Partition
 from kafka_py.replication.replica_manager import ReplicaManager
+from kafka_py.replication.turns import Turn
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 
 log = logging.getLogger(__name__)
 
 EPOCH_DURING_DELETE = -2
 """StopReplica's leader epoch for a topic in deletion: it stops whatever epoch the replica has."""
-_TURN_MS = 3.0
-"""How long partitions change before other connections get their turn on the loop."""
 
 
 @dataclass(slots=True)
 class RoleCallbacks:
     """What role changes set off elsewhere. The defaults do nothing.
 
-    on_become_follower: (partition, initial fetch offset) pairs whose fetching must start; the leader is in the value.
+    on_become_follower: partitions whose fetching must start; called after every LeaderAndIsr, also with none.
     on_stop_following: partitions whose fetching must stop.
     on_roles_changed: (now leading, now following), for the coordinators of the internal topics.
     on_stopped: partitions that this broker stopped hosting, and whether their data goes too.
     """
 
-    on_become_follower: Callable[[list[tuple[Partition, int]]], None] = lambda _started: None
+    on_become_follower: Callable[[list[Partition]], None] = lambda _started: None
     on_stop_following: Callable[[list[TopicPartition]], None] = lambda _stopped: None
     on_roles_changed: Callable[[list[Partition], list[Partition]], None] = lambda _leaders, _followers: None
     on_stopped: Callable[[list[tuple[TopicPartition, bool]]], None] = lambda _stopped: None
@@ -62,21 +61,6 @@ class StopRequest:
     topic_partition: TopicPartition
     leader_epoch: int
     delete: bool
-
-
-class _Turn:
-    """Lets others have the loop when this work has held it for long."""
-
-    __slots__ = ("_clock", "_ends_ms")
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._ends_ms = clock.monotonic_ms() + _TURN_MS
-
-    async def maybe_yield(self) -> None:
-        if self._clock.monotonic_ms() >= self._ends_ms:
-            await asyncio.sleep(0)
-            self._ends_ms = self._clock.monotonic_ms() + _TURN_MS
 
 
 class RoleChanges:
@@ -184,7 +168,7 @@ class RoleChanges:
     ) -> list[Partition]:
         """Runs `change` for each, giving other work a turn now and then; an I/O error is that partition's alone."""
         changed = []
-        turn = _Turn(self._clock)
+        turn = Turn(self._clock)
         for request in requests:
             try:
                 changed.append(change(request))
@@ -208,7 +192,7 @@ class RoleChanges:
         self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]
     ) -> list[Partition]:
         """Makes followers: their fetching stops first, and what is parked is answered before anything is truncated."""
-        started: list[tuple[Partition, int]] = []
+        started: list[Partition] = []
 
         def make_follower(request: RoleRequest) -> Partition:
             partition, partition_log = self._with_log(request)
@@ -221,10 +205,7 @@ class RoleChanges:
             self._replicas.partitions[request.topic_partition] = partition
             self._replicas.parked.complete(request.topic_partition, partition)
             if changed:
-                known_epoch = partition_log.latest_epoch >= 0
-                started.append(
-                    (partition, partition_log.log_end_offset if known_epoch else partition_log.high_watermark)
-                )
+                started.append(partition)
             return partition
 
         self.callbacks.on_stop_following([request.topic_partition for request in requests])
@@ -257,7 +238,7 @@ class RoleChanges:
             outcome = {request.topic_partition: self._check_stop(request) for request in requests}
             stopping = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
             self.callbacks.on_stop_following([request.topic_partition for request in stopping])
-            turn = _Turn(self._clock)
+            turn = Turn(self._clock)
             for request in stopping:
                 outcome[request.topic_partition] = self._stop(request)
                 await turn.maybe_yield()

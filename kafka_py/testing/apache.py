@@ -110,6 +110,10 @@ class Jars:
         """Compiles, if need be, and runs a program of tests/compat/java, named without its suffix."""
         return self.run(source, *arguments, stdin=stdin, timeout_s=timeout_s, program=str(self._compiled(source)))
 
+    def source_command(self, source: str, *arguments: str) -> list[str]:
+        """The command line of such a program, compiled: for one that is to run beside the test."""
+        return self.command(source, *arguments, program=str(self._compiled(source)))
+
     def _compiled(self, source: str) -> Path:
         """The jar of a program, made anew when its source has changed."""
         path = COORDINATES / f"{source}.java"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.records.batch import decode_records, read_header
+from kafka_py.testing.fake_groups import GROUP_ANSWERS
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages import (
     api_versions,
@@ -26,6 +27,7 @@ from kafka_py.wire.messages import (
     init_producer_id,
     list_offsets,
     metadata,
+    offset_for_leader_epoch,
     produce,
 )
 
@@ -167,6 +169,26 @@ def _offset_at(state: FakePartition, timestamp: int) -> tuple[int, int]:
         return -1, state.start_offset
     records = (record for batch in state.batches for record in decode_records(batch))
     return next(((each.timestamp, each.offset) for each in records if each.timestamp >= timestamp), (-1, -1))
+
+
+def answer_offset_for_leader_epoch(cluster: FakeCluster, node_id: int, request: Any, error: ErrorCode) -> Any:
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        for asked in topic.partitions:
+            code, state = _led(cluster, node_id, topic.topic, asked.partition)
+            code, epoch, end = error or code, -1, -1
+            if code is NONE and state is not None:
+                headers = [read_header(batch) for batch in state.batches]
+                later = [each.base_offset for each in headers if each.partition_leader_epoch > asked.leader_epoch]
+                epoch, end = asked.leader_epoch, min(later, default=state.end_offset)
+            partitions.append(
+                offset_for_leader_epoch.EpochEndOffset(
+                    error_code=code, partition=asked.partition, leader_epoch=epoch, end_offset=end
+                )
+            )
+        topics.append(offset_for_leader_epoch.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+    return offset_for_leader_epoch.OffsetForLeaderEpochResponse(topics=topics)
 
 
 def answer_init_producer_id(cluster: FakeCluster, node_id: int, request: Any, error: ErrorCode) -> Any:
@@ -320,6 +342,7 @@ ANSWERS: dict[ApiKey, Callable[[FakeCluster, int, Any, ErrorCode], Any]] = {
     ApiKey.PRODUCE: answer_produce,
     ApiKey.FETCH: answer_fetch,
     ApiKey.LIST_OFFSETS: answer_list_offsets,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: answer_offset_for_leader_epoch,
     ApiKey.INIT_PRODUCER_ID: answer_init_producer_id,
     ApiKey.CREATE_TOPICS: answer_create_topics,
     ApiKey.CREATE_PARTITIONS: answer_create_partitions,
@@ -328,4 +351,5 @@ ANSWERS: dict[ApiKey, Callable[[FakeCluster, int, Any, ErrorCode], Any]] = {
     ApiKey.DESCRIBE_CONFIGS: answer_describe_configs,
     ApiKey.DESCRIBE_CLUSTER: answer_describe_cluster,
     ApiKey.DESCRIBE_LOG_DIRS: answer_describe_log_dirs,
+    **GROUP_ANSWERS,
 }

@@ -20,6 +20,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.records.batch import BatchHeader, decode_records, read_header, stamp_offset
 from kafka_py.testing.fake_answers import ANSWERS
+from kafka_py.testing.fake_groups import FakeGroup
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.compiler import decode
 from kafka_py.wire.frames import encode_response, read_request_header, split_frames
@@ -117,6 +118,7 @@ class FakeCluster:
         self.controller_id = 0
         self.partitions: dict[TopicPartition, FakePartition] = {}
         self.topic_ids: dict[str, uuid.UUID] = {}
+        self.groups: dict[str, FakeGroup] = {}
         self.requests: list[tuple[int, Any]] = []
         self.auto_create_partitions = 0
         self.versions = versions or {}

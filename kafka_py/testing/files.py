@@ -287,6 +287,10 @@ class FakeFiles:
             raise FileNotFoundError(errno.ENOENT, "no such directory", path)
         self._durable_names[path] = self._names_in(path)
 
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        self.check("set_modified_ms", path)
+        self._inode(path).modified_ms = modified_ms
+
     def lock(self, path: str) -> DirectoryLock | None:
         self.check("lock", path)
         if path in self.locks:

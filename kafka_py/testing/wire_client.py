@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -25,10 +26,17 @@ class WireClient:
 
     def ask(self, request: object, version: int, *, client_id: str = "wire-client") -> Any:
         """The response to a request. Raises ConnectionError, TimeoutError, MalformedMessage."""
-        key = schema_of(type(request)).api
-        assert key is not None, f"{type(request).__name__} is not a request"
+        return self.begin(request, version, client_id=client_id)()
+
+    def begin(self, request: object, version: int, *, client_id: str = "wire-client") -> Callable[[], Any]:
+        """Sends a request; what it returns waits for the response. Not to be mixed with other requests meanwhile."""
         sent = next(self._ids)
         self._socket.sendall(encode_request(request, version, sent, client_id))
+        return lambda: self._response(type(request), version, sent)
+
+    def _response(self, request: type, version: int, sent: int) -> Any:
+        key = schema_of(request).api
+        assert key is not None, f"{request.__name__} is not a request"
         size = int.from_bytes(self._receive(4), "big")
         answered, response = decode_response(api_of(key).response, version, self._receive(size))
         assert answered == sent, f"answer to request {answered} instead of {sent}"

@@ -8,6 +8,7 @@ Source: the ZooKeeper programmer's guide; behaviour of the real server as the co
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
@@ -46,6 +47,8 @@ class FakeZookeeper(ZnodeTree):
         super().__init__(clock or SystemClock())
         self.session_timeout_ms = session_timeout_ms
         self.requests = 0
+        self.context = contextvars.copy_context()
+        """Whose the server's own timers are: not those of a client that may be dead by then."""
         self._sessions: dict[int, FakeSession] = {}
         self._next_session_id = 0x1000_0000_0000_0001
 
@@ -94,6 +97,7 @@ class FakeSession(SessionLifecycle):
         self._armed: dict[WatchKind, set[str]] = {kind: set() for kind in WatchKind}
         self._replies_to_lose = 0
         self._timeout: asyncio.TimerHandle | None = None
+        self._context = contextvars.copy_context()  # whoever causes an event, it reaches us as our own
 
     @property
     def session_id(self) -> int:
@@ -138,7 +142,9 @@ class FakeSession(SessionLifecycle):
         self._become(SUSPENDED)
         if self._server.session_timeout_ms is not None:
             timeout_s = self._server.session_timeout_ms / 1000
-            self._timeout = asyncio.get_running_loop().call_later(timeout_s, self._server.end_session, self._session_id)
+            self._timeout = asyncio.get_running_loop().call_later(
+                timeout_s, self._server.end_session, self._session_id, context=self._server.context.copy()
+            )
 
     def mend(self) -> None:
         """The connection is back: missed changes fire, waiting requests are sent; or the session has timed out."""
@@ -177,7 +183,7 @@ class FakeSession(SessionLifecycle):
 
     def _post(self, action: Callable[[], None]) -> None:
         if not self._outbox:
-            asyncio.get_running_loop().call_soon(self._drain)
+            asyncio.get_running_loop().call_soon(self._drain, context=self._context)
         self._outbox.append(action)
 
     def _drain(self) -> None:

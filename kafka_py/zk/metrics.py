@@ -4,7 +4,8 @@ ZooKeeperClientMetrics).
 
 from __future__ import annotations
 
-from kafka_py.base.meters import Distribution, Gauge, MetricRegistry, MetricTable, Rate
+from kafka_py.base.meters import MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Distribution, Gauge, Rate
 from kafka_py.zk.session import SessionState, ZkSession
 
 STATE_NAMES = {

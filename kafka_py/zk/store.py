@@ -3,7 +3,7 @@
 Where to look: access.py (fencing, recursive create and delete, raw reads), brokers.py (registration, broker and
 cluster ids), election.py (the controller's seat), topics.py (assignments, creation, deletion), partitions.py (leader
 and ISR), entity_configs.py (overrides), notifications.py (ISR changes, log dir events, the change listener),
-admin.py (the old tools' request nodes, producer ids, features).
+admin.py (the old tools' request nodes, producer ids, features), consumers.py (offsets of old consumers).
 
 Conventions: reads of what may be absent return None or leave it out; data that cannot be read raises MalformedZNode
 unless the docstring says it is logged; refused writes raise the ZkError of session.py; a write fenced with
@@ -12,6 +12,7 @@ unless the docstring says it is logged; refused writes raise the ZkError of sess
 
 from kafka_py.zk.admin import AdminStore
 from kafka_py.zk.brokers import BrokerStore
+from kafka_py.zk.consumers import OldConsumerStore
 from kafka_py.zk.election import ElectionStore
 from kafka_py.zk.entity_configs import ConfigStore
 from kafka_py.zk.notifications import NotificationStore
@@ -19,5 +20,14 @@ from kafka_py.zk.partitions import PartitionStore
 from kafka_py.zk.topics import TopicStore
 
 
-class ZkStore(BrokerStore, ElectionStore, TopicStore, PartitionStore, ConfigStore, NotificationStore, AdminStore):
+class ZkStore(
+    BrokerStore,
+    ElectionStore,
+    TopicStore,
+    PartitionStore,
+    ConfigStore,
+    NotificationStore,
+    AdminStore,
+    OldConsumerStore,
+):
     """All families together; see the module docstring for what is where."""

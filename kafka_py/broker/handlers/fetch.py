@@ -62,7 +62,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
         rack=request.rack_id,
         may_read=None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower),
     )
-    node.replicas.fetch(params, session, lambda results: _answer(node, context, session, results, is_follower))
+    node.replicas.fetch(params, session, lambda results: _answer(node, context, session, results, request.replica_id))
     return ANSWERS_LATER
 
 
@@ -140,9 +140,10 @@ class _Nothing:
 
 
 def _answer(
-    node: Node, context: RequestContext, session: FetchContext, results: FetchResults, is_follower: bool
+    node: Node, context: RequestContext, session: FetchContext, results: FetchResults, replica_id: int
 ) -> None:
     version = context.api_version
+    is_follower = replica_id >= 0
     if version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, version)) for entry, read in results]
     session_id, changed = session.finish(results)
@@ -160,6 +161,8 @@ def _answer(
             sent_bytes += read.size
             if not is_follower:
                 node.replicas.metrics.topic(topic).bytes_out += read.size
+            elif read.partition is not None and replica_id in read.partition.adding_replicas:
+                node.replicas.metrics.all_topics.reassignment_bytes_out += read.size
         partitions.append(_partition_response(context, partition, read))
     if sent_bytes:
         _count_sent(node, sent_bytes, is_follower)

@@ -31,13 +31,16 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
     async with node.roles.lock:
         node.roles.accept_controller(request.controller_id, request.controller_epoch)
         forgotten, mentioned = node.metadata.update(_update_of(request, context.api_version))
-        for topic in {topic_partition.topic for topic_partition in forgotten}:
-            if not node.metadata.has_topic(topic):
-                node.topic_configs.forget(topic)
-                node.replicas.metrics.drop_topic(topic)
+        gone = {found.topic for found in forgotten if not node.metadata.has_topic(found.topic)}
+        for topic in gone:
+            node.topic_configs.forget(topic)
+            node.replicas.metrics.drop_topic(topic)
+        node.coordinators.topics_deleted(gone)
         node.deletion.look_again()
         for topic in (THE_CLUSTER, *mentioned):
             node.topic_waits.check_and_complete(topic)
+        for partition in node.election_waits.watched_keys():
+            node.election_waits.check_and_complete(partition)
     return UpdateMetadataResponse(error_code=ErrorCode.NONE)
 
 

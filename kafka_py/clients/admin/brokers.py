@@ -1,25 +1,23 @@
-"""Admin calls on brokers: the cluster, log directories, and which APIs a broker speaks.
+"""Admin calls on brokers: the cluster, which APIs a broker speaks, and leading away from one that is to stop.
 
-Source: DescribeCluster (KIP-700; older brokers are asked for Metadata), DescribeLogDirs (KIP-113), ApiVersions.
+Source: DescribeCluster (KIP-700; older brokers are asked for Metadata), ApiVersions and ControlledShutdown APIs.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection
 from typing import NamedTuple
 
 from kafka_py import __version__
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.admin.core import AdminCore, error_of
+from kafka_py.clients.admin.core import TRY_AGAIN, AdminCore, error_of
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.metadata import Node
 from kafka_py.net.client import SOFTWARE_NAME
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
+from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest
-from kafka_py.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 from kafka_py.wire.messages.metadata import MetadataRequest
 
 NO_OPERATIONS = -0x80000000
@@ -32,21 +30,6 @@ class ClusterDescription(NamedTuple):
     controller: Node | None
     nodes: list[Node]
     authorized_operations: int | None = None
-
-
-class ReplicaInfo(NamedTuple):
-    """One replica in a log directory. is_future: it is being moved there."""
-
-    size_bytes: int
-    offset_lag: int
-    is_future: bool
-
-
-class LogDirDescription(NamedTuple):
-    """One log directory; with an error (offline) it has no replicas."""
-
-    error: KafkaError | None
-    replicas: dict[TopicPartition, ReplicaInfo]
 
 
 class VersionRange(NamedTuple):
@@ -101,26 +84,29 @@ class BrokerCalls(AdminCore):
             None if bits == NO_OPERATIONS else bits,
         )
 
-    async def describe_log_dirs(
-        self, brokers: Collection[int], *, timeout: float | None = None
-    ) -> Results[int, dict[str, LogDirDescription]]:
-        """The log directories of brokers, by path, with the replicas in them."""
+    async def controlled_shutdown(self, broker: int, *, timeout: float | None = None) -> set[TopicPartition]:
+        """Has the controller lead everything elsewhere that this broker leads, and take its replicas out of sync.
 
-        async def ask(node_id: int, timeout_ms: int) -> dict[str, LogDirDescription] | KafkaError:
-            if node_id not in self.cluster.view.nodes:
+        The broker goes on running, without leading, until it is restarted. Returns the replicated partitions that it
+        leads still, for want of another replica in sync.
+        Raises KafkaError(BROKER_NOT_AVAILABLE) for a broker that is not registered.
+        """
+
+        async def attempt(_: list[None], left_ms: int) -> dict[None, set[TopicPartition] | KafkaError]:
+            request = ControlledShutdownRequest(broker_id=broker)
+            response = await self.ask_controller(lambda _: request, ControlledShutdownRequest, left_ms)
+            error = error_of(response.error_code, None, f"broker {broker}")
+            if error is None:
+                rows = response.remaining_partitions
+                return {None: {TopicPartition(row.topic_name, row.partition_index) for row in rows}}
+            if error.code is ErrorCode.STALE_CONTROLLER_EPOCH:  # as it says that it is not the controller
                 await self.refresh()
-            try:
-                request = DescribeLogDirsRequest(topics=None)
-                response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            except KafkaError as error:
-                return error
-            return {each.log_dir: _log_dir(each) for each in response.results}
+            return {None: error}
 
-        async def attempt(some: list[int], timeout_ms: int) -> dict[int, dict[str, LogDirDescription] | KafkaError]:
-            answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in some))
-            return dict(zip(some, answers, strict=True))
-
-        return await self.per_item(brokers, attempt, timeout)
+        results: Results[None, set[TopicPartition]] = await self.per_item(
+            [None], attempt, timeout, try_again=(*TRY_AGAIN, ErrorCode.STALE_CONTROLLER_EPOCH)
+        )
+        return results.value(None)
 
     async def api_versions(
         self, broker: int | None = None, *, timeout: float | None = None
@@ -140,8 +126,7 @@ class BrokerCalls(AdminCore):
         """All that a broker says it speaks, by API key, also what this client does not know."""
 
         async def call(left_ms: int) -> dict[int, VersionRange]:
-            if broker not in self.cluster.view.nodes:
-                await self.refresh()
+            await self.know(broker)
             request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
             response = await self.cluster.send(broker, request, timeout_ms=left_ms)
             error = error_of(response.error_code, None)
@@ -150,15 +135,3 @@ class BrokerCalls(AdminCore):
             return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
 
         return await self.once(call, timeout)
-
-
-def _log_dir(answer: DescribeLogDirsResult) -> LogDirDescription:
-    error_code = answer.error_code
-    replicas = {
-        TopicPartition(topic.name, each.partition_index): ReplicaInfo(
-            each.partition_size, each.offset_lag, each.is_future_key
-        )
-        for topic in answer.topics
-        for each in topic.partitions
-    }
-    return LogDirDescription(error_of(error_code, None), replicas)

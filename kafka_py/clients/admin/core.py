@@ -16,9 +16,11 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.connections import Connect, NodeConnection
+from kafka_py.clients.connections import Connect
 from kafka_py.clients.errors import ClientTimeout, IllegalState, error_code
 from kafka_py.clients.metadata import NO_NODE
+from kafka_py.clients.metrics import ADMIN, ClientMetrics, MetricValues
+from kafka_py.clients.node_connection import NodeConnection
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -40,6 +42,7 @@ class AdminCore:
         self.options = AdminOptions.load(configs)
         self.client_id = self.options.client_id or f"adminclient-{next(_numbers)}"
         self._clock = clock or SystemClock()
+        self._metrics = ClientMetrics(self.options, self.client_id, self._clock, ADMIN)
         self._connect = connect
         self._cluster: Cluster | None = None
         self._closed = False
@@ -50,9 +53,15 @@ class AdminCore:
         if self._closed:
             raise IllegalState("This admin client has already been closed.")
         if self._cluster is None:
-            self._cluster = Cluster(self.options, self.client_id, clock=self._clock, connect=self._connect)
+            self._cluster = Cluster(
+                self.options, self.client_id, clock=self._clock, connect=self._connect, metrics=self._metrics
+            )
             self._cluster.start()
         return self._cluster
+
+    def metrics(self) -> MetricValues:
+        """What this client has counted, under Kafka's names."""
+        return self._metrics.values()
 
     def timeout_ms(self, timeout: float | None) -> float:
         """A caller's seconds, or default.api.timeout.ms."""
@@ -129,12 +138,17 @@ class AdminCore:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the cluster has no controller")
         return await cluster.connection(cluster.view.controller_id)
 
-    async def refresh(self) -> None:
-        """Asks for the brokers and the controller again."""
+    async def refresh(self, timeout_ms: float | None = None) -> None:
+        """Asks for the brokers and the controller again. timeout_ms: request.timeout.ms unless given."""
         try:
-            await self.cluster.refresh()
+            await self.cluster.refresh(timeout_ms)
         except ClientTimeout as error:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, error.detail) from error
+
+    async def know(self, broker: int) -> None:
+        """Asks for the brokers again if this one is not among those that are known."""
+        if broker not in self.cluster.view.nodes:
+            await self.refresh()
 
     async def ask_controller(self, make: Callable[[int], Any], request: type, timeout_ms: int) -> Any:
         """The controller's answer. make: from the version to the request; `request` is its class.

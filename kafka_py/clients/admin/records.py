@@ -80,8 +80,7 @@ class RecordCalls(AdminCore):
             timeout_ms=timeout_ms,
         )
         try:
-            if node_id not in self.cluster.view.nodes:
-                await self.refresh()
+            await self.know(node_id)
             response: Any = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
         except KafkaError as error:
             return dict.fromkeys(offsets, error)

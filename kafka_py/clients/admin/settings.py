@@ -66,9 +66,7 @@ class SettingCalls(AdminCore):
         async def attempt(
             some: list[ConfigResource], timeout_ms: int
         ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
-            parts = await asyncio.gather(
-                *(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items())
-            )
+            parts = await asyncio.gather(*(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items()))
             return {resource: answer for part in parts for resource, answer in part.items()}
 
         return await self.per_item(keys, attempt, timeout)

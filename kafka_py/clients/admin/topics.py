@@ -225,9 +225,7 @@ def _created(topic: CreatableTopicResult) -> CreatedTopic | KafkaError:
     configs = None
     if topic.configs is not None and not topic.topic_config_error_code:
         configs = [
-            ConfigEntry(
-                each.name, each.value, ConfigSource.of(each.config_source), each.read_only, each.is_sensitive
-            )
+            ConfigEntry(each.name, each.value, ConfigSource.of(each.config_source), each.read_only, each.is_sensitive)
             for each in topic.configs
         ]
     return CreatedTopic(topic.name, topic.topic_id, topic.num_partitions, topic.replication_factor, configs)

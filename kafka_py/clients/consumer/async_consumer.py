@@ -1,49 +1,71 @@
-"""The consumer itself, on an event loop: assignment, positions, polling, look-ups. See consumer.py for its faces."""
+"""The consumer itself, on an event loop: subscription, assignment, positions, polling, commits. See consumer.py."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
-from collections.abc import AsyncIterator, Collection, Mapping
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.connections import Connect
-from kafka_py.clients.consumer.configs import EARLIEST, NONE, ConsumerOptions
+from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
+from kafka_py.clients.consumer.committer import Callback, CallUser, call_here
+from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.fetched import Decoding
 from kafka_py.clients.consumer.fetcher import Fetcher
+from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.listener import RebalanceListener
+from kafka_py.clients.consumer.lookups import Lookups, WantedTopics
+from kafka_py.clients.consumer.membership import Membership
+from kafka_py.clients.consumer.metrics import PollMetrics
 from kafka_py.clients.consumer.offsets import OffsetLookup
+from kafka_py.clients.consumer.positions import Positions
 from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
-from kafka_py.clients.consumer.subscriptions import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
-    AssignedPartition,
-    Subscriptions,
-)
-from kafka_py.clients.errors import ClientTimeout, IllegalState, NoOffsetForPartition, WakeupError
+from kafka_py.clients.consumer.subscriptions import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Kind, Subscriptions
+from kafka_py.clients.errors import ClientTimeout, ConcurrentModification, IllegalState, WakeupError
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import PartitionInfo
+from kafka_py.clients.metrics import CONSUMER, ClientMetrics, MetricValues
+from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.clients.serialization import deserializer
 
-_log = logging.getLogger(__name__)
+T = TypeVar("T")
 _numbers = itertools.count(1)
+
+Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
+"""Offsets to commit: of the next record to read; a mere number has neither metadata nor epoch."""
+
+CLOSE_TIMEOUT_S = 30.0
 
 
 class AsyncConsumer:
-    """Reads partitions on the running loop. Start it with `async with`, or by `start`."""
+    """Reads partitions on the running loop. Start it with `async with`, or by `start`.
+
+    One task at a time polls. call_user: how the application's own code is called (rebalance listeners, commit
+    callbacks, interceptors); here, unless told otherwise.
+    """
 
     def __init__(
-        self, configs: Mapping[str, Any], *, clock: Clock | None = None, connect: Connect | None = None
+        self,
+        configs: Mapping[str, Any],
+        *,
+        clock: Clock | None = None,
+        connect: Connect | None = None,
+        call_user: CallUser = call_here,
     ) -> None:
+        """Raises ConfigError."""
+        self._configs = configs
         self.options = ConsumerOptions.load(configs)
-        self.client_id = self.options.client_id or f"consumer-{next(_numbers)}"
+        self.client_id = self.options.client_id or self._default_client_id()
         self._clock = clock or SystemClock()
         self._connect = connect
+        self._call_user = call_user
         self._subscriptions = Subscriptions()
         self._decoding = Decoding(
             deserializer("key.deserializer", self.options.key_deserializer, configs),
@@ -51,17 +73,28 @@ class AsyncConsumer:
             check_crcs=self.options.check_crcs,
             reads_committed=self.options.reads_committed,
         )
-        self._also_wanted: dict[str, int] = {}
-        self._all_wanted = 0
+        self.interceptors = Interceptors(self.options.interceptor_classes, configs)
+        self._metrics = ClientMetrics(self.options, self.client_id, self._clock, CONSUMER)
+        self._polls = PollMetrics(self._metrics)
+        self._wanted = WantedTopics()
         self._news = asyncio.Event()
+        self._interruptible: set[asyncio.Task[Any]] = set()
         self._woken = False
+        self._polling = False
         self._started = False
+        self._closing = False
         self._closed = False
-        self._resets: set[asyncio.Task[None]] = set()
-        self._reset_error: KafkaError | None = None
+        self._group: Membership | None = None
         self._cluster: Cluster
-        self._lookup: OffsetLookup
+        self._positions: Positions
+        self._lookups: Lookups
         self._fetcher: Fetcher
+
+    def _default_client_id(self) -> str:
+        options = self.options
+        if options.group_id is None:
+            return f"consumer-{next(_numbers)}"
+        return f"consumer-{options.group_id}-{options.group_instance_id or next(_numbers)}"
 
     async def start(self) -> None:
         """Begins to look for the cluster; other calls do so too."""
@@ -72,43 +105,110 @@ class AsyncConsumer:
             raise IllegalState("This consumer has already been closed.")
         if self._started:
             return
-        self._started = True
-        self._cluster = Cluster(
-            self.options,
-            self.client_id,
-            wanted=self._wanted_topics,
-            auto_create=self.options.allow_auto_create_topics,
-            clock=self._clock,
-            connect=self._connect,
-        )
-        self._lookup = OffsetLookup(self.options, self._cluster)
+        options = self.options
+        self._cluster = cluster = Cluster(
+            options, self.client_id, wanted=self._wanted_topics, auto_create=options.allow_auto_create_topics,
+            clock=self._clock, connect=self._connect, metrics=self._metrics,
+        )  # fmt: skip
+        if options.group_id is not None:
+            self._group = Membership(
+                options, self._configs, options.group_id, cluster, self._subscriptions, self.interceptors, self._clock,
+                self._metrics, call_user=self._call_user, on_news=self._news.set,
+            )  # fmt: skip
+        lookup = OffsetLookup(options, cluster)
+        offsets = self._group.offsets if self._group is not None else None
+        self._positions = Positions(options, self._subscriptions, lookup, offsets, self._on_positions)
+        self._lookups = Lookups(cluster, lookup, self._wanted)
         self._fetcher = Fetcher(
-            self.options, self._cluster, self._subscriptions, self._decoding, self._news.set, self._reset_by_policy
-        )
-        self._cluster.on_update(lambda _view: self._fetcher.step())
-        self._cluster.start()
+            options, cluster, self._subscriptions, self._decoding, self._metrics, self._news.set,
+            self._positions.reset_by_policy,
+        )  # fmt: skip
+        cluster.on_update(lambda _view: self._fetcher.step())
+        cluster.start()
+        self._started = True
 
     def _wanted_topics(self) -> Collection[str] | None:
-        return None if self._all_wanted else self._subscriptions.topics() | self._also_wanted.keys()
+        if self._wanted.all or self._subscriptions.kind is Kind.PATTERN:
+            return None
+        return self._subscriptions.topics() | self._wanted.names
+
+    def _on_positions(self) -> None:
+        self._news.set()
+        self._fetcher.step()
+
+    def _membership(self) -> Membership:
+        """The place in the group. Raises KafkaError(INVALID_GROUP_ID) without one."""
+        self._ensure_started()
+        if self._group is None:
+            raise KafkaError(
+                ErrorCode.INVALID_GROUP_ID,
+                "To use the group management or offset commit APIs, you must provide a valid group.id in the consumer "
+                "configuration.",
+            )
+        return self._group
 
     # What to read
 
+    async def subscribe(
+        self,
+        topics: Collection[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Reads what the group gives it of these topics, or of all topics whose whole name matches `pattern`.
+
+        Replaces an earlier subscription; no topics and no pattern is as `unsubscribe`. The group is joined by `poll`.
+        Raises KafkaError(INVALID_GROUP_ID) without group.id, IllegalState after `assign`.
+        """
+        group = self._membership()
+        if isinstance(topics, str):
+            raise ValueError(f"topics are a collection of names, not {topics!r}")
+        if pattern is not None and topics:
+            raise IllegalState("Subscription to topics, partitions and pattern are mutually exclusive")
+        if any(not isinstance(topic, str) or not topic.strip() for topic in topics):
+            raise ValueError("Topic collection to subscribe to cannot contain null or empty topic")
+        if pattern is not None:
+            self._subscriptions.subscribe_pattern(re.compile(pattern))
+        elif topics:
+            self._subscriptions.subscribe(topics)
+        else:
+            await self.unsubscribe()
+            return
+        group.subscribe(listener)
+
+    def subscription(self) -> set[str]:
+        """The topics subscribed to, by name or by pattern."""
+        return set(self._subscriptions.subscribed)
+
     async def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Reads exactly these partitions from now on; none of them is as `unsubscribe`."""
+        """Reads exactly these partitions from now on; none of them is as `unsubscribe`.
+
+        Raises IllegalState on a consumer that subscribes.
+        """
         self._ensure_started()
         partitions = [TopicPartition(*partition) for partition in partitions]
         for partition in partitions:
             if not partition.topic or partition.partition < 0:
                 raise ValueError(f"not a partition to read: {partition!r}")
+        if not partitions:
+            await self.unsubscribe()
+            return
         before = self._subscriptions.topics()
+        if self._group is not None and self._subscriptions.kind is Kind.USER_ASSIGNED:
+            self._group.committer.commit_if_due()
         self._subscriptions.assign(partitions)
         if self._subscriptions.topics() - before:
             self._cluster.request_refresh(at_once=True)
         self._fetcher.step()
 
     async def unsubscribe(self) -> None:
-        """Reads nothing any more."""
-        self._subscriptions.unsubscribe()
+        """Reads nothing any more, and leaves the group."""
+        try:
+            if self._group is not None:
+                await self._group.unsubscribe()
+        finally:
+            self._subscriptions.unsubscribe()
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions being read."""
@@ -135,33 +235,58 @@ class AsyncConsumer:
     async def poll(self, timeout: float = 0.0) -> ConsumerRecords:
         """Records that are there, at most max.poll.records; waits `timeout` seconds for the first ones.
 
+        Carries on what the group asks for: joins, rebalances (listeners are called in here), automatic commits.
         Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`, IllegalState when nothing
-        is assigned.
+        is subscribed to or assigned, ConcurrentModification when another task polls.
         """
+        records = await self.poll_plain(timeout)
+        return self.interceptors.on_consume(records) if self.interceptors and records else records
+
+    async def poll_plain(self, timeout: float = 0.0) -> ConsumerRecords:
+        """`poll` without interceptors."""
         self._ensure_started()
         self._subscriptions.check_not_empty()
-        deadline_ms = self._clock.monotonic_ms() + timeout * 1000
+        if self._polling:
+            raise ConcurrentModification
+        self._polling = True
+        now_ms = self._clock.monotonic_ms()
+        self._polls.begin(now_ms)
+        member = self._group.member if self._group is not None else None
+        if member is not None:
+            member.polling = True
+        try:
+            return await self._poll(now_ms + timeout * 1000)
+        finally:
+            self._polling = False
+            self._polls.end(self._clock.monotonic_ms())
+            if member is not None:
+                member.polling = False
+                member.note_poll()
+
+    async def _poll(self, deadline_ms: float) -> ConsumerRecords:
+        group = self._group
         while True:
             self._news.clear()
             self._raise_what_waits()
-            self._begin_resets()
+            if group is not None:
+                await group.attend()
+            self._positions.begin()
             records = self._fetcher.collect(self.options.max_poll_records)
             self._fetcher.step()
             if records:
                 await asyncio.sleep(0)  # a busy reader must not keep the loop from reading on
                 return records
-            left_ms = deadline_ms - self._clock.monotonic_ms()
-            if left_ms <= 0:
+            now_ms = self._clock.monotonic_ms()
+            if deadline_ms <= now_ms:
                 return records
-            await wait_until_set(self._news, left_ms)
+            until_ms = deadline_ms if group is None else min(deadline_ms, group.committer.due_ms)
+            await wait_until_set(self._news, until_ms - now_ms)
 
     def _raise_what_waits(self) -> None:
         if self._woken:
             self._woken = False
             raise WakeupError
-        if self._reset_error is not None:
-            error, self._reset_error = self._reset_error, None
-            raise error
+        self._positions.raise_error()
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """All records, waiting for new ones forever."""
@@ -170,17 +295,86 @@ class AsyncConsumer:
                 yield record
 
     def wakeup(self) -> None:
-        """Makes a poll that waits, or the next one, raise WakeupError. On this loop only."""
+        """Makes a poll that waits, another call that waits, or the next one, raise WakeupError. On this loop only."""
         self._woken = True
         self._news.set()
+        for task in self._interruptible:
+            task.cancel()
+
+    async def _until_woken(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The coroutine's result. Raises WakeupError after `wakeup`."""
+        if self._woken:
+            self._woken = False
+            coroutine.close()
+            raise WakeupError
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._interruptible.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._woken and task.cancelled():
+                self._woken = False
+                raise WakeupError from None
+            raise
+        finally:
+            self._interruptible.discard(task)
+
+    # Commits
+
+    def _offsets(self, offsets: Offsets | None) -> dict[TopicPartition, OffsetAndMetadata]:
+        if offsets is None:
+            return self._subscriptions.consumed()
+        made = {
+            TopicPartition(*partition): each if isinstance(each, OffsetAndMetadata) else OffsetAndMetadata(each)
+            for partition, each in offsets.items()
+        }
+        for partition, each in made.items():
+            if each.offset < 0:
+                raise ValueError(f"Invalid negative offset {each.offset} for {partition}")
+        return made
+
+    async def commit(self, offsets: Offsets | None = None, timeout: float | None = None) -> None:
+        """Stores in the group how far it has read: these offsets, or all that poll has returned.
+
+        Tried again until it succeeds. Raises CommitFailed when partitions were given to others meanwhile,
+        RebalanceInProgress, ClientTimeout, KafkaError.
+        """
+        group = self._membership()
+        committing = group.committer.commit(self._offsets(offsets), self._timeout_ms(timeout))
+        await self._until_woken(committing)
+
+    def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
+        """As `commit`, without waiting, and without trying again.
+
+        callback: called inside of a later poll, commit or close with the offsets and the KafkaError or None.
+        """
+        self._membership().committer.commit_async(self._offsets(offsets), callback)
+
+    async def committed(
+        self, partitions: Collection[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed, by this consumer or another; None where it has nothing."""
+        offsets = self._membership().offsets
+        return await self._until_woken(offsets.fetch(list(partitions), self._timeout_ms(timeout)))
+
+    def group_metadata(self) -> GroupMetadata:
+        """This consumer as its group knows it now, for a transactional producer."""
+        return self._membership().rebalancing.metadata()
+
+    def enforce_rebalance(self) -> None:
+        """Has the next poll join the group again, for a reason that only the application knows (KIP-568)."""
+        if not self._subscriptions.by_group:
+            raise IllegalState("Tried to force a rebalance but consumer does not have a group.")
+        self._membership().member.request_rejoin("the application enforced a rebalance")
 
     # Positions
 
-    async def seek(self, partition: TopicPartition, offset: int) -> None:
+    async def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         """Goes on at `offset`. Raises IllegalState for a partition that is not assigned."""
+        offset, epoch = (offset.offset, offset.leader_epoch) if isinstance(offset, OffsetAndMetadata) else (offset, -1)
         if offset < 0:
             raise ValueError("seek offset must not be a negative number")
-        self._subscriptions.of(partition).seek(offset)
+        self._subscriptions.of(partition).seek(offset, epoch)
         self._fetcher.step()
 
     async def seek_to_beginning(self, partitions: Collection[TopicPartition] = ()) -> None:
@@ -209,162 +403,82 @@ class AsyncConsumer:
                 return state.position
             self._raise_what_waits()
             self._news.clear()
-            self._begin_resets()
+            self._positions.begin()
             if not await wait_until_set(self._news, deadline_ms - self._clock.monotonic_ms()):
                 raise ClientTimeout(
                     f"Timeout of {self._timeout_ms(timeout):.0f} ms expired before the position for partition "
                     f"{partition} could be determined"
                 )
 
-    def _begin_resets(self) -> None:
-        """Starts to look up the positions that are missing."""
-        missing = [state for state in self._subscriptions if state.position is None and not state.resetting]
-        without = [state for state in missing if state.reset_to is None]
-        if without and self.options.auto_offset_reset == NONE:
-            raise NoOffsetForPartition([state.topic_partition for state in without])
-        for state in without:
-            self._reset_by_policy(state)
-        if missing:
-            for state in missing:
-                state.resetting = True
-            task = asyncio.get_running_loop().create_task(self._reset_now(missing))
-            self._resets.add(task)
-            task.add_done_callback(self._resets.discard)
-
-    def _reset_by_policy(self, state: AssignedPartition) -> None:
-        earliest = self.options.auto_offset_reset == EARLIEST
-        state.reset(EARLIEST_TIMESTAMP if earliest else LATEST_TIMESTAMP)
-
-    async def _reset_now(self, states: list[AssignedPartition]) -> None:
-        asked = {state.topic_partition: state.reset_to for state in states if state.reset_to is not None}
-        generations = {state.topic_partition: state.generation for state in states}
-        try:
-            found = await self._lookup.lookup(asked, self.options.default_api_timeout_ms)
-            for state in states:
-                partition = state.topic_partition
-                answer = found.get(partition)
-                if answer is None or state.generation != generations[partition]:
-                    continue
-                _log.info("Resetting offset for partition %s to offset %d.", partition, answer.offset)
-                state.seek(answer.offset)
-                state.offset_epoch = answer.leader_epoch
-        except ClientTimeout as error:
-            _log.warning("%s", error)
-        except KafkaError as error:
-            self._reset_error = error
-        finally:
-            for state in states:
-                state.resetting = False
-            self._news.set()
-        self._fetcher.step()
+    def lag(self, partition: TopicPartition) -> int | None:
+        """Records between the position and the end, as of the last fetch; None before the first."""
+        return self._subscriptions.of(partition).lag(committed=self.options.reads_committed)
 
     # Look-ups
 
     def _timeout_ms(self, timeout: float | None) -> float:
         return self.options.default_api_timeout_ms if timeout is None else timeout * 1000
 
+    def _ask(self, question: Callable[[Lookups], Coroutine[Any, Any, T]]) -> Awaitable[T]:
+        self._ensure_started()
+        return self._until_woken(question(self._lookups))
+
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """Per partition the first record at or after a time (ms UTC); None where there is none."""
-        for partition, timestamp in timestamps.items():
-            if timestamp < 0:
-                raise ValueError(
-                    f"The target time for partition {partition} is {timestamp}. The target time cannot be negative."
-                )
-        return await self._look_up(timestamps, timeout)
+        return await self._ask(lambda ask: ask.offsets_for_times(timestamps, self._timeout_ms(timeout)))
 
     async def beginning_offsets(
         self, partitions: Collection[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """The offset of the first record still there."""
-        return await self._ends(partitions, EARLIEST_TIMESTAMP, timeout)
+        return await self._ask(lambda ask: ask.ends(partitions, EARLIEST_TIMESTAMP, self._timeout_ms(timeout)))
 
     async def end_offsets(
         self, partitions: Collection[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """The offset of the record to come next; with read_committed, of the first that is not yet stable."""
-        return await self._ends(partitions, LATEST_TIMESTAMP, timeout)
-
-    async def _ends(
-        self, partitions: Collection[TopicPartition], timestamp: int, timeout: float | None
-    ) -> dict[TopicPartition, int]:
-        found = await self._look_up(dict.fromkeys(partitions, timestamp), timeout)
-        return {partition: answer.offset for partition, answer in found.items() if answer is not None}
-
-    async def _look_up(
-        self, timestamps: Mapping[TopicPartition, int], timeout: float | None
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        self._ensure_started()
-        topics = {partition.topic for partition in timestamps}
-        self._want(topics)
-        try:
-            return await self._lookup.lookup(timestamps, self._timeout_ms(timeout))
-        finally:
-            self._unwant(topics)
-
-    def _want(self, topics: Collection[str]) -> None:
-        for topic in topics:
-            self._also_wanted[topic] = self._also_wanted.get(topic, 0) + 1
-
-    def _unwant(self, topics: Collection[str]) -> None:
-        for topic in topics:
-            self._also_wanted[topic] -= 1
-            if not self._also_wanted[topic]:
-                del self._also_wanted[topic]
+        return await self._ask(lambda ask: ask.ends(partitions, LATEST_TIMESTAMP, self._timeout_ms(timeout)))
 
     async def partitions_for(self, topic: str, timeout: float | None = None) -> list[PartitionInfo]:
         """The topic's partitions; empty when there is no such topic.
 
         Raises KafkaError for a topic that may not be seen or has an impossible name, ClientTimeout.
         """
-        self._ensure_started()
-        deadline_ms = self._clock.monotonic_ms() + self._timeout_ms(timeout)
-        self._want([topic])
-        try:
-            at_once = True
-            while True:
-                info = self._cluster.view.topics.get(topic)
-                if info is not None and info.error is ErrorCode.NONE:
-                    return list(info.partitions)
-                left_ms = max(0.0, deadline_ms - self._clock.monotonic_ms())
-                view = await self._cluster.refresh(left_ms, at_once=at_once)
-                at_once = False
-                info = view.topics.get(topic)
-                if info is None or info.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                    return []
-                if info.error is not ErrorCode.NONE and not info.error.retriable:
-                    raise KafkaError(info.error, f"topic {topic}: {info.error.meaning}")
-        finally:
-            self._unwant([topic])
+        return await self._ask(lambda ask: ask.partitions_for(topic, self._timeout_ms(timeout)))
 
     async def list_topics(self, timeout: float | None = None) -> dict[str, list[PartitionInfo]]:
         """All topics and their partitions."""
-        self._ensure_started()
-        self._all_wanted += 1
-        try:
-            view = await self._cluster.refresh(self._timeout_ms(timeout), at_once=True)
-        finally:
-            self._all_wanted -= 1
-        return {name: list(info.partitions) for name, info in view.topics.items() if info.error is ErrorCode.NONE}
+        return await self._ask(lambda ask: ask.list_topics(self._timeout_ms(timeout)))
 
-    def lag(self, partition: TopicPartition) -> int | None:
-        """Records between the position and the end, as of the last fetch; None before the first."""
-        state = self._subscriptions.of(partition)
-        end = state.last_stable_offset if self.options.reads_committed else state.high_watermark
-        return None if end is None or state.position is None else max(0, end - state.position)
+    def metrics(self) -> MetricValues:
+        """All that this consumer counts, under Kafka's names."""
+        return self._metrics.values()
 
     # End
 
-    async def close(self) -> None:
-        """Lets go of everything; may be called again."""
-        if self._closed:
+    async def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Commits what is committed automatically, leaves the group, lets go of everything; may be called again.
+
+        timeout: seconds for what needs an answer; what is not done by then is not done.
+        Raises what a rebalance listener or a callback raises, after all is closed.
+        """
+        if self._closed or self._closing:
             return
-        self._closed = True
+        self._closing = True
+        try:
+            if self._group is not None:
+                await self._group.close(timeout * 1000)  # a listener may still commit
+        finally:
+            self._closed = True
+            await self._let_go()
+
+    async def _let_go(self) -> None:
         if self._started:
+            self._positions.close()
             self._fetcher.close()
-            for task in list(self._resets):
-                task.cancel()
+            self.interceptors.close()
             await self._cluster.close()
 
     async def __aenter__(self) -> Self:

@@ -5,11 +5,14 @@ Source: the consumer scope of the reference configs table.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Option, at_least, one_of
 from kafka_py.clients.configs import ClientOptions
+
+_log = logging.getLogger(__name__)
 
 EARLIEST, LATEST, NONE = "earliest", "latest", "none"
 READ_COMMITTED = "read_committed"
@@ -59,5 +62,14 @@ class ConsumerOptions(ClientOptions):
 
     def validate(self) -> None:
         super().validate()
-        if self.group_id == "":
-            raise ConfigError("Invalid value  for configuration group.id: the configured group id is empty")
+        if self.group_id is None:
+            if self.enable_auto_commit and "enable.auto.commit" in self.originals:
+                raise ConfigError("enable.auto.commit cannot be set to true when default group id (null) is used.")
+            self.__dict__["enable_auto_commit"] = False
+        elif self.group_id == "":
+            _log.warning(
+                "Support for using the empty group id by consumers is deprecated and will be removed in the next major "
+                "release."
+            )
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise ConfigError("Heartbeat must be set lower than the session timeout")

@@ -1,27 +1,36 @@
 """The consumer's two faces: `Consumer` for plain blocking code, `AsyncConsumer` for asyncio.
 
-    consumer = Consumer({"bootstrap.servers": "localhost:9092", "auto.offset.reset": "earliest"})
-    consumer.assign([TopicPartition("topic", 0)])
-    for record in consumer.poll(1.0):
-        print(record.offset, record.value)
+    consumer = Consumer({"bootstrap.servers": "localhost:9092", "group.id": "billing", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["orders"])
+    while True:
+        for record in consumer.poll(1.0):
+            print(record.offset, record.value)
 
-AsyncConsumer does the work, on the running loop; Consumer runs one on a loop in a thread of its own. Neither may be
-used by two threads or tasks at once, as positions are state: only `wakeup` is safe to call from elsewhere.
+AsyncConsumer does the work, on the running loop; Consumer runs one on a loop in a thread of its own, which also keeps
+the consumer in its group while the application computes. Neither may be used by two threads or tasks at once, as
+positions are state: only `wakeup` is safe to call from elsewhere.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
+from kafka_py.clients.consumer.async_consumer import CLOSE_TIMEOUT_S, AsyncConsumer, Offsets
+from kafka_py.clients.consumer.calling_thread import CallingThread
+from kafka_py.clients.consumer.committer import Callback
+from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
-from kafka_py.clients.errors import IllegalState
+from kafka_py.clients.errors import ConcurrentModification, IllegalState
 from kafka_py.clients.loop import LoopThread
 from kafka_py.clients.metadata import PartitionInfo
+from kafka_py.clients.metrics import MetricValues
+from kafka_py.clients.offsets import OffsetAndMetadata
 
 T = TypeVar("T")
 
@@ -33,37 +42,62 @@ class Consumer:
     """
 
     def __init__(self, configs: Mapping[str, Any]) -> None:
-        self._core = AsyncConsumer(configs)
+        self._core = AsyncConsumer(configs, call_user=self._call_user)
         self._owner: int | None = None
         self._calls = 0
         self._closed = False
         self._thread = LoopThread(f"kafka-consumer-network-thread | {self._core.client_id}")
-        self._thread.run(self._core.start())
+        self._caller = CallingThread(self._thread)
+        try:
+            self._thread.run(self._core.start())
+        except BaseException:
+            self._thread.stop()
+            raise
+
+    async def _call_user(self, function: Any, *arguments: Any) -> Any:
+        return await self._caller.call_user(function, *arguments)
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Has the loop do it, for one thread at a time."""
+        """Has the loop do it, for one thread at a time; listeners and callbacks are called in this thread."""
         me = threading.get_ident()
         if self._owner not in (None, me):
             coroutine.close()
-            raise IllegalState("Consumer is not safe for multi-threaded access")
+            raise ConcurrentModification
         if self._closed:
             coroutine.close()
             raise IllegalState("This consumer has already been closed.")
         self._owner = me
         self._calls += 1
         try:
-            return self._thread.run(coroutine)
+            return self._caller.run(coroutine)
         finally:
             self._calls -= 1
             if not self._calls:
                 self._owner = None
+
+    def subscribe(
+        self,
+        topics: Collection[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Reads what the group gives it of these topics, or of all topics whose whole name matches `pattern`.
+
+        Replaces an earlier subscription; no topics and no pattern is as `unsubscribe`. The group is joined by `poll`.
+        """
+        self._run(self._core.subscribe(topics, pattern=pattern, listener=listener))
+
+    def subscription(self) -> set[str]:
+        """The topics subscribed to, by name or by pattern."""
+        return self._core.subscription()
 
     def assign(self, partitions: Collection[TopicPartition]) -> None:
         """Reads exactly these partitions from now on; none of them is as `unsubscribe`."""
         self._run(self._core.assign(partitions))
 
     def unsubscribe(self) -> None:
-        """Reads nothing any more."""
+        """Reads nothing any more, and leaves the group."""
         self._run(self._core.unsubscribe())
 
     def assignment(self) -> set[TopicPartition]:
@@ -73,9 +107,11 @@ class Consumer:
     def poll(self, timeout: float = 0.0) -> ConsumerRecords:
         """Records that are there, at most max.poll.records; waits `timeout` seconds for the first ones.
 
+        Carries on what the group asks for: joins, rebalances (listeners are called in here), automatic commits.
         Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`.
         """
-        return self._run(self._core.poll(timeout))
+        records = self._run(self._core.poll_plain(timeout))
+        return self._core.interceptors.on_consume(records) if records and self._core.interceptors else records
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """All records, waiting for new ones forever."""
@@ -83,10 +119,47 @@ class Consumer:
             yield from self.poll(1.0)
 
     def wakeup(self) -> None:
-        """Makes a poll that waits, or the next one, raise WakeupError; for other threads and signal handlers."""
+        """Makes a call that waits, or the next one, raise WakeupError; for other threads and signal handlers."""
         self._thread.post(self._core.wakeup)
 
-    def seek(self, partition: TopicPartition, offset: int) -> None:
+    def commit(self, offsets: Offsets | None = None, timeout: float | None = None) -> None:
+        """Stores in the group how far it has read: these offsets, or all that poll has returned.
+
+        Tried again until it succeeds. Raises CommitFailed when partitions were given to others meanwhile,
+        RebalanceInProgress, ClientTimeout, KafkaError.
+        """
+        self._run(self._core.commit(offsets, timeout))
+
+    def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
+        """As `commit`, without waiting, and without trying again.
+
+        callback: called inside of a later poll, commit or close with the offsets and the KafkaError or None.
+        """
+
+        async def begin() -> None:
+            self._core.commit_async(offsets, callback)
+
+        self._run(begin())
+
+    def committed(
+        self, partitions: Collection[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed, by this consumer or another; None where it has nothing."""
+        return self._run(self._core.committed(partitions, timeout))
+
+    def group_metadata(self) -> GroupMetadata:
+        """This consumer as its group knows it now, for a transactional producer."""
+        return self._core.group_metadata()
+
+    def enforce_rebalance(self) -> None:
+        """Has the next poll join the group again, for a reason that only the application knows."""
+
+        async def enforce() -> None:
+            self._core.enforce_rebalance()
+
+        self._run(enforce())
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         """Goes on at `offset`."""
         self._run(self._core.seek(partition, offset))
 
@@ -144,12 +217,28 @@ class Consumer:
         """Records between the position and the end, as of the last fetch; None before the first."""
         return self._core.lag(partition)
 
-    def close(self) -> None:
-        """Lets go of everything; may be called again."""
+    def metrics(self) -> MetricValues:
+        """All that this consumer counts, under Kafka's names."""
+        return self._core.metrics()
+
+    def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Commits what is committed automatically, leaves the group, lets go of everything; may be called again.
+
+        timeout: seconds for what needs an answer; what is not done by then is not done.
+        """
         if not self._closed:
-            self._run(self._core.close())
-            self._closed = True
-            self._thread.stop()
+            try:
+                self._run(self._core.close(timeout))
+            except ConcurrentModification:
+                raise
+            except BaseException:
+                self._end()
+                raise
+            self._end()
+
+    def _end(self) -> None:
+        self._closed = True
+        self._thread.stop()
 
     def __enter__(self) -> Self:
         return self

@@ -52,7 +52,8 @@ class Fetched:
     """What is left of one partition's answer.
 
     next_offset: of the record to return next; after the last one, where the consumer's position is.
-    end_offset: what the next fetch of the partition goes on with, past all that is here.
+    end_offset: what the next fetch of the partition goes on with, past all that is here. end_epoch: the leader epoch of
+    the last batch, -1 when there is none.
     aborted: (producer id, first offset) pairs.
     """
 
@@ -82,9 +83,26 @@ class Fetched:
             self._broken = error
         last = self._batches[-1][1] if self._batches else None
         self.end_offset = fetch_offset if last is None else max(fetch_offset, _end_of(last))
+        self.end_epoch = -1 if last is None else last.partition_leader_epoch
         self._ready: list[Record] = []
         self._ready_from = 0
         self._ready_header: BatchHeader | None = None
+        self._counted = False
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all batches together, as they came."""
+        return len(self._buffer)
+
+    @property
+    def record_count(self) -> int:
+        """Of the batches not handed out yet."""
+        return sum(header.record_count for _, header in self._batches)
+
+    def take_size(self) -> int:
+        """The size of the batches, to be counted once: 0 ever after."""
+        counted, self._counted = self._counted, True
+        return 0 if counted else self.size_bytes
 
     @property
     def is_empty(self) -> bool:

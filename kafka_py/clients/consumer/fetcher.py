@@ -19,14 +19,17 @@ from typing import Any
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.connections import NodeConnection
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
+from kafka_py.clients.consumer.fetch_counts import FetchCounts
 from kafka_py.clients.consumer.fetch_sessions import FetchSession, Wanted, by_topic
 from kafka_py.clients.consumer.fetched import Decoding, Fetched
 from kafka_py.clients.consumer.offsets import CONSUMER
 from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
+from kafka_py.clients.consumer.validation import Validation
 from kafka_py.clients.errors import OffsetOutOfRange, error_code
+from kafka_py.clients.metrics import ClientMetrics
+from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.wire.messages.fetch import (
     FetchablePartitionResponse,
     FetchPartition,
@@ -71,6 +74,7 @@ class Fetcher:
         cluster: Cluster,
         subscriptions: Subscriptions,
         decoding: Decoding,
+        metrics: ClientMetrics,
         on_news: Callable[[], object],
         reset: Callable[[AssignedPartition], object],
     ) -> None:
@@ -78,8 +82,12 @@ class Fetcher:
         self._cluster = cluster
         self._subscriptions = subscriptions
         self._decoding = decoding
+        self._counts = FetchCounts(metrics, subscriptions, committed=options.reads_committed)
         self._on_news = on_news
         self._reset = reset
+        self._validation = Validation(
+            options, cluster, subscriptions, on_done=self.step, on_error=self._raise_later, reset=reset
+        )
         self._loop = asyncio.get_running_loop()
         self._clock = cluster.clock
         self._sessions: dict[int, FetchSession] = {}
@@ -100,10 +108,11 @@ class Fetcher:
             return
         now_ms = self._clock.monotonic_ms()
         wanted: dict[int, dict[TopicPartition, Wanted]] = {}
+        doubtful: dict[int, list[AssignedPartition]] = {}
         look_again_at: float | None = None
         self._some_wait = False
         for state in self._subscriptions:
-            if state.fetch_offset is None or state.paused:
+            if state.fetch_offset is None or state.paused or state.validating:
                 continue
             if self._held.get(state.topic_partition, 0) >= ANSWERS_AHEAD:
                 self._some_wait = True
@@ -111,14 +120,23 @@ class Fetcher:
             if state.retry_at > now_ms:
                 look_again_at = min(look_again_at or state.retry_at, state.retry_at)
                 continue
-            self._want(state, wanted, now_ms)
+            self._want(state, wanted, doubtful, now_ms)
+        for node_id, states in doubtful.items():
+            self._validation.begin(node_id, states)
         for node_id, partitions in wanted.items():
             if node_id not in self._busy:
                 self._fetch_from(node_id, partitions)
         if look_again_at is not None:
             self._arm(look_again_at - now_ms)
 
-    def _want(self, state: AssignedPartition, wanted: dict[int, dict[TopicPartition, Wanted]], now_ms: float) -> None:
+    def _want(
+        self,
+        state: AssignedPartition,
+        wanted: dict[int, dict[TopicPartition, Wanted]],
+        doubtful: dict[int, list[AssignedPartition]],
+        now_ms: float,
+    ) -> None:
+        """Puts the partition where it belongs: fetched from a node, or first to be validated by one."""
         info = self._cluster.view.partition(state.topic_partition)
         if info is None or info.leader not in self._cluster.view.nodes:
             state.retry_at = now_ms + self._options.retry_backoff_ms
@@ -126,6 +144,9 @@ class Fetcher:
             self._arm(self._options.retry_backoff_ms)
             return
         node_id = info.leader
+        if state.needs_validation(info.leader_epoch):
+            doubtful.setdefault(node_id, []).append(state)
+            return
         if state.preferred_replica in self._cluster.view.nodes and state.preferred_until_ms > now_ms:
             node_id = state.preferred_replica
         assert state.fetch_offset is not None
@@ -151,8 +172,12 @@ class Fetcher:
             self._send(node_id, connection, partitions)
         except KafkaError as error:
             self._busy.discard(node_id)
-            self._errors.append(error)
-            self._on_news()
+            self._raise_later(error)
+
+    def _raise_later(self, error: KafkaError) -> None:
+        """Has the next poll without records raise it."""
+        self._errors.append(error)
+        self._on_news()
 
     def _send(self, node_id: int, connection: NodeConnection, partitions: dict[TopicPartition, Wanted]) -> None:
         options = self._options
@@ -187,7 +212,8 @@ class Fetcher:
             timeout_ms=options.request_timeout_ms + options.fetch_max_wait_ms,
         )
         generations = {each: self._subscriptions.of(each).generation for each in partitions}
-        future.add_done_callback(partial(self._on_answer, node_id, partitions, generations))
+        sent_ms = self._clock.monotonic_ms()
+        future.add_done_callback(partial(self._on_answer, node_id, partitions, generations, sent_ms))
 
     async def _connect_then_step(self, node_id: int) -> None:
         try:
@@ -212,6 +238,7 @@ class Fetcher:
         node_id: int,
         partitions: dict[TopicPartition, Wanted],
         generations: dict[TopicPartition, int],
+        sent_ms: float,
         future: asyncio.Future[Any],
     ) -> None:
         self._busy.discard(node_id)
@@ -229,7 +256,9 @@ class Fetcher:
                     self._delay(partitions)
             else:
                 session.succeeded(response.session_id)
-                self._take_answer(response, partitions, generations)
+                by_topic = self._take_answer(response, partitions, generations)
+                latency_ms = self._clock.monotonic_ms() - sent_ms
+                self._counts.answered(latency_ms, response.throttle_time_ms, by_topic)
         self.step()
 
     def _delay(self, partitions: dict[TopicPartition, Wanted]) -> None:
@@ -241,8 +270,11 @@ class Fetcher:
 
     def _take_answer(
         self, response: Any, partitions: dict[TopicPartition, Wanted], generations: dict[TopicPartition, int]
-    ) -> None:
+    ) -> dict[str, tuple[int, int]]:
+        """Keeps what is still wanted; returns (bytes, records) by topic."""
+        by_topic: dict[str, tuple[int, int]] = {}
         for topic in response.responses:
+            size = count = 0
             for answer in topic.partition_responses:
                 partition = TopicPartition(topic.topic, answer.partition)
                 state = self._subscriptions.get(partition)
@@ -251,10 +283,16 @@ class Fetcher:
                     continue
                 if answer.error_code:
                     self._take_error(state, wanted, error_code(answer.error_code))
-                else:
-                    self._take_records(state, wanted, answer)
+                elif (fetched := self._take_records(state, wanted, answer)) is not None:
+                    size += fetched.size_bytes
+                    count += fetched.record_count
+            if size:
+                by_topic[topic.topic] = (size, count)
+        return by_topic
 
-    def _take_records(self, state: AssignedPartition, wanted: Wanted, answer: FetchablePartitionResponse) -> None:
+    def _take_records(
+        self, state: AssignedPartition, wanted: Wanted, answer: FetchablePartitionResponse
+    ) -> Fetched | None:
         state.high_watermark = answer.high_watermark
         state.last_stable_offset = answer.last_stable_offset if answer.last_stable_offset >= 0 else None
         state.log_start_offset = answer.log_start_offset if answer.log_start_offset >= 0 else None
@@ -263,17 +301,19 @@ class Fetcher:
             state.preferred_until_ms = self._clock.monotonic_ms() + self._options.metadata_max_age_ms
         records = answer.record_set
         if not isinstance(records, memoryview) or not records:
-            return
+            return None
         aborted = [(each.producer_id, each.first_offset) for each in answer.aborted_transactions or ()]
         fetched = Fetched(
             state.topic_partition, state.generation, wanted.fetch_offset, records, aborted, self._decoding
         )
         if fetched.is_empty:
-            return
+            return None
         state.fetch_offset = fetched.end_offset
+        state.fetch_epoch = max(state.fetch_epoch, fetched.end_epoch)
         self._answers.append(fetched)
         self._held[state.topic_partition] = self._held.get(state.topic_partition, 0) + 1
         self._on_news()
+        return fetched
 
     def _take_error(self, state: AssignedPartition, wanted: Wanted, code: ErrorCode) -> None:
         partition = state.topic_partition
@@ -287,8 +327,7 @@ class Fetcher:
             _log.warning("Fetch of %s failed with %s; trying again", partition, code.name)
         else:
             where = f"fetch of {partition} at offset {wanted.fetch_offset}"
-            self._errors.append(KafkaError(code, f"{where}: {code.meaning}"))
-            self._on_news()
+            self._raise_later(KafkaError(code, f"{where}: {code.meaning}"))
 
     def _out_of_range(self, state: AssignedPartition, wanted: Wanted) -> None:
         partition = state.topic_partition
@@ -335,6 +374,7 @@ class Fetcher:
             if records:
                 limit -= len(records)
                 by_partition.setdefault(fetched.topic_partition, []).extend(records)
+                self._counts.consumed(state, len(records), fetched.take_size())
             if fetched.exhausted:
                 self._drop_first()
         self._answers.extendleft(reversed(aside))
@@ -354,6 +394,7 @@ class Fetcher:
     def close(self) -> None:
         """Asks for nothing more; what is held is forgotten."""
         self._closed = True
+        self._validation.close()
         if self._timer is not None:
             self._timer.cancel()
         for task in list(self._tasks):

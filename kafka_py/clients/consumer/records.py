@@ -46,14 +46,14 @@ class ConsumerRecords:
         return sum(map(len, self._by_partition.values()))
 
     def __bool__(self) -> bool:
-        return bool(self._by_partition)
+        return any(self._by_partition.values())
 
     def count(self) -> int:
         """How many records there are."""
         return len(self)
 
     def is_empty(self) -> bool:
-        return not self._by_partition
+        return not self
 
     def partitions(self) -> set[TopicPartition]:
         """The partitions that have records here."""

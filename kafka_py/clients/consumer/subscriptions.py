@@ -2,17 +2,19 @@
 
 `position` is what the application sees: the offset of the next record that poll() will return. `fetch_offset` runs
 ahead of it by what is buffered. Everything here is plain state, changed by the consumer's own event loop only.
-Kinds of subscription exclude each other; the group's kinds belong to the group membership.
+Kinds of subscription exclude each other: partitions named by the user, topics, or a pattern of topics.
 """
 
 from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.errors import IllegalState
+from kafka_py.clients.offsets import OffsetAndMetadata
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
@@ -26,6 +28,8 @@ class Kind(enum.Enum):
     """How the partitions are chosen."""
 
     NONE = "none"
+    TOPICS = "topics"
+    PATTERN = "pattern"
     USER_ASSIGNED = "user assigned"
 
 
@@ -34,12 +38,14 @@ class AssignedPartition:
 
     position, fetch_offset: None until known. reset_to: the timestamp whose offset is being looked up, None when no
     reset is going on. generation: another number after every jump, so that older answers are recognised.
+    fetch_epoch: leader epoch of the last record before fetch_offset, -1 when not known. validated_epoch: the leader
+    epoch under which fetch_offset was last found to stand; validating: whether the leader is being asked.
     """
 
     __slots__ = (
-        "fetch_offset", "generation", "high_watermark", "last_stable_offset", "log_start_offset", "offset_epoch",
-        "paused", "position", "preferred_replica", "preferred_until_ms", "reset_to", "resetting", "retry_at",
-        "topic_partition",
+        "fetch_epoch", "fetch_offset", "generation", "high_watermark", "last_stable_offset", "log_start_offset",
+        "offset_epoch", "paused", "position", "preferred_replica", "preferred_until_ms", "reset_to", "resetting",
+        "retry_at", "topic_partition", "validated_epoch", "validating",
     )  # fmt: skip
 
     def __init__(self, topic_partition: TopicPartition) -> None:
@@ -47,7 +53,10 @@ class AssignedPartition:
         self.position: int | None = None
         self.fetch_offset: int | None = None
         self.offset_epoch = -1
-        """Leader epoch of the last record read; what a later validation of the position starts from (KIP-320)."""
+        """Leader epoch of the last record returned; goes with a commit, for who reads on from there (KIP-320)."""
+        self.fetch_epoch = -1
+        self.validated_epoch = -1
+        self.validating = False
         self.reset_to: int | None = None
         self.resetting = False
         self.paused = False
@@ -59,9 +68,10 @@ class AssignedPartition:
         self.preferred_replica = -1
         self.preferred_until_ms = 0.0
 
-    def seek(self, offset: int) -> None:
+    def seek(self, offset: int, leader_epoch: int = -1) -> None:
         """Jumps: the next record returned is the first at or after `offset`."""
         self.position = self.fetch_offset = offset
+        self.offset_epoch = self.fetch_epoch = leader_epoch
         self.reset_to = None
         self.generation = next(_generations)
 
@@ -71,28 +81,102 @@ class AssignedPartition:
         self.reset_to = timestamp
         self.generation = next(_generations)
 
+    def needs_validation(self, leader_epoch: int) -> bool:
+        """Whether records before fetch_offset may be gone, now that the partition has this leader epoch."""
+        return 0 <= self.fetch_epoch < leader_epoch and self.validated_epoch < leader_epoch
+
+    def lag(self, *, committed: bool) -> int | None:
+        """Records between the position and the end, as of the last fetch; None before the first.
+
+        committed: the end is where the first open transaction begins.
+        """
+        end = self.last_stable_offset if committed else self.high_watermark
+        return None if end is None or self.position is None else max(0, end - self.position)
+
+    def lead(self) -> int | None:
+        """Records between the oldest one kept and the position, as of the last fetch."""
+        start = self.log_start_offset
+        return None if start is None or self.position is None else max(0, self.position - start)
+
 
 class Subscriptions:
-    """The assigned partitions of one consumer."""
+    """The assigned partitions of one consumer, and what it subscribes to.
+
+    changes: how often the assigned partitions have changed.
+
+    topics: subscribed to, by name or because they match. group_topics: what the whole group subscribes to, which its
+    leader has to know; else empty.
+    """
 
     def __init__(self) -> None:
         self.kind = Kind.NONE
+        self.changes = 0
+        self.subscribed: frozenset[str] = frozenset()
+        self.group_topics: frozenset[str] = frozenset()
+        self.pattern: re.Pattern[str] | None = None
         self._assigned: dict[TopicPartition, AssignedPartition] = {}
 
+    # What the user wants
+
     def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Reads exactly these from now on; those it already read keep their position. None of them: as unsubscribe."""
-        before = self._assigned
-        self._assigned = {tp: before.get(tp) or AssignedPartition(tp) for tp in partitions}
-        self.kind = Kind.USER_ASSIGNED if partitions else Kind.NONE
+        """Reads exactly these from now on; those it already read keep their position. None of them: as unsubscribe.
+
+        Raises IllegalState on a consumer that subscribes.
+        """
+        if partitions:
+            self._become(Kind.USER_ASSIGNED)
+            self.set_assigned(partitions)
+        else:
+            self.unsubscribe()
+
+    def subscribe(self, topics: Collection[str]) -> None:
+        """Reads what the group gives it of these topics. Raises IllegalState on one that has another kind."""
+        self._become(Kind.TOPICS)
+        self.subscribed = frozenset(topics)
+
+    def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
+        """Reads what the group gives it of topics that match. Raises IllegalState on one that has another kind."""
+        self._become(Kind.PATTERN)
+        self.pattern = pattern
+
+    def _become(self, kind: Kind) -> None:
+        if self.kind not in (Kind.NONE, kind):
+            raise IllegalState("Subscription to topics, partitions and pattern are mutually exclusive")
+        self.kind = kind
 
     def unsubscribe(self) -> None:
-        self.assign(())
+        self.set_assigned(())
+        self.subscribed = self.group_topics = frozenset()
+        self.pattern = None
+        self.kind = Kind.NONE
+
+    @property
+    def by_group(self) -> bool:
+        """Whether partitions come from the group."""
+        return self.kind in (Kind.TOPICS, Kind.PATTERN)
+
+    def matches(self, partition: TopicPartition) -> bool:
+        """Whether the group may give us this partition."""
+        if self.pattern is not None:
+            return self.pattern.fullmatch(partition.topic) is not None
+        return partition.topic in self.subscribed
+
+    # What is read
+
+    def set_assigned(self, partitions: Iterable[TopicPartition]) -> None:
+        """Reads exactly these; those it already read keep their position."""
+        before = self._assigned
+        self._assigned = {tp: before.get(tp) or AssignedPartition(tp) for tp in partitions}
+        self.changes += 1
 
     def __iter__(self) -> Iterator[AssignedPartition]:
         return iter(self._assigned.values())
 
     def __contains__(self, partition: object) -> bool:
         return partition in self._assigned
+
+    def __len__(self) -> int:
+        return len(self._assigned)
 
     def get(self, partition: TopicPartition) -> AssignedPartition | None:
         return self._assigned.get(partition)
@@ -108,10 +192,20 @@ class Subscriptions:
         return set(self._assigned)
 
     def topics(self) -> set[str]:
-        return {partition.topic for partition in self._assigned}
+        """Those to know about: of assigned partitions, and what is subscribed to."""
+        assigned = {partition.topic for partition in self._assigned}
+        return assigned.union(self.subscribed, self.group_topics)
 
     def paused(self) -> set[TopicPartition]:
         return {state.topic_partition for state in self if state.paused}
+
+    def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What a commit of all that was returned stores."""
+        return {
+            state.topic_partition: OffsetAndMetadata(state.position, "", state.offset_epoch)
+            for state in self
+            if state.position is not None
+        }
 
     def check_not_empty(self) -> None:
         """Raises IllegalState when nothing was subscribed to."""

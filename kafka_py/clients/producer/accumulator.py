@@ -114,7 +114,9 @@ class Accumulator:
         self._largest = options.max_request_size
         self._memory = options.buffer_memory
         self._draw = random.Random()
-        self._partitioner, self._hashes_keys = own_partitioner(options.partitioner_class, options.originals)
+        self.partitioner, self._hashes_keys = own_partitioner(options.partitioner_class, options.originals)
+        self.observer: Callable[[ProducerBatch], object] | None = None
+        """Hears of the end of every batch that is opened from now on."""
         self.view = ClusterView()
         self.stopped: Exception | None = None
 
@@ -172,6 +174,8 @@ class Accumulator:
             index = len(details)
             details.append((timestamp, key_size, value_size))
             batch.size += size
+            if size > batch.largest:
+                batch.largest = size
             if callback is not None:
                 batch.callbacks.append((index, callback))
         finally:
@@ -188,9 +192,9 @@ class Accumulator:
         Raises KafkaError(INVALID_REQUEST) for a number that is no partition.
         """
         topic_lanes = self.topics.get(topic)
-        if self._partitioner is None or topic_lanes is None:
+        if self.partitioner is None or topic_lanes is None:
             return None
-        partition = self._partitioner.partition(topic, key, key_bytes, value, value_bytes, self.view)
+        partition = self.partitioner.partition(topic, key, key_bytes, value, value_bytes, self.view)
         if not 0 <= partition < len(topic_lanes.lanes):
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
@@ -200,7 +204,7 @@ class Accumulator:
 
     @property
     def has_own_partitioner(self) -> bool:
-        return self._partitioner is not None
+        return self.partitioner is not None
 
     def _room_for(
         self,
@@ -235,6 +239,7 @@ class Accumulator:
         limit = self._batch_size if codec is Codec.NONE else int(self._batch_size / (topic_lanes.ratio * 1.05))
         batch = ProducerBatch(lane, BatchBuilder(codec), limit, reserve, now_ms)
         batch.size = HEADER_SIZE
+        batch.observer = self.observer
         lane.queue.append(batch)
         lane.open = batch
         topic_lanes.last_used_ms = now_ms

@@ -71,8 +71,10 @@ class ProducerBatch:
         "event",
         "finished",
         "lane",
+        "largest",
         "limit",
         "log_append_time",
+        "observer",
         "parts",
         "producer_epoch",
         "producer_id",
@@ -89,11 +91,15 @@ class ProducerBatch:
         self.limit = limit
         """Size at which it is full, in bytes before compression."""
         self.size = 0
+        self.largest = 0
+        """Size of its largest record, in bytes."""
         self.reserved = reserved
         """Bytes it holds of the buffer pool."""
         self.created_ms = created_ms
         self.details: list[Details] = []
         self.callbacks: list[tuple[int, Callback]] = []
+        self.observer: Callable[[ProducerBatch], object] | None = None
+        """Hears of its end before anyone else."""
         self.attempts = 0
         self.retry_at = 0.0
         self.data: bytes | None = None
@@ -142,6 +148,8 @@ class ProducerBatch:
     def _finish(self) -> None:
         self.data = None
         self.builder = NO_BUILDER
+        if self.observer is not None:
+            self.observer(self)
         with _waiting:
             self.finished = True
             event, callbacks, self.callbacks = self.event, self.callbacks, []
@@ -199,6 +207,7 @@ class ProducerBatch:
         for index, record in enumerate(decode_records(self.encode())):
             if part is None or part.size >= target:
                 part = ProducerBatch(self.lane, BatchBuilder(self.builder.codec), target, 0, self.created_ms)
+                part.largest, part.observer = self.largest, self.observer
                 parts.append((index, part))
             part.builder.append(record.timestamp, record.key, record.value, record.headers)
             part.details.append(self.details[index])

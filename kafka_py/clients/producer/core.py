@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,13 +18,17 @@ from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.connections import Connect
 from kafka_py.clients.errors import BufferExhausted, ClientTimeout, IllegalState
 from kafka_py.clients.metadata import PartitionInfo
+from kafka_py.clients.metrics import PRODUCER, ClientMetrics
 from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture, settle
 from kafka_py.clients.producer.buffer_pool import MemoryWaiter
 from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.interceptors import interceptors_of
+from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.sender import Sender
-from kafka_py.clients.serialization import serializer
+from kafka_py.clients.serialization import closer, serializer
 
+_log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
 
 
@@ -48,13 +53,19 @@ class ProducerCore:
         self.key_serializer = serializer("key.serializer", self.options.key_serializer, properties)
         self.value_serializer = serializer("value.serializer", self.options.value_serializer, properties)
         self.clock = clock or SystemClock()
+        self.metrics = ClientMetrics(self.options, self.client_id, self.clock, PRODUCER)
+        self._counts = ProducerMetrics(self.metrics, owner=self)
+        self.interceptors = interceptors_of(self.options.interceptor_classes, properties, self.client_id)
         self._connect = connect
         self._threaded = threaded
+        self._closed = False
         self._asked_for: dict[str, float] = {}
         self.wake_pending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self.accumulator = Accumulator(self.options, self.clock, self._wake)
         self.append = self.accumulator.append
+        if self.interceptors is not None:
+            self.accumulator.observer = self.interceptors.on_answer
         self.cluster: Cluster
         self.sender: Sender
 
@@ -70,9 +81,26 @@ class ProducerCore:
             auto_create=True,
             clock=self.clock,
             connect=self._connect,
+            metrics=self.metrics,
         )
-        self.sender = Sender(self.options, self.cluster, self.accumulator)
+        self.sender = Sender(self.options, self.cluster, self.accumulator, self._counts)
         self.cluster.start()
+
+    @property
+    def requests_in_flight(self) -> int:
+        """Produce requests that are not answered yet."""
+        return self.sender.requests_in_flight if self._loop is not None else 0
+
+    @property
+    def metadata_age_s(self) -> float:
+        """How old the metadata in use is; 0 before there is any."""
+        fetched_ms = self.accumulator.view.fetched_ms
+        return 0.0 if fetched_ms is None else (self.clock.monotonic_ms() - fetched_ms) / 1000
+
+    def note_refused(self) -> None:
+        """`send` raised for a record; from any thread."""
+        with self.accumulator.lock:
+            self._counts.errors += 1
 
     def _wanted_topics(self) -> list[str]:
         now_ms = self.clock.monotonic_ms()
@@ -134,6 +162,7 @@ class ProducerCore:
 
     async def _wait_for_memory(self, size: int, deadline_ms: float) -> MemoryWaiter:
         granted = asyncio.get_running_loop().create_future()
+        began_ms = self.clock.monotonic_ms()
         waiter = self.accumulator.wait_for_memory(size, lambda: settle(granted))
         self.sender.step()
         try:
@@ -142,11 +171,14 @@ class ProducerCore:
         except BaseException as error:
             self.accumulator.withdraw(waiter)
             if isinstance(error, TimeoutError):
+                self._counts.exhausted += 1
                 raise BufferExhausted(
                     f"Failed to allocate {size} bytes within the configured max blocking time "
                     f"{self.options.max_block_ms} ms. Total memory: {self.options.buffer_memory} bytes."
                 ) from None
             raise
+        finally:
+            self._counts.memory_wait += int((self.clock.monotonic_ms() - began_ms) * 1e6)
         return waiter
 
     async def wait_for_topic(self, topic: str, partition: int | None, deadline_ms: float) -> None:
@@ -187,10 +219,13 @@ class ProducerCore:
 
     async def close(self, timeout_s: float | None) -> None:
         """Sends what is left, for `timeout_s` at most (None: until all is answered), then stops."""
-        if self._loop is None:
-            self.accumulator.stop(IllegalState("Cannot perform operation after producer has been closed"))
+        if self._closed:
             return
+        self._closed = True
         self.accumulator.stop(IllegalState("Cannot perform operation after producer has been closed"))
+        if self._loop is None:
+            self._close_plugins()
+            return
         try:
             if timeout_s is None or timeout_s > 0:
                 async with asyncio.timeout(timeout_s):
@@ -200,3 +235,19 @@ class ProducerCore:
         finally:
             self.sender.close(KafkaError(ErrorCode.NETWORK_EXCEPTION, "Producer is closed forcefully."))
             await self.cluster.close()
+            self._close_plugins()
+
+    def _close_plugins(self) -> None:
+        """What the application's own classes hold on to is let go; a failure of theirs is only logged."""
+        if self.interceptors is not None:
+            self.interceptors.close()
+        for close in (
+            closer(self.key_serializer),
+            closer(self.value_serializer),
+            getattr(self.accumulator.partitioner, "close", None),
+        ):
+            try:
+                if close is not None:
+                    close()
+            except Exception:
+                _log.warning("%r failed", close, exc_info=True)

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.plugins import load_class
 from kafka_py.clients.metadata import ClusterView
-from kafka_py.clients.serialization import load_class
 from kafka_py.records.murmur2 import partition_for_key
 
 _JAVA_PACKAGE = "org.apache.kafka.clients.producer."

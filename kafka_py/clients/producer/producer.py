@@ -17,11 +17,16 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import KafkaError
+from kafka_py.clients.connections import Connect
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.loop import LoopThread
 from kafka_py.clients.metadata import PartitionInfo
+from kafka_py.clients.metrics import MetricValues
 from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture
 from kafka_py.clients.producer.core import ProducerCore
+from kafka_py.clients.producer.interceptors import ProducerRecord
 
 
 class Producer:
@@ -37,6 +42,8 @@ class Producer:
         self._value_serializer = self._core.value_serializer
         self._converts = self._key_serializer is not None or self._value_serializer is not None
         self._chooses = self._core.accumulator.has_own_partitioner
+        self._interceptors = self._core.interceptors
+        self._is_plain = not (self._converts or self._chooses or self._interceptors)  # the record goes as it is
         self._closing = threading.Lock()
         self._closed = False
         self._thread = LoopThread(f"kafka-producer-network-thread | {self._core.client_id}")
@@ -58,6 +65,34 @@ class Producer:
         callback: called with (metadata, None) or (None, error) on the producer's own thread: keep it short.
         Raises KafkaError, TypeError for what is not bytes and has no serializer, IllegalState after close().
         """
+        try:
+            if self._is_plain:
+                future = self._append(topic, key, value, partition, timestamp, headers, callback)
+                if future is not None:
+                    return future
+            if self._interceptors is None:
+                return self._convert_and_send(topic, value, key, partition, timestamp, headers, callback)
+        except KafkaError:
+            self._core.note_refused()
+            raise
+        record = self._interceptors.on_send(ProducerRecord(topic, value, key, partition, timestamp, headers))
+        try:
+            return self._convert_and_send(*record, callback)
+        except KafkaError as error:
+            self._core.note_refused()
+            self._interceptors.on_send_error(record, error)
+            raise
+
+    def _convert_and_send(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        timestamp: int | None,
+        headers: Headers | None,
+        callback: Callback | None,
+    ) -> RecordFuture:
         key_bytes, value_bytes, chosen = key, value, partition
         if self._converts:
             if self._key_serializer is not None:
@@ -67,9 +102,7 @@ class Producer:
         if self._chooses and partition is None:
             chosen = self._core.accumulator.choose(topic, key, key_bytes, value, value_bytes)
             if chosen is None:
-                return self._send_waiting(
-                    topic, key, key_bytes, value, value_bytes, None, timestamp, headers, callback
-                )
+                return self._send_waiting(topic, key, key_bytes, value, value_bytes, None, timestamp, headers, callback)
         future = self._append(topic, key_bytes, value_bytes, chosen, timestamp, headers, callback)
         if future is None:
             return self._send_waiting(
@@ -90,6 +123,10 @@ class Producer:
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
         """The topic's partitions and their leaders; raises as `send`."""
         return self._thread.run(self._core.partitions_for(topic))
+
+    def metrics(self) -> MetricValues:
+        """What this producer has counted, under Kafka's names."""
+        return self._core.metrics.values()
 
     def close(self, timeout: float | None = None) -> None:
         """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""
@@ -116,10 +153,15 @@ async def _started(core: ProducerCore) -> None:
 
 
 class AsyncProducer:
-    """Sends records from an event loop, on that loop. Start it with `async with` or by the first call."""
+    """Sends records from an event loop, on that loop. Start it with `async with` or by the first call.
 
-    def __init__(self, configs: Mapping[str, Any]) -> None:
-        self._core = ProducerCore(configs, threaded=False)
+    clock, connect: the time, and how a connection to a node is opened; the real ones unless given.
+    """
+
+    def __init__(
+        self, configs: Mapping[str, Any], *, clock: Clock | None = None, connect: Connect | None = None
+    ) -> None:
+        self._core = ProducerCore(configs, threaded=False, clock=clock, connect=connect)
 
     async def start(self) -> None:
         """Begins to look for the cluster; the first `send` would do so too."""
@@ -136,8 +178,30 @@ class AsyncProducer:
         callback: Callback | None = None,
     ) -> RecordFuture:
         """Hands a record over for sending, as Producer.send; await the result for its RecordMetadata."""
+        self._core.start()
+        interceptors = self._core.interceptors
+        record = ProducerRecord(topic, value, key, partition, timestamp, headers)
+        if interceptors is not None:
+            record = interceptors.on_send(record)
+        try:
+            return await self._send(*record, callback)
+        except KafkaError as error:
+            self._core.note_refused()
+            if interceptors is not None:
+                interceptors.on_send_error(record, error)
+            raise
+
+    async def _send(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        timestamp: int | None,
+        headers: Headers | None,
+        callback: Callback | None,
+    ) -> RecordFuture:
         core = self._core
-        core.start()
         key_bytes = key if core.key_serializer is None else core.key_serializer(topic, key)
         value_bytes = value if core.value_serializer is None else core.value_serializer(topic, value)
         if partition is not None or not core.accumulator.has_own_partitioner:
@@ -159,6 +223,10 @@ class AsyncProducer:
         """The topic's partitions and their leaders; raises as `send`."""
         self._core.start()
         return await self._core.partitions_for(topic)
+
+    def metrics(self) -> MetricValues:
+        """What this producer has counted, under Kafka's names."""
+        return self._core.metrics.values()
 
     async def close(self, timeout: float | None = None) -> None:
         """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""

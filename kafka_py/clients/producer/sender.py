@@ -1,31 +1,32 @@
-"""Takes batches from the accumulator to the leaders of their partitions, and answers those who wait.
+"""Takes batches from the accumulator to the leaders of their partitions; what the answers mean is deliveries.py's.
 
 One synchronous `step` runs whenever something changed: a batch was opened, an answer came, a timer fired, the
 metadata or a connection changed. It never waits, so there is no task per request. Which batch of an idempotent lane
 may go next is idempotence.py's decision.
 
-Source: the sender of the Java producer: linger.ms, max.in.flight.requests.per.connection, retries, delivery.timeout.ms,
-one batch per partition and request, splitting of batches that the broker finds too large.
+Source: the sender of the Java producer: linger.ms, max.in.flight.requests.per.connection, one batch per partition and
+request.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.connections import NodeConnection
 from kafka_py.clients.errors import error_code
 from kafka_py.clients.metadata import NO_NODE, ClusterView
+from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.clients.producer.accumulator import Accumulator, Lane
 from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch, settle
 from kafka_py.clients.producer.configs import ProducerOptions
-from kafka_py.clients.producer.idempotence import GAPS, ProducerIdentity
-from kafka_py.clients.producer.requests import answers_by_partition, error_of, produce_request, timed_out
+from kafka_py.clients.producer.deliveries import Deliveries
+from kafka_py.clients.producer.idempotence import ProducerIdentity
+from kafka_py.clients.producer.metrics import ProducerMetrics
+from kafka_py.clients.producer.requests import produce_request
 from kafka_py.net.client import ConnectionLost
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
 
@@ -49,18 +50,20 @@ FATAL_FOR_IDENTITY = (
 class Sender:
     """Runs on the producer's event loop. `wake` alone may be called from other threads, through that loop."""
 
-    def __init__(self, options: ProducerOptions, cluster: Cluster, accumulator: Accumulator) -> None:
+    def __init__(
+        self, options: ProducerOptions, cluster: Cluster, accumulator: Accumulator, metrics: ProducerMetrics
+    ) -> None:
         self._options = options
         self._cluster = cluster
         self._accumulator = accumulator
         self._identity = ProducerIdentity() if options.enable_idempotence else None
+        self._deliveries = Deliveries(options, accumulator, self._identity, cluster.request_refresh, metrics)
         self._loop = asyncio.get_running_loop()
         self._clock = cluster.clock
         self._acks = options.acks_code
         self._linger_ms = float(options.linger_ms)
         self._delivery_ms = float(options.delivery_timeout_ms)
         self._in_flight: dict[int, int] = {}
-        self._throttled_until: dict[int, float] = {}
         self._connecting: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -69,6 +72,11 @@ class Sender:
         self._initializing = False
         self._closed = False
         cluster.on_update(self._on_view)
+
+    @property
+    def requests_in_flight(self) -> int:
+        """Produce requests that are not answered yet."""
+        return sum(self._in_flight.values())
 
     # One round
 
@@ -86,7 +94,7 @@ class Sender:
                 continue
             first = queue[0]
             if now_ms - first.created_ms >= self._delivery_ms:
-                self._expire(lane, now_ms)
+                self._deliveries.expire(lane, now_ms)
                 if not queue:
                     continue
                 first = queue[0]
@@ -119,13 +127,13 @@ class Sender:
 
     def _serve(self, node_id: int, lanes: list[Lane], now_ms: float) -> float:
         """Sends as many requests to one broker as its limit allows; returns when to look again."""
-        throttled_until = self._throttled_until.get(node_id, 0.0)
-        if throttled_until > now_ms:
-            return throttled_until
         connection = self._cluster.current_connection(node_id)
         if connection is None:
             self._connect(node_id)
             return now_ms + 1000.0
+        muted_for_ms = connection.muted_for_ms
+        if muted_for_ms:  # the broker asked for it; meanwhile batches grow, or expire
+            return now_ms + muted_for_ms
         limit = self._options.max_in_flight
         if self._acks == 0 and connection.unsent_bytes > self._options.max_request_size:
             return now_ms + UNANSWERED_PAUSE_MS
@@ -191,119 +199,38 @@ class Sender:
 
     # Requests and answers
 
-    def _send(
-        self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float
-    ) -> None:
+    def _send(self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float) -> None:
         for batch in batches:
-            if self._identity is not None:
-                self._identity.stamp(batch)
-            if batch.data is None:
-                self._encode(batch)
-            batch.attempts += 1
-            batch.lane.in_flight.append(batch)
-            batch.lane.sent_to = node_id
+            self._deliveries.prepare(batch)
+        self._deliveries.note_sent(batches, node_id, now_ms)
         request = produce_request(batches, self._acks, self._options.request_timeout_ms)
         try:
             if self._acks == 0:
                 connection.send_and_forget(request)
                 for batch in batches:
-                    self._finish(batch, -1, -1)
+                    self._deliveries.finish(batch, -1, -1)
                 return
             future = connection.send(request)
         except (KafkaError, ConnectionLost) as error:
-            self._failed(batches, error, now_ms)
+            self._deliveries.failed(batches, error, now_ms)
             return
         self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
-        future.add_done_callback(partial(self._on_answer, node_id, batches))
+        future.add_done_callback(partial(self._on_answer, node_id, batches, now_ms))
 
-    def _encode(self, batch: ProducerBatch) -> None:
-        data = batch.encode()
-        if self._options.compression_type != "none":
-            self._accumulator.note_compression(batch.lane, batch.builder.uncompressed_size, len(data))
-
-    def _on_answer(self, node_id: int, batches: list[ProducerBatch], future: asyncio.Future[Any]) -> None:
+    def _on_answer(
+        self, node_id: int, batches: list[ProducerBatch], sent_ms: float, future: asyncio.Future[Any]
+    ) -> None:
         self._in_flight[node_id] -= 1
         if self._closed:
             return
         now_ms = self._clock.monotonic_ms()
         error = ConnectionLost("closed") if future.cancelled() else future.exception()
         if error is not None:
-            self._failed(batches, error, now_ms)
+            self._deliveries.failed(batches, error, now_ms)
             self._cluster.request_refresh()
         else:
-            self._take_answer(node_id, batches, future.result(), now_ms)
+            self._deliveries.take_answer(batches, future.result(), now_ms - sent_ms, now_ms)
         self.step()
-
-    def _take_answer(self, node_id: int, batches: list[ProducerBatch], response: Any, now_ms: float) -> None:
-        if response.throttle_time_ms:
-            self._throttled_until[node_id] = now_ms + response.throttle_time_ms
-        answers = answers_by_partition(response)
-        for batch in batches:
-            answer = answers.get((batch.lane.topic, batch.lane.partition))
-            if answer is not None and answer.error_code == 0:
-                self._finish(batch, answer.base_offset, answer.log_append_time_ms)
-            else:
-                self._refused(batch, error_of(batch, answer), now_ms)
-
-    def _finish(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
-        batch.lane.in_flight.remove(batch)
-        if self._identity is not None:
-            self._identity.acknowledge(batch)
-        self._accumulator.release(batch)
-        batch.succeed(base_offset, log_append_time)
-
-    def _failed(self, batches: Iterable[ProducerBatch], error: BaseException, now_ms: float) -> None:
-        """A request that got no answer: every batch of it, whose fate is open."""
-        if not isinstance(error, KafkaError):
-            error = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection was lost before the answer: {error}")
-        for batch in list(batches):
-            self._refused(batch, error, now_ms)
-
-    def _refused(self, batch: ProducerBatch, error: KafkaError, now_ms: float) -> None:
-        """Retries, splits or gives up a batch that came back with an error."""
-        lane = batch.lane
-        code = error.code
-        if code.invalid_metadata:
-            self._cluster.request_refresh()
-        if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            self._finish(batch, -1, -1)
-            return
-        lane.in_flight.remove(batch)
-        if code is ErrorCode.MESSAGE_TOO_LARGE and len(batch.details) > 1:
-            self._split(batch)
-            return
-        retriable = code.retriable
-        if self._identity is not None and code in GAPS:
-            self._identity.refuse(batch)
-            retriable = True
-        expired = now_ms - batch.created_ms >= self._delivery_ms
-        if retriable and not expired and batch.attempts <= self._options.retries:
-            batch.retry_at = now_ms + self._options.retry_backoff_ms
-            self._accumulator.put_back(lane, [batch])
-            return
-        if expired and retriable:
-            error = timed_out(batch, now_ms, f"; the last error was {error}")
-        self._give_up(batch, error)
-
-    def _split(self, batch: ProducerBatch) -> None:
-        """The broker takes smaller batches only: halves go out at once, in order."""
-        count = len(batch.details)
-        _log.warning("The batch of %d records for %s is too large for the broker; splitting it", count, batch.lane)
-        parts = batch.split()
-        self._accumulator.replace(batch, parts)
-        self._accumulator.put_back(batch.lane, parts)
-
-    def _give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
-        if self._identity is not None:
-            self._identity.give_up(batch)
-        self._accumulator.release(batch)
-        batch.fail(error)
-
-    def _expire(self, lane: Lane, now_ms: float) -> None:
-        """Gives up batches that have waited for delivery.timeout.ms."""
-        while lane.queue and now_ms - lane.queue[0].created_ms >= self._delivery_ms:
-            batch = self._accumulator.take(lane)
-            self._give_up(batch, timed_out(batch, now_ms))
 
     # Around it
 
@@ -345,20 +272,12 @@ class Sender:
                     self._identity.assume(response.producer_id, response.producer_epoch)
                 except KafkaError as error:
                     if error.code in FATAL_FOR_IDENTITY or not error.retriable:
-                        self._fail_all(error)
+                        self._deliveries.fail_all(error)
                         return
                     await asyncio.sleep(self._options.retry_backoff_ms / 1000)
         finally:
             self._initializing = False
         self.step()
-
-    def _fail_all(self, error: KafkaError) -> None:
-        """Nothing can be sent any more: everything that waits fails with `error`."""
-        self._accumulator.stop(error)
-        for lane in list(self._accumulator.active):
-            while lane.queue:
-                batch = self._accumulator.take(lane)
-                self._give_up(batch, error)
 
     def _run(self, coroutine: Any) -> None:
         task = self._loop.create_task(coroutine)
@@ -387,12 +306,7 @@ class Sender:
             self._timer.cancel()
         for task in list(self._tasks):
             task.cancel()
-        for batch in list(self._accumulator.incomplete):
-            batch.lane.queue.clear()
-            batch.lane.in_flight.clear()
-            self._accumulator.release(batch)
-            batch.fail(error)
-        self._accumulator.active.clear()
+        self._deliveries.abort(error)
 
 
 async def _answered(batch: ProducerBatch, loop: asyncio.AbstractEventLoop) -> None:

@@ -117,7 +117,7 @@ def test_any_operation_that_fails_takes_at_most_the_directory_and_the_rest_goes_
         for _ in range(3):
             await broker.produce("t", batch(b"x" * 300), partition=places["/one"])
             await broker.fetch("t", 0, partition=places["/one"])
-        broker.server.node.log_dirs.flush_dirty_logs()
+        broker.server.node.log_dirs.upkeep.flush_dirty_logs()
         assert (await broker.produce("t", batch(b"after"), partition=places["/two"])).error_code == 0
         assert broker.server.node.log_dirs.live_directories in (["/two"], ["/one", "/two"])
         assert not broker.server.failed.done()

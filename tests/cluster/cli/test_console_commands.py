@@ -177,8 +177,6 @@ def test_failures_are_one_line(bootstrap, topic):
     assert done.returncode == 0 and b"Error when sending message to topic" in done.stderr.splitlines()[-1]
     done = Console("nonsense", topic).consume()
     assert done.returncode == 1 and done.stderr == b"Error: Invalid url in bootstrap.servers: nonsense\n"
-    done = Console(bootstrap, topic).consume("--group", "g")
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     done = Console(bootstrap, topic).consume("--formatter", "no.such.Formatter")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
 

@@ -14,17 +14,23 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import (
     AsyncConsumer,
     ClientTimeout,
+    ConcurrentModification,
     Consumer,
     ConsumerRecord,
     IllegalState,
+    LogTruncation,
     NoOffsetForPartition,
     OffsetOutOfRange,
     WakeupError,
 )
+from kafka_py.clients.consumer.fetcher import ANSWERS_AHEAD
+from kafka_py.records.batch import read_header
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.fake_cluster import CUT, HANG, FakeCluster
+from kafka_py.testing.processes import wait_until
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.fetch import FetchRequest
+from kafka_py.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -210,6 +216,63 @@ def test_the_consumer_follows_a_leader(cluster: FakeCluster) -> None:
         assert [record.value for record in read(made, 1)] == [b"2"]
 
 
+def truncate(cluster: FakeCluster, offset: int) -> None:
+    """The next leader of partition A lacks what comes from `offset` on, and has got other records instead."""
+    state = cluster.partitions[A]
+    while state.end_offset > offset:
+        state.end_offset = read_header(state.batches.pop()).base_offset
+    cluster.move_leader("t", 0, 1 - state.leader)
+    fill(cluster, A, b"new 2", b"new 3", b"new 4")
+
+
+@pytest.mark.parametrize("poll_before", [True, False])
+def test_kip_320_a_truncated_log_is_noticed(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture, poll_before: bool
+) -> None:
+    """The old position is within the new log, yet what was read there is gone: it goes on where the logs part."""
+    for value in (b"0", b"1", b"old 2", b"old 3"):
+        fill(cluster, A, value)
+    with caplog.at_level(logging.INFO), consumer(cluster) as made:
+        made.assign([A])
+        fetcher = made._core._fetcher
+        if poll_before:
+            read(made, 4)
+        else:
+            wait_until(lambda: made.poll(0) or fetcher._held.get(A), 30, "an answer held")
+        truncate(cluster, 2)
+        expected = [b"new 2", b"new 3", b"new 4"]
+        assert [record.value for record in read(made, 3)][-3:] == expected
+        assert made.position(A) == 5
+    assert "Truncation detected for partition t-0 at offset 4" in caplog.text
+
+
+def test_kip_320_without_a_policy_the_application_decides(cluster: FakeCluster) -> None:
+    for value in (b"0", b"1", b"old 2", b"old 3"):
+        fill(cluster, A, value)
+    with consumer(cluster, auto_offset_reset="none") as made:
+        made.assign([A])
+        made.seek(A, 0)
+        read(made, 4)
+        truncate(cluster, 2)
+        with pytest.raises(LogTruncation) as caught:
+            read(made, 1)
+        assert (caught.value.partition, caught.value.diverging_offset) == (A, 2)
+        made.seek(A, 2)
+        assert [record.value for record in read(made, 3)] == [b"new 2", b"new 3", b"new 4"]
+
+
+def test_kip_320_a_position_is_validated_again_until_the_leader_answers(cluster: FakeCluster) -> None:
+    fill(cluster, A, b"1")
+    with consumer(cluster) as made:
+        made.assign([A])
+        read(made, 1)
+        cluster.fail(ApiKey.OFFSET_FOR_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH, CUT)
+        cluster.move_leader("t", 0, 1)
+        fill(cluster, A, b"2")
+        assert [record.value for record in read(made, 1)] == [b"2"]
+        assert cluster.count(OffsetForLeaderEpochRequest) == 3
+
+
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -272,7 +335,7 @@ def test_we3_18_a_second_thread_is_refused_and_wakeup_is_not(cluster: FakeCluste
         thread.start()
         while made._owner is None:
             time.sleep(0.001)
-        with pytest.raises(IllegalState, match="not safe for multi-threaded access"):
+        with pytest.raises(ConcurrentModification, match="not safe for multi-threaded access"):
             made.position(A)
         made.wakeup()
         thread.join(5)
@@ -336,8 +399,12 @@ def test_nothing_is_fetched_for_what_is_held_already(cluster: FakeCluster) -> No
     with consumer(cluster, max_partition_fetch_bytes=1000, fetch_max_wait_ms=10) as made:
         made.assign([A])
         made.poll(10)
-        time.sleep(0.05)
-        assert cluster.count(FetchRequest) <= 6
+        fetcher = made._core._fetcher
+        wait_until(lambda: fetcher._held.get(A) == ANSWERS_AHEAD and not fetcher._busy, 30, "answers ahead")
+        asked = cluster.count(FetchRequest)
+        for _ in range(5):
+            made.end_offsets([A])  # the loop and the broker have had their turns
+        assert cluster.count(FetchRequest) == asked
         read(made, 480)
 
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.events import ElectionType, TopicChange
+from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.controller.events import TopicChange
 from kafka_py.testing.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest

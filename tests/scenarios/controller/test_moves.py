@@ -1,9 +1,8 @@
 """Elections on request, balanced leaders, and reassignments from their first step to their last."""
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.cluster import Assignment
-from kafka_py.controller.events import ElectionType
 from kafka_py.testing.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest

@@ -4,18 +4,8 @@ import math
 
 import pytest
 
-from kafka_py.base.meters import (
-    Counter,
-    Distribution,
-    Gauge,
-    MetricRegistry,
-    MetricTable,
-    Rate,
-    Sampled,
-    Timing,
-    Total,
-    mbean_name,
-)
+from kafka_py.base.meters import MetricRegistry, MetricTable, mbean_name
+from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Sampled, Timing, Total
 
 
 class Clock:

@@ -18,6 +18,7 @@ from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import decode_response, encode_request
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_py.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
@@ -204,8 +205,8 @@ def test_a_response_that_cannot_be_encoded_ends_the_connection(broker: Broker) -
 
 
 def test_an_api_of_later_releases_answers_its_error(broker: Broker) -> None:
-    broker.send(HEARTBEAT, 4)
-    assert broker.client.response(HeartbeatResponse, 4).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    broker.send(EndTxnRequest(transactional_id="t", producer_id=1, producer_epoch=0, committed=True), 3)
+    assert broker.client.response(EndTxnResponse, 3).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def test_an_unknown_api_ends_the_connection(broker: Broker) -> None:

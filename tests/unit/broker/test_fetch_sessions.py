@@ -132,7 +132,7 @@ def test_a_moved_log_start_is_told(reader: Reader) -> None:
     reader.fetch()
     log = reader.world.log_dirs.logs[T0]
     log.log_start_offset = 2
-    reader.world.manager.notice_log_starts()
+    reader.world.manager.fetches.notice_log_starts()
     reader.fetch()
     assert reader.answer[T0].log_start_offset == 2
 

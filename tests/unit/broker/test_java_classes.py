@@ -14,7 +14,7 @@ from kafka_py.broker.java_classes import SETTINGS, class_warnings
         ("authorizer.class.name", "kafka.security.auth.SimpleAclAuthorizer", ["everything is allowed"]),
         ("authorizer.class.name", "com.example.Own", ["everything is allowed"]),
         ("replica.selector.class", "org.apache.kafka.common.replica.LeaderSelector", []),
-        ("replica.selector.class", "org.apache.kafka.common.replica.RackAwareReplicaSelector", ["from the leader"]),
+        ("replica.selector.class", "org.apache.kafka.common.replica.RackAwareReplicaSelector", []),
         ("metric.reporters", "org.apache.kafka.common.metrics.JmxReporter, com.example.Own", ["JMX", "cannot call"]),
         ("principal.builder.class", "com.example.Own", ["principal.builder.class=com.example.Own: "]),
     ],

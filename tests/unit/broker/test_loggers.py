@@ -11,7 +11,7 @@ import kafka_py
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.broker import loggers
 
-SERVING = ("base", "broker", "controller", "log", "net", "replication", "zk")
+SERVING = ("base", "broker", "controller", "coordinator", "log", "net", "replication", "zk")
 NAME = "kafka.server.KafkaServer"
 
 

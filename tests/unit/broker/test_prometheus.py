@@ -7,18 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafka_py.base.meters import (
-    Counter,
-    Distribution,
-    Fleet,
-    Gauge,
-    MetricRegistry,
-    MetricTable,
-    Rate,
-    Sampled,
-    Timing,
-    Total,
-)
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Sampled, Timing, Total
 from kafka_py.broker.prometheus import Exposition, escaped, label_name, metric_name, number_text
 from kafka_py.testing.clock import ManualClock
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.base.meters import Distribution, Gauge, MetricRegistry, MetricTable, Rate, Reading, Timing, Total
+from kafka_py.base.meters import MetricRegistry, MetricTable, Reading
+from kafka_py.base.metric_rows import Distribution, Gauge, Rate, Timing, Total
 from kafka_py.broker.java_classes import class_warnings
 from kafka_py.broker.reporters import ConsoleReporter, CsvReporter, file_name, load_reporters, python_class
 from kafka_py.testing.clock import ManualClock

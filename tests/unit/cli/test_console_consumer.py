@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+from kafka_py.base.ids import TopicPartition
 from kafka_py.cli import console_consumer
 from kafka_py.cli.command import CommandFailed, UsageError
 from kafka_py.cli.console_consumer import Printer
@@ -93,9 +94,54 @@ def test_group_ids_must_agree():
 
 
 @pytest.mark.parametrize("arguments", [["--group", "g"], ["--consumer-property", "group.id=g"]])
-def test_a_group_that_cannot_be_joined_is_one_clear_line(arguments):
-    with pytest.raises(CommandFailed, match="no consumer groups yet"):
-        settings(*arguments)
+def test_the_offsets_of_a_group_that_is_named_are_committed(arguments):
+    found = settings(*arguments)
+    assert (found["group.id"], found.get("enable.auto.commit")) == ("g", None)
+    with pytest.raises(UsageError, match="group and partition cannot be specified together"):
+        settings(*arguments, "--partition", "0")
+
+
+def test_a_made_up_group_commits_only_if_asked_to():
+    assert settings("--consumer-property", "enable.auto.commit=true")["enable.auto.commit"] == "true"
+    assert settings("--partition", "0")["group.id"].startswith("console-consumer-")
+
+
+class Standing:
+    """A consumer that has partitions 0 and 1 of `t`, and remembers where it was told to go and what to read."""
+
+    def __init__(self):
+        self.calls = []
+
+    def assignment(self):
+        return {TopicPartition("t", 0), TopicPartition("t", 1)}
+
+    def seek(self, partition, offset):
+        self.calls.append((str(partition), offset))
+
+    def subscribe(self, topics=(), *, pattern=None):
+        self.calls.append((list(topics), pattern and pattern.pattern))
+
+    def assign(self, partitions):
+        self.calls.append([str(each) for each in partitions])
+
+    def seek_to_end(self, partitions):
+        self.calls.append(("end", [str(each) for each in partitions]))
+
+
+def test_a_topic_or_a_pattern_is_subscribed_to_and_a_partition_assigned():
+    consumer = Standing()
+    for arguments in (BASE, ["--bootstrap-server", "b:1", "--whitelist", "a|b"], [*BASE, "--partition", "1"],
+                      [*BASE, "--partition", "1", "--offset", "7"]):  # fmt: skip
+        console_consumer.open_source(consumer, checked(*arguments))
+    assert consumer.calls == [(["t"], None), ([], "a|b"), ["t-1"], ("end", ["t-1"]), ["t-1"], ("t-1", 7)]
+
+
+def test_what_was_not_printed_is_read_again_by_whoever_comes_next():
+    consumer = Standing()
+    unprinted = [record._replace(partition=partition, offset=offset) for record in records(b"x")
+                 for partition, offset in ((1, 7), (0, 4), (1, 8), (2, 1))]  # fmt: skip
+    console_consumer.rewind(consumer, unprinted)
+    assert sorted(consumer.calls) == [("t-0", 4), ("t-1", 7)]
 
 
 def test_deserializer_options_win_over_properties():
@@ -166,8 +212,35 @@ def test_a_record_that_cannot_be_printed_ends_it_after_those_before():
     with pytest.raises(CommandFailed, match="offset 1 of t-0 cannot be printed: cannot be shown"):
         printer.print_from(source)
     assert (out.getvalue(), printer.count) == (b"a\n", 2)
+    assert [record.value for record in printer.unprinted] == [b"c"]
 
 
 def test_or_is_left_out_if_asked_to(capsys):
     assert printed(FakeSource([b"a", b"bad", b"c"]), Picky(), limit=3, skip_errors=True) == (b"a\nc\n", 3)
     assert "skipping this message: offset 1 of t-0" in capsys.readouterr().err
+
+
+def test_the_rest_of_a_poll_is_known_when_there_is_enough():
+    source = FakeSource([b"a", b"b", b"c"])
+    printer = Printer(formatter_named("kafka.tools.DefaultMessageFormatter", {}), io.BytesIO(), limit=1)
+    printer.print_from(source)
+    assert [record.value for record in printer.unprinted] == [b"b", b"c"]
+
+
+class Closed(io.BytesIO):
+    def write(self, data):
+        raise BrokenPipeError
+
+
+def test_nothing_of_a_poll_counts_as_printed_when_it_cannot_be_written():
+    printer = Printer(formatter_named("kafka.tools.DefaultMessageFormatter", {}), Closed())
+    with pytest.raises(BrokenPipeError):
+        printer.print_from(FakeSource([b"a", b"b"]))
+    assert len(printer.unprinted) == 2
+
+
+def test_it_ends_without_printing_what_came_with_the_signal():
+    out = io.BytesIO()
+    printer = Printer(formatter_named("kafka.tools.DefaultMessageFormatter", {}), out, is_over=lambda: True)
+    printer.print_from(FakeSource([b"a", b"b"]))
+    assert (out.getvalue(), printer.count, len(printer.unprinted)) == (b"", 0, 2)

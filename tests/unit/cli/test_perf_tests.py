@@ -1,5 +1,6 @@
 """The figures of the two performance tests, and their options."""
 
+import math
 import re
 
 import pytest
@@ -8,9 +9,10 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import consumer_perf_test, producer_perf_test
 from kafka_py.cli.command import CommandFailed, UsageError
 from kafka_py.cli.java_dates import DatePattern
-from kafka_py.cli.metric_table import Metric, metric_lines
+from kafka_py.cli.metric_table import Metric, metric_lines, metrics_of
 from kafka_py.cli.producer_perf_test import Latencies, throttled
 from kafka_py.clients.consumer.configs import ConsumerOptions
+from kafka_py.clients.metrics import MetricName
 
 PRODUCE = ["--topic", "t", "--num-records", "10", "--throughput", "-1", "--producer-props", "bootstrap.servers=b:1"]
 CONSUME = ["--topic", "t", "--messages", "10", "--bootstrap-server", "b:1"]
@@ -179,7 +181,8 @@ def test_settings_of_the_consumer(tmp_path):
 def test_the_line_of_figures():
     """WE4-39's formula: fetch.time.ms = end.time - start.time - rebalance.time.ms."""
     figures = consumer_perf_test.Figures(0)
-    figures.joined_ms, figures.end_ms, figures.count, figures.size_bytes = 500, 2500, 1000, 5 * 1024 * 1024
+    figures.assigned(500)
+    figures.end_ms, figures.count, figures.size_bytes = 2500, 1000, 5 * 1024 * 1024
     text = figures.line(DatePattern("SSS"))
     assert text == "000, 500, 5.0000, 2.0000, 1000, 400.0000, 500, 2000, 2.5000, 500.0000"
     assert len(text.split(", ")) == len(consumer_perf_test.HEADER.split(", "))
@@ -187,7 +190,8 @@ def test_the_line_of_figures():
 
 def test_the_lines_of_intervals():
     figures = consumer_perf_test.Figures(0)
-    figures.joined_ms, figures.count, figures.size_bytes = 200, 100, 1024 * 1024
+    figures.assigned(200)
+    figures.count, figures.size_bytes = 100, 1024 * 1024
     assert not figures.is_due(999, 1000) and figures.is_due(1000, 1000)
     dates = DatePattern("SSS")
     assert figures.interval_line(1000, dates) == "000, 0, 1.0000, 1.0000, 100, 100.0000, 200, 800, 1.2500, 125.0000"
@@ -195,9 +199,21 @@ def test_the_lines_of_intervals():
     assert len(consumer_perf_test.DETAILED_HEADER.split(", ")) == 10
 
 
-class FakeReader:
-    assigned_at = 0.001
+def test_every_rebalance_counts_and_one_that_goes_on_as_well():
+    figures = consumer_perf_test.Figures(1000)
+    figures.end_ms = 1100
+    assert figures.rebalance_ms == 100
+    figures.assigned(1200)
+    figures.revoked(2000)
+    figures.revoked(2100)
+    figures.end_ms = 2500
+    assert figures.rebalance_ms == 700
+    figures.assigned(2600)
+    figures.assigned(2700)
+    assert figures.rebalanced_ms(9000) == 800
 
+
+class FakeConsumer:
     def __init__(self, clock, *polls):
         self.clock, self.polls = clock, list(polls)
 
@@ -215,9 +231,17 @@ def test_it_ends_with_enough_records_or_when_none_came_for_so_long():
     options = consume_options("--timeout", "1000")
 
     def figures_of(*polls):
-        return list(consumer_perf_test.consume(FakeReader(clock, *polls), options, lambda: int(clock.ms)))[-1]
+        figures = consumer_perf_test.Figures(int(clock.ms))
+        for _ in consumer_perf_test.consume(FakeConsumer(clock, *polls), figures, options, lambda: int(clock.ms)):
+            pass
+        return figures
 
     figures = figures_of([Sized()] * 6, [Sized()] * 6)
     assert (figures.count, figures.size_bytes) == (12, 120)
     figures = figures_of([Sized()])
     assert figures.count == 1 and figures.end_ms - figures.start_ms == 1200
+
+
+def test_a_clients_metrics_are_rows_of_the_table_and_nothing_measured_is_nan_as_java_says_it():
+    values = {MetricName("batch-size-avg", "producer-metrics", (("client-id", "c"),)): math.nan}
+    assert list(metric_lines(metrics_of(values)))[2:] == ["producer-metrics:batch-size-avg:{client-id=c} : NaN"]

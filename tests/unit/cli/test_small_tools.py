@@ -8,7 +8,8 @@ from kafka_py.cli import broker_api_versions, cluster, delete_records, get_offse
 from kafka_py.cli.command import CommandFailed, UsageError
 from kafka_py.cli.connection_options import admin_properties
 from kafka_py.cli.java_errors import exception_name, exception_text
-from kafka_py.clients.admin.brokers import LogDirDescription, ReplicaInfo, VersionRange
+from kafka_py.clients.admin.brokers import VersionRange
+from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node
 from kafka_py.wire.apis import APIS
 

@@ -9,6 +9,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli import verifiable_consumer, verifiable_producer
 from kafka_py.cli.json_events import Events
+from kafka_py.cli.termination import EndSignals
 from kafka_py.cli.verifiable_consumer import Reporter
 from kafka_py.cli.verifiable_producer import Tally
 from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
@@ -168,16 +169,61 @@ def test_no_more_than_asked_for_is_taken_though_the_count_is_that_of_the_poll(sa
     assert [each["count"] for each in said.all[-1]["partitions"]] == [2]
 
 
-def test_a_changed_assignment_is_revoked_and_assigned_anew(said):
+def test_partitions_are_told_in_order_also_none(said):
     reporter = Reporter(said.events, -1, verbose=False)
-    reporter.assigned(set())
-    reporter.assigned({T0})
-    reporter.assigned({T0})
-    reporter.assigned({T1, T0})
-    reporter.ended()
-    assert [(each["name"], len(each["partitions"])) for each in said.all] == [
-        ("partitions_assigned", 1), ("partitions_revoked", 1), ("partitions_assigned", 2), ("partitions_revoked", 2),
-    ]  # fmt: skip
+    reporter.partitions("partitions_assigned", {T1, T0})
+    reporter.partitions("partitions_revoked", [])
+    assert said.lines == [
+        '{"timestamp":7,"name":"partitions_assigned","partitions":[{"topic":"t","partition":0},'
+        '{"topic":"t","partition":1}]}',
+        '{"timestamp":7,"name":"partitions_revoked","partitions":[]}',
+    ]
+
+
+class FakeConsumer:
+    """Gives its polls one after another; refuses commits with `error`."""
+
+    def __init__(self, *polls, error=None):
+        self.polls, self.error, self.commits = list(polls), error, []
+
+    def poll(self, timeout_s):
+        return self.polls.pop(0)
+
+    def commit(self, offsets):
+        if self.error is not None:
+            raise self.error
+        self.commits.append(offsets)
+
+
+def consume(said, consumer, limit, *, commits=True):
+    signals = EndSignals()
+    verifiable_consumer.consume(consumer, signals, Reporter(said.events, limit, verbose=False), commits=commits)
+
+
+def test_what_was_taken_of_a_poll_is_committed_and_no_more(said):
+    consumer = FakeConsumer(records(), records(p0=[3, 4, 5]), records(p0=[6, 7], p1=[1]))
+    consume(said, consumer, 4)
+    assert consumer.commits == [{T0: 6}, {T0: 7}]
+    assert said.names == ["records_consumed", "offsets_committed"] * 2
+    assert said.lines[-1].endswith('"offsets":[{"topic":"t","partition":0,"offset":7}],"success":true}')
+
+
+def test_a_commit_that_fails_is_told_and_the_consumer_goes_on(said):
+    error = KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "the group rebalances")
+    consume(said, FakeConsumer(records(p0=[1]), records(p0=[2]), error=error), 2)
+    assert said.lines[1].endswith('"offset":2}],"error":"the group rebalances","success":false}')
+    assert said.names.count("offsets_committed") == 2
+
+
+def test_a_fenced_member_ends(said):
+    with pytest.raises(KafkaError):
+        consume(said, FakeConsumer(records(p0=[1]), error=KafkaError(ErrorCode.FENCED_INSTANCE_ID)), 2)
+
+
+def test_with_automatic_commits_none_is_made(said):
+    consumer = FakeConsumer(records(p0=[1]))
+    consume(said, consumer, 1, commits=False)
+    assert (consumer.commits, said.names) == ([], ["records_consumed"])
 
 
 def test_the_consumers_options_win_over_the_file(tmp_path):
@@ -186,7 +232,12 @@ def test_the_consumers_options_win_over_the_file(tmp_path):
     options = verifiable_consumer.parser().parse([*CONSUME, "--consumer.config", str(file)])
     assert verifiable_consumer.consumer_properties(options) == {
         "bootstrap.servers": "h:1", "group.id": "g", "auto.offset.reset": "earliest", "fetch.min.bytes": "2",
+        "enable.auto.commit": "false", "session.timeout.ms": "30000",
+        "partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor",
     }  # fmt: skip
+    options = verifiable_consumer.parser().parse([*CONSUME, "--group-instance-id", "i", "--enable-autocommit"])
+    found = verifiable_consumer.consumer_properties(options)
+    assert (found["group.instance.id"], found["enable.auto.commit"]) == ("i", "true")
 
 
 def test_the_consumer_needs_a_group(capsys):

@@ -8,8 +8,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.configs import ClientOptions
-from kafka_py.clients.connections import Connections, NodeConnection
+from kafka_py.clients.connections import Connections
 from kafka_py.clients.metadata import Node
+from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.net.client import ConnectionLost
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.fetch import FetchRequest

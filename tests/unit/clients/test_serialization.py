@@ -92,3 +92,52 @@ def test_a_number_of_the_wrong_size_is_refused() -> None:
     assert back is not None
     with pytest.raises(KafkaError, match="not 4"):
         back("t", b"123")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("Integer", 1 << 40, "Can't convert 1099511627776 of class int with the IntegerSerializer"),
+        ("Long", "7", "Can't convert '7' of class str with the LongSerializer"),
+        ("String", 5, "Can't convert 5 of class int with the StringSerializer"),
+        ("Void", b"", "Data should be null for a VoidSerializer"),
+    ],
+)
+def test_what_a_serializer_cannot_take_is_an_error_that_no_retry_mends(name: str, value: Any, problem: str) -> None:
+    there = serializer("value.serializer", f"{JAVA}{name}Serializer", {})
+    assert there is not None
+    with pytest.raises(KafkaError, match=problem) as caught:
+        there("t", value)
+    assert not caught.value.retriable
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("Integer", b"123", "Size of data received by IntegerDeserializer is not 4"),
+        ("String", b"\xff", "Data received by StringDeserializer is no utf-8"),
+        ("UUID", b"seven", "Data received by UUIDDeserializer is no uuid"),
+        ("Void", b"x", "Data should be null for a VoidDeserializer"),
+    ],
+)
+def test_what_a_deserializer_cannot_read_is_said(name: str, data: bytes, problem: str) -> None:
+    back = deserializer("value.deserializer", f"{JAVA}{name}Deserializer", {})
+    assert back is not None
+    with pytest.raises(KafkaError, match=problem) as caught:
+        back("t", data)
+    assert not caught.value.retriable
+
+
+def test_void_is_null_there_and_back() -> None:
+    there, back = serializer("k", f"{JAVA}VoidSerializer", {}), deserializer("k", f"{JAVA}VoidDeserializer", {})
+    assert there is not None
+    assert back is not None
+    assert there("t", None) is None
+    assert back("t", None) is None
+
+
+def test_an_unknown_encoding_is_said_when_it_is_needed() -> None:
+    there = serializer("key.serializer", f"{JAVA}StringSerializer", {"serializer.encoding": "no-such"})
+    assert there is not None
+    with pytest.raises(KafkaError, match="StringSerializer"):
+        there("t", "text")

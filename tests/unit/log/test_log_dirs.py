@@ -346,9 +346,9 @@ def test_retention_goes_over_many_logs_in_turns_and_passes_over_those_deleted_me
     for log in logs:
         log.update_high_watermark(4)
     turns = []
-    broker.dirs._later = lambda _delay_ms, turn: turns.append(turn)
+    broker.dirs.upkeep._later = lambda _delay_ms, turn: turns.append(turn)
     broker.clock.advance(2000)
-    broker.dirs.delete_old_segments()
+    broker.dirs.upkeep.delete_old_segments()
     assert [len(log.segments) for log in logs] == [1] * 8 + [2] * 12
     broker.dirs.delete(TopicPartition("t", 10))
     while turns:

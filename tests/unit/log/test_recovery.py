@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_py.log import producer_replay
 from kafka_py.log.recovery import Checkpointed
 from kafka_py.records.control import ControlType
 from kafka_py.testing.files import Loss
@@ -286,6 +287,28 @@ def test_producers_are_known_again(clean):
     assert world.append(produced(13)).first_offset == 13
 
 
+@pytest.mark.parametrize("segment_bytes", [1000, 1 << 20])
+@pytest.mark.parametrize("end", ["clean", "crash", "truncation"])
+def test_all_batches_that_may_be_repeated_are_known_again(end, segment_bytes):
+    """A snapshot keeps one batch per producer; who lost five answers repeats five batches, from the first one on."""
+    world = LogWorld({"segment.bytes": segment_bytes})
+    for sequence in range(13):
+        world.append(produced(sequence))
+        world.append(produced(sequence, pid=10))
+    if end == "clean":
+        world.log.close()
+        world.open(is_clean=True)
+    elif end == "crash":
+        world.crash(Loss.NOTHING)
+    else:
+        world.append(produced(13))
+        world.log.truncate_to(26)
+    for sequence in range(8, 13):
+        assert world.append(produced(sequence)).first_offset == 2 * sequence
+        assert world.append(produced(sequence, pid=10)).duplicate
+    assert world.append(produced(13)).first_offset == 26
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_open_transactions_are_known_again(clean):
     world = LogWorld()
@@ -307,7 +330,8 @@ def test_open_transactions_are_known_again(clean):
     assert world.log.last_stable_offset == 4
 
 
-def test_a_corrupt_snapshot_is_dropped_and_the_next_older_one_taken():
+def test_a_corrupt_snapshot_is_dropped_and_the_next_older_one_taken(monkeypatch):
+    monkeypatch.setattr(producer_replay, "RECALLED_BYTES", 0)
     world = LogWorld({"segment.bytes": 1000})
     for sequence in range(13):
         world.append(produced(sequence))

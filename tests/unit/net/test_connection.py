@@ -8,7 +8,8 @@ import pytest
 
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.net import connection as connection_module
-from kafka_py.net.connection import Connection, ConnectionServices
+from kafka_py.net.connection import Connection
+from kafka_py.net.connection_services import ConnectionServices
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import MemoryPool
 from kafka_py.net.metrics import SocketMetrics

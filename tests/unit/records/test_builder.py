@@ -203,8 +203,8 @@ def test_the_bound_of_a_record_holds():
         assert builder.estimated_size - before <= record_size_bound(key, value, headers)
 
 
-def test_an_emptied_batch_keeps_offsets_sequence_and_attributes():
-    """First timestamp -1, length 49, the rest as it was."""
+def test_an_emptied_batch_keeps_offsets_and_sequence_but_no_codec():
+    """First timestamp -1, length 49, no codec (Java's readers would look for a stream), the rest as it was."""
     builder = BatchBuilder(Codec.LZ4, base_offset=50, producer_id=9, producer_epoch=2, base_sequence=11, leader_epoch=4)
     builder.append(NOW, b"k", b"v")
     builder.append(NOW + 7, b"k", b"v")
@@ -213,7 +213,7 @@ def test_an_emptied_batch_keeps_offsets_sequence_and_attributes():
     header = read_header(data)
     verify_crc(data)
     assert len(data) == HEADER_SIZE
-    assert header == before._replace(batch_length=49, base_timestamp=-1, record_count=0, crc=header.crc)
+    assert header == before._replace(batch_length=49, attributes=0, base_timestamp=-1, record_count=0, crc=header.crc)
     assert (header.last_offset, header.last_sequence, header.max_timestamp) == (51, 12, NOW + 7)
     assert decode_records(data) == []
     with pytest.raises(CorruptBatch):

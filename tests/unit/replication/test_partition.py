@@ -6,7 +6,8 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.configs import LogConfig
 from kafka_py.replication.isr import Committed, Expanding, Shrinking
-from kafka_py.replication.partition import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Partition
+from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, offset_for_timestamp
+from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import CONSUMER, EpochEnd, FetchEntry, Isolation
 from kafka_py.testing.logs import MemoryLog, slice_bytes
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
@@ -55,6 +56,7 @@ def test_the_high_watermark_waits_for_every_in_sync_replica() -> None:
 def test_a_replica_that_was_caught_up_a_moment_ago_holds_the_high_watermark_though_not_in_the_isr() -> None:
     partition, log = led(isr=(1, 2), replicas=(1, 2, 3))
     append(partition)
+    partition.isr = Shrinking(frozenset({1, 2}), frozenset())
     partition.record_follower_fetch(3, FetchEntry(T0, 0, 100), end_offset=0, now_ms=10)
     partition.record_follower_fetch(2, FetchEntry(T0, 3, 100), end_offset=3, now_ms=20)
     assert log.high_watermark == 0
@@ -174,7 +176,7 @@ def test_a_reader_whose_epoch_ended_earlier_here_is_told_where_to_cut() -> None:
 def at(
     partition: Partition, timestamp: int, replica_id: int = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
 ):
-    return partition.offset_for_timestamp(timestamp, isolation, -1, leader_only=True, replica_id=replica_id)
+    return offset_for_timestamp(partition, timestamp, isolation, -1, leader_only=True, replica_id=replica_id)
 
 
 def test_latest_is_the_high_watermark_with_the_leader_epoch_and_earliest_the_log_start() -> None:

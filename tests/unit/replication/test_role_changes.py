@@ -24,7 +24,7 @@ class Roles:
 
     def __init__(self) -> None:
         self.world = ReplicaWorld()
-        self.started: list[tuple[Partition, int]] = []
+        self.started: list[Partition] = []
         self.stopped_following: list[TopicPartition] = []
         self.stopped: list[tuple[TopicPartition, bool]] = []
         self.changes = RoleChanges(
@@ -92,13 +92,12 @@ def test_another_topic_id_is_refused_and_none_at_all_is_not_checked(roles: Roles
     assert roles.world.partition(T0).topic_id == ID
 
 
-def test_a_follower_starts_fetching_at_its_log_end_if_it_knows_epochs_else_at_its_watermark(roles: Roles) -> None:
+def test_a_follower_fetches_from_its_leader_and_a_leader_from_nobody(roles: Roles) -> None:
     roles.become(role(leader=2, isr=(2, 1)))
-    assert [(partition.leader_id, offset) for partition, offset in roles.started] == [(2, 0)]
+    assert [partition.leader_id for partition in roles.started] == [2]
     roles.become(role(epoch=1))
-    roles.world.append(T0)
-    roles.become(role(leader=2, epoch=2, isr=(2, 1)))
-    assert roles.started[-1][1] == 3
+    assert roles.stopped_following == [T0, T0]
+    assert len(roles.started) == 1
 
 
 def test_a_follower_of_a_dead_leader_has_its_log_but_takes_no_epoch_over(roles: Roles) -> None:
@@ -106,7 +105,7 @@ def test_a_follower_of_a_dead_leader_has_its_log_but_takes_no_epoch_over(roles: 
     assert T0 in roles.world.log_dirs.logs
     assert roles.started == []
     assert roles.become(role(leader=2, epoch=4, isr=(2, 1))) is ErrorCode.NONE
-    assert roles.started[0][0].leader_id == 2
+    assert roles.started[0].leader_id == 2
 
 
 def test_what_is_parked_on_a_partition_is_answered_when_it_becomes_a_follower(roles: Roles) -> None:

@@ -1,0 +1,73 @@
+"""ElectLeaders: preferred or unclean elections on request, answered once this broker knows the new leaders.
+
+Source: KIP-183, KIP-460; controller facts, section 9.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.broker.election_waits import wait_for_leaders
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import RequestContext
+from kafka_py.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+
+async def handle(node: Node, context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """One result per partition; asked for all, those that needed no election are left out.
+
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) for a kind of election that there is not.
+    """
+    if request.election_type not in ElectionType._value2member_map_:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no election type {request.election_type}")
+    deadline_ms = node.clock.monotonic_ms() + request.timeout_ms
+    partitions = _asked(node, request)
+    try:
+        outcomes = await node.controller.elect_leaders(partitions, ElectionType(request.election_type))
+    except KafkaError as error:
+        if error.code is not ErrorCode.NOT_CONTROLLER:
+            raise
+        outcomes = dict.fromkeys(partitions, KafkaError(ErrorCode.NOT_CONTROLLER))
+    elected = {partition: leader for partition, leader in outcomes.items() if isinstance(leader, int)}
+    left_ms = deadline_ms - node.clock.monotonic_ms()
+    late = await wait_for_leaders(node.election_waits, node.metadata, elected, left_ms)
+    results = {partition: outcome for partition, outcome in outcomes.items() if isinstance(outcome, KafkaError)}
+    done: dict[TopicPartition, KafkaError | None] = dict.fromkeys(elected)
+    done.update(dict.fromkeys(late, KafkaError(ErrorCode.REQUEST_TIMED_OUT)))
+    done.update(results)
+    if request.topic_partitions is None:
+        done = {tp: error for tp, error in done.items() if error is None or error.code is not _NOT_NEEDED}
+    return _response(context, done)
+
+
+_NOT_NEEDED = ErrorCode.ELECTION_NOT_NEEDED
+
+
+def _asked(node: Node, request: ElectLeadersRequest) -> list[TopicPartition]:
+    if request.topic_partitions is None:
+        return [partition for partition, _ in node.metadata.all_partitions()]
+    named = (TopicPartition(topic.topic, number) for topic in request.topic_partitions for number in topic.partition_id)
+    return list(dict.fromkeys(named))
+
+
+def _response(context: RequestContext, done: dict[TopicPartition, KafkaError | None]) -> ElectLeadersResponse:
+    topics: dict[str, ReplicaElectionResult] = {}
+    for (topic, number), error in done.items():
+        if error is not None:
+            context.metrics.count_error(error.code.name)
+        result = PartitionResult(
+            partition_id=number,
+            error_code=ErrorCode.NONE if error is None else error.code,
+            error_message=None if error is None or error.code is ErrorCode.NOT_CONTROLLER else error.message,
+        )
+        topics.setdefault(topic, ReplicaElectionResult(topic=topic, partition_result=[])).partition_result.append(
+            result
+        )
+    return ElectLeadersResponse(
+        throttle_time_ms=0, error_code=ErrorCode.NONE, replica_election_results=list(topics.values())
+    )

@@ -1,0 +1,150 @@
+"""OffsetCommit: a group stores how far it has read; version 0 stores it in ZooKeeper, as the oldest consumers do.
+
+Source: group facts, section 6.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.authorization import Operation, ResourceType
+from kafka_py.broker.node import Node
+from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.coordinator.groups.commits import check_commit
+from kafka_py.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
+from kafka_py.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from kafka_py.zk.session import ZkError
+
+log = logging.getLogger(__name__)
+
+NO_RETENTION = -1
+NOW = -1
+"""As the time of a commit: the broker's own."""
+
+Codes = dict[TopicPartition, ErrorCode]
+
+
+def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) -> object:
+    """Stores what may be stored, and answers for each partition when that is safe."""
+    if not node.authorizer.allows(context, Operation.READ, ResourceType.GROUP, request.group_id):
+        raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
+    if request.group_instance_id is not None and not node.config.inter_broker_version().at_least("2.3-IV0"):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "static members need inter.broker.protocol.version 2.3")
+    codes: Codes = {}
+    commits = _commits(node, context, request, codes)
+    if context.api_version == 0:
+        return _to_zookeeper(node, request, commits, codes)
+    if commits:
+        _to_log(node, context, request, commits, codes)
+    else:
+        context.answer(_response(request, codes))
+    return ANSWERS_LATER
+
+
+def _commits(
+    node: Node, context: RequestContext, request: OffsetCommitRequest, codes: Codes
+) -> dict[TopicPartition, CommittedOffset]:
+    """What is to be stored; partitions that cannot be get their code."""
+    limit = node.config.offset_metadata_max_bytes
+    now_ms = node.clock.wall_ms()
+    expires_ms = NO_EXPIRY if request.retention_time_ms == NO_RETENTION else now_ms + request.retention_time_ms
+    commits = {}
+    for topic in request.topics:
+        name = topic.name
+        may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, name)
+        known = node.metadata.partitions_of(name)
+        for asked in topic.partitions:
+            topic_partition = TopicPartition(name, asked.partition_index)
+            metadata = asked.committed_metadata or ""
+            if not may_read:
+                codes[topic_partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif asked.partition_index not in known:
+                codes[topic_partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif len(metadata) * 2 > limit and _java_length(metadata) > limit:
+                codes[topic_partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            else:
+                commits[topic_partition] = CommittedOffset(
+                    asked.committed_offset,
+                    asked.committed_leader_epoch,
+                    metadata,
+                    now_ms if asked.commit_timestamp == NOW else asked.commit_timestamp,
+                    expires_ms,
+                )
+    return commits
+
+
+def _java_length(text: str) -> int:
+    """UTF-16 units, which is what the limit counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _to_log(
+    node: Node,
+    context: RequestContext,
+    request: OffsetCommitRequest,
+    commits: dict[TopicPartition, CommittedOffset],
+    codes: Codes,
+) -> None:
+    groups = node.coordinators.groups
+
+    def done(code: ErrorCode) -> None:
+        if code is not ErrorCode.NONE:
+            context.metrics.count_error(code.name)
+        for topic_partition in commits:
+            codes[topic_partition] = code
+        context.answer(_response(request, codes))
+
+    try:
+        groups.check(request.group_id, may_be_empty=True)
+        group = groups.get(request.group_id)
+        if group is None:
+            if request.generation_id >= 0:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"there is no group {request.group_id}")
+            group = groups.get_or_create(request.group_id)
+        member = check_commit(group, request.generation_id, request.member_id, request.group_instance_id)
+    except KafkaError as error:
+        done(error.code)
+        return
+    if member is not None:
+        node.coordinators.membership.touch(group, request.member_id)
+    groups.commit(group, commits, done)
+
+
+async def _to_zookeeper(
+    node: Node, request: OffsetCommitRequest, commits: dict[TopicPartition, CommittedOffset], codes: Codes
+) -> OffsetCommitResponse:
+    """Version 0: nobody is asked whether the group exists."""
+
+    async def store(topic_partition: TopicPartition, offset: int) -> ErrorCode:
+        try:
+            await node.store.set_old_consumer_offset(request.group_id, topic_partition, offset)
+        except (ZkError, ValueError) as error:
+            log.warning("The offset of %s for group %r was not stored: %s", topic_partition, request.group_id, error)
+            return ErrorCode.UNKNOWN_SERVER_ERROR
+        return ErrorCode.NONE
+
+    outcomes = await asyncio.gather(*(store(where, commit.offset) for where, commit in commits.items()))
+    codes.update(zip(commits, outcomes, strict=True))
+    return _response(request, codes)
+
+
+def _response(request: OffsetCommitRequest, codes: Codes) -> OffsetCommitResponse:
+    topics = []
+    for topic in request.topics:
+        name = topic.name
+        rows = [
+            OffsetCommitResponsePartition(
+                partition_index=asked.partition_index, error_code=codes[TopicPartition(name, asked.partition_index)]
+            )
+            for asked in topic.partitions
+        ]
+        topics.append(OffsetCommitResponseTopic(name=name, partitions=rows))
+    return OffsetCommitResponse(topics=topics)

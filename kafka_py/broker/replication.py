@@ -1,0 +1,150 @@
+"""How a broker copies: the fetchers of what it follows, the in-sync sets of what it leads, and when each is looked at.
+
+Joins the parts of the replication package to the broker's settings, metadata, clock and ZooKeeper; decides nothing.
+Source: reference replication, sections 3, 4, 6 and 14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.slices import FileSlice
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.metadata_cache import MetadataCache
+from kafka_py.log.configs import LogConfig
+from kafka_py.replication.fetcher_metrics import MoverMetrics
+from kafka_py.replication.fetchers import FetcherManager
+from kafka_py.replication.following import Following
+from kafka_py.replication.isr_updates import NOTICE_CHECK_MS, IsrUpdates
+from kafka_py.replication.mover import LogDirMover, read_slice
+from kafka_py.replication.partition import Partition
+from kafka_py.replication.replica_manager import ReplicaManager
+from kafka_py.replication.replica_selection import RACK_AWARE, RackAware
+from kafka_py.replication.role_changes import RoleCallbacks
+from kafka_py.replication.throttle import (
+    UNLIMITED,
+    ByteRate,
+    FollowerThrottleMetrics,
+    LeaderThrottleMetrics,
+    MoveThrottleMetrics,
+    Throttle,
+)
+
+if TYPE_CHECKING:
+    from kafka_py.broker.assembly import World
+
+Every = Callable[[float, Callable[[], object]], None]
+"""Has a function called every so many milliseconds."""
+
+
+class Replication:
+    """What copies partitions between this broker and others. Nothing runs before `start`."""
+
+    def __init__(self, world: World, replicas: ReplicaManager, metadata: MetadataCache) -> None:
+        listener = world.listening.inter_broker_listener
+        self._replicas = replicas
+        self._world = world
+        self.leader_throttle = self._throttle(lambda config: config.leader_replication_throttled_replicas)
+        self.follower_throttle = self._throttle(lambda config: config.follower_replication_throttled_replicas)
+        LeaderThrottleMetrics(world.registry, self.leader_throttle)
+        FollowerThrottleMetrics(world.registry, self.follower_throttle)
+        self.mover = self._make_mover()
+        self.isr_updates = IsrUpdates(world.store, world.clock, replicas.metrics.manager, self._isr_committed)
+        following = Following(replicas.parked, world.clock, replicas.metrics.all_topics, self.follower_throttle)
+        following.on_cut = self.mover.truncated
+        self.fetchers = FetcherManager(
+            world.broker_id,
+            options=lambda: world.live.current,
+            version=world.live.current.inter_broker_version(),
+            find_broker=lambda broker_id: metadata.address(broker_id, listener),
+            following=following,
+            clock=world.clock,
+            registry=world.registry,
+            network=world.network,
+        )
+        replicas.fetches.on_isr_pending = self.isr_updates.submit
+        replicas.fetches.throttle = self.leader_throttle
+        selector = world.live.current.replica_selector_class or ""
+        if selector.rpartition(".")[2] == RACK_AWARE:
+            replicas.fetches.choose_replica = RackAware(metadata.rack)
+        self._set_limits(world.live.current)
+
+    def _make_mover(self) -> LogDirMover:
+        world = self._world
+        config = world.live.current
+        window_ms = config.alter_log_dirs_replication_quota_window_size_seconds * 1000.0
+        rate = ByteRate(world.clock, config.alter_log_dirs_replication_quota_window_num, window_ms)
+        throttle = Throttle(world.broker_id, rate, UNLIMITED, None)
+        MoveThrottleMetrics(world.registry, throttle)
+
+        async def read_aside(piece: FileSlice) -> bytes:
+            return await world.loop.run_in_executor(world.executor, read_slice, piece)
+
+        mover = LogDirMover(
+            self._replicas, self._replicas.log_dirs, lambda: world.live.current, throttle, world.clock.wall_ms,
+            read_aside,
+        )  # fmt: skip
+        MoverMetrics(world.registry, mover, clientId="ReplicaAlterLogDirs")
+        return mover
+
+    def listen(self, callbacks: RoleCallbacks) -> None:
+        """From now on hears of every change of roles."""
+        callbacks.on_become_follower = self.fetchers.start
+        callbacks.on_stop_following = self.fetchers.stop
+        roles_changed = callbacks.on_roles_changed
+
+        def on_roles_changed(leaders: list[Partition], followers: list[Partition]) -> None:
+            self.mover.resume(partition.topic_partition for partition in (*leaders, *followers))
+            roles_changed(leaders, followers)
+
+        callbacks.on_roles_changed = on_roles_changed
+
+    def _throttle(self, replicas_in: Callable[[LogConfig], list[str]]) -> Throttle:
+        """A throttle for the replicas that topics' settings name."""
+        config, topic_configs = self._world.live.current, self._world.topic_configs
+        window_ms = config.replication_quota_window_size_seconds * 1000.0
+        rate = ByteRate(self._world.clock, config.replication_quota_window_num, window_ms)
+        return Throttle(
+            self._world.broker_id, rate, UNLIMITED,
+            lambda topic_partition: replicas_in(topic_configs.of(topic_partition.topic)),
+        )  # fmt: skip
+
+    def _set_limits(self, config: BrokerConfig) -> None:
+        self.leader_throttle.limit = config.leader_replication_throttled_rate
+        self.follower_throttle.limit = config.follower_replication_throttled_rate
+        self.mover.throttle.limit = config.replica_alter_log_dirs_io_max_bytes_per_second
+
+    def start(self, every: Every) -> None:
+        """Begins what is done from time to time."""
+        every(self._replicas.options.replica_lag_time_max_ms / 2, self._replicas.fetches.shrink_isrs)
+        every(NOTICE_CHECK_MS, self.isr_updates.announce_if_due)
+
+    def _isr_committed(self, partition: Partition, watermark_raised: bool) -> None:
+        if watermark_raised:
+            self._replicas.parked.note_change(partition, watermark_raised=True)
+
+    def notice_log_starts(self) -> None:
+        """Log starts that retention moved: readers here and leaders elsewhere are told."""
+        self._replicas.fetches.notice_log_starts()
+        self.fetchers.note_log_starts()
+
+    def lose(self, lost: Iterable[TopicPartition]) -> None:
+        """A directory with these partitions failed; of some it may only be the log that was to replace theirs."""
+        partitions = list(lost)
+        self.mover.stop(partitions)
+        partitions = [one for one in partitions if self._replicas.log_dirs.get(one) is None]
+        self.fetchers.stop(partitions)
+        self._replicas.mark_offline(partitions)
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """The settings changed at run time."""
+        self.fetchers.resize(config.num_replica_fetchers)
+        self._set_limits(config)
+
+    async def close(self) -> None:
+        """Copies no more; in-sync sets stay as they are written."""
+        self.isr_updates.close()
+        await self.mover.close()
+        await self.fetchers.close()

@@ -1,0 +1,60 @@
+"""Offsets as CSV: what kafka-consumer-groups.sh --export prints and --from-file takes.
+
+`topic,partition,offset` for one group, `group,topic,partition,offset` for any number; no header.
+Source: reference tools, section 4; the quoting is that of the classic's CSV library.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+
+from kafka_py.base.ids import TopicPartition
+
+Plan = dict[str, dict[TopicPartition, int]]
+"""Group to partition to offset."""
+
+UNQUOTED_CHARACTERS = 24
+"""A longer text is put into quotes without a look at it."""
+
+
+class BadPlan(Exception):
+    """A file that is no such CSV; the text names the line."""
+
+
+def csv_lines(offsets: Mapping[str, Mapping[TopicPartition, int]], *, with_group: bool) -> Iterator[str]:
+    """A line per partition."""
+    for group, by_partition in offsets.items():
+        for (topic, number), offset in by_partition.items():
+            names = [group, topic] if with_group else [topic]
+            yield ",".join([*map(_quoted, names), str(number), str(offset)])
+
+
+def _quoted(text: str) -> str:
+    if len(text) > UNQUOTED_CHARACTERS or any(character < "-" for character in text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def parse_plan(lines: Iterable[str], only_group: str | None) -> Plan:
+    """What a file asks for. only_group: whose lines without a group are; None where each must name its group.
+
+    Empty lines are passed over. Raises BadPlan.
+    """
+    plan: Plan = {}
+    for row_number, row in enumerate(csv.reader(lines, skipinitialspace=True), 1):
+        fields = [field.strip() for field in row]
+        if not any(fields):
+            continue
+        if len(fields) == 3 and only_group is not None:
+            fields.insert(0, only_group)
+        if len(fields) != 4:
+            wanted = "group,topic,partition,offset" if only_group is None else "topic,partition,offset"
+            raise BadPlan(f"line {row_number} has {len(fields)} fields, not {wanted}")
+        group, topic, number, offset = fields
+        if not number.isdecimal() or not offset.removeprefix("-").isdecimal():
+            raise BadPlan(f"line {row_number} has a partition or offset that is no number: {','.join(row)}")
+        plan.setdefault(group, {})[TopicPartition(topic, int(number))] = int(offset)
+    if not plan:
+        raise BadPlan("it holds no offsets")
+    return plan

@@ -1,0 +1,33 @@
+"""A command's session with ZooKeeper, for those that work past the brokers (--zookeeper, deprecated)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafka_py.zk.store import ZkStore
+
+SESSION_TIMEOUT_MS = 30_000
+
+
+@contextlib.asynccontextmanager
+async def connected(connect: str) -> AsyncIterator[ZkStore]:
+    """What a connect string leads to, until the block ends; its chroot must exist.
+
+    Raises ConfigError for a malformed connect string, ZkError; what the block raises goes through.
+    """
+    from kafka_py.zk.configs import ConnectString
+    from kafka_py.zk.kazoo_session import KazooSession
+    from kafka_py.zk.store import ZkStore
+
+    logging.getLogger("kafka_py.zk").setLevel(logging.ERROR)  # the failure says in one line what each attempt would
+    servers = ConnectString.parse(connect, "zookeeper")
+    session = KazooSession(servers, session_timeout_ms=SESSION_TIMEOUT_MS, create_chroot=False)
+    try:
+        await session.connect()
+        yield ZkStore(session)
+    finally:
+        await session.close()

@@ -1,0 +1,109 @@
+"""Consumer groups as the admin client describes them, and how an answer of DescribeGroups becomes one.
+
+Source: ListGroups, DescribeGroups; the group states of the coordinator.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.admin.core import error_of
+from kafka_py.clients.metadata import Node
+from kafka_py.wire.compiler import decode_versioned
+from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment
+from kafka_py.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from kafka_py.wire.primitives import MalformedMessage
+
+CONSUMER_TYPES = ("consumer", "")
+"""Protocol types of consumer groups; the empty one belongs to groups that only store offsets."""
+
+NO_OPERATIONS = -0x80000000
+
+
+class GroupState(StrEnum):
+    """The states of a group, as brokers name them. A group that does not exist is described as DEAD."""
+
+    UNKNOWN = "Unknown"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+    EMPTY = "Empty"
+
+    @classmethod
+    def of(cls, name: str) -> GroupState:
+        """The state of that name, UNKNOWN for one that we do not know."""
+        return cls(name) if name in cls._value2member_map_ else cls.UNKNOWN
+
+
+class ConsumerGroupListing(NamedTuple):
+    """A group by id. is_simple: no member ever joined, it only stores offsets. state: None from brokers before 2.6."""
+
+    group_id: str
+    is_simple: bool
+    state: GroupState | None
+
+
+class MemberDescription(NamedTuple):
+    """A member as it joined. host: as the coordinator sees it, with a slash in front."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    host: str
+    assignment: tuple[TopicPartition, ...]
+
+
+class ConsumerGroupDescription(NamedTuple):
+    """A group with its members. authorized_operations: bits, None when not asked for."""
+
+    group_id: str
+    is_simple: bool
+    members: list[MemberDescription]
+    partition_assignor: str
+    state: GroupState
+    coordinator: Node
+    authorized_operations: int | None = None
+
+
+class MemberToRemove(NamedTuple):
+    """A static member by its group.instance.id, or any member by its member id."""
+
+    group_instance_id: str | None = None
+    member_id: str = ""
+
+
+def described(group: DescribedGroup, coordinator: Node) -> ConsumerGroupDescription | KafkaError:
+    failure = error_of(group.error_code, None, group.group_id)
+    if failure is not None:
+        return failure
+    if group.protocol_type not in CONSUMER_TYPES:
+        detail = f"group {group.group_id} is not a consumer group but one of type {group.protocol_type}"
+        return KafkaError(ErrorCode.INVALID_REQUEST, detail)
+    bits = group.authorized_operations
+    return ConsumerGroupDescription(
+        group.group_id,
+        not group.protocol_type,
+        [_member(each) for each in group.members],
+        group.protocol_data,
+        GroupState.of(group.group_state),
+        coordinator,
+        None if bits == NO_OPERATIONS else bits,
+    )
+
+
+def _member(member: DescribedGroupMember) -> MemberDescription:
+    assigned: tuple[TopicPartition, ...] = ()
+    if member.member_assignment:
+        try:
+            _, body = decode_versioned(ConsumerProtocolAssignment, bytes(member.member_assignment), newest_known=True)
+        except MalformedMessage:
+            pass  # an assignor of another make: what it gave is not for us to read
+        else:
+            assigned = tuple(
+                TopicPartition(each.topic, number) for each in body.assigned_partitions for number in each.partitions
+            )
+    return MemberDescription(member.member_id, member.group_instance_id, member.client_id, member.client_host, assigned)

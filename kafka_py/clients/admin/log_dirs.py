@@ -1,0 +1,161 @@
+"""Admin calls on log directories: what lies in them, and moving replicas from one to another of the same broker.
+
+Source: DescribeLogDirs and AlterReplicaLogDirs APIs (KIP-113).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.admin.core import AdminCore, error_of
+from kafka_py.clients.admin.results import Results
+from kafka_py.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from kafka_py.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
+
+
+class ReplicaInfo(NamedTuple):
+    """One replica in a log directory. is_future: it is being moved there."""
+
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+class LogDirDescription(NamedTuple):
+    """One log directory; with an error (offline) it has no replicas."""
+
+    error: KafkaError | None
+    replicas: dict[TopicPartition, ReplicaInfo]
+
+
+class TopicPartitionReplica(NamedTuple):
+    """One copy of a partition, on one broker."""
+
+    topic: str
+    partition: int
+    broker: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}-{self.broker}"
+
+
+class ReplicaLogDirs(NamedTuple):
+    """Where a replica lies (None: nowhere), and where it is being moved, if it is; lags in records."""
+
+    current: str | None = None
+    current_lag: int = -1
+    future: str | None = None
+    future_lag: int = -1
+
+
+_Answers = dict[TopicPartitionReplica, KafkaError | None]
+
+
+class LogDirCalls(AdminCore):
+    """The calls."""
+
+    async def describe_log_dirs(
+        self, brokers: Collection[int], *, timeout: float | None = None
+    ) -> Results[int, dict[str, LogDirDescription]]:
+        """The log directories of brokers, by path, with the replicas in them."""
+
+        async def ask(node_id: int, timeout_ms: int) -> dict[str, LogDirDescription] | KafkaError:
+            try:
+                await self.know(node_id)
+                request = DescribeLogDirsRequest(topics=None)
+                response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
+            except KafkaError as error:
+                return error
+            return {each.log_dir: _log_dir(each) for each in response.results}
+
+        async def attempt(some: list[int], timeout_ms: int) -> dict[int, dict[str, LogDirDescription] | KafkaError]:
+            answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in some))
+            return dict(zip(some, answers, strict=True))
+
+        return await self.per_item(brokers, attempt, timeout)
+
+    async def describe_replica_log_dirs(
+        self, replicas: Collection[TopicPartitionReplica], *, timeout: float | None = None
+    ) -> Results[TopicPartitionReplica, ReplicaLogDirs]:
+        """In which directory each replica lies, and to which it is on its way."""
+        brokers = dict.fromkeys(replica.broker for replica in replicas)
+        described = await self.describe_log_dirs(brokers, timeout=timeout)
+        results: Results[TopicPartitionReplica, ReplicaLogDirs] = Results()
+        for replica in replicas:
+            directories = described[replica.broker]
+            results[replica] = directories if isinstance(directories, KafkaError) else _places(replica, directories)
+        return results
+
+    async def alter_replica_log_dirs(
+        self, moves: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
+    ) -> Results[TopicPartitionReplica, None]:
+        """Has replicas move to these directories (absolute paths) of their brokers.
+
+        A replica that its broker does not have yet answers REPLICA_NOT_AVAILABLE, and will be made there.
+        """
+
+        async def ask(broker: int, some: list[TopicPartitionReplica], timeout_ms: int) -> _Answers:
+            by_path: dict[str, dict[str, list[int]]] = {}
+            for replica in some:
+                by_path.setdefault(moves[replica], {}).setdefault(replica.topic, []).append(replica.partition)
+            request = AlterReplicaLogDirsRequest(
+                dirs=[
+                    AlterReplicaLogDir(
+                        path=path,
+                        topics=[AlterReplicaLogDirTopic(name=name, partitions=ids) for name, ids in topics.items()],
+                    )
+                    for path, topics in by_path.items()
+                ]
+            )
+            try:
+                await self.know(broker)
+                response = await self.cluster.send(broker, request, timeout_ms=timeout_ms)
+            except KafkaError as error:
+                return dict.fromkeys(some, error)
+            return {
+                TopicPartitionReplica(topic.topic_name, each.partition_index, broker): error_of(each.error_code, None)
+                for topic in response.results
+                for each in topic.partitions
+            }
+
+        async def attempt(some: list[TopicPartitionReplica], timeout_ms: int) -> _Answers:
+            by_broker: dict[int, list[TopicPartitionReplica]] = {}
+            for replica in some:
+                by_broker.setdefault(replica.broker, []).append(replica)
+            parts = await asyncio.gather(*(ask(broker, each, timeout_ms) for broker, each in by_broker.items()))
+            return {replica: answer for part in parts for replica, answer in part.items()}
+
+        return await self.per_item(moves, attempt, timeout)
+
+
+def _log_dir(answer: DescribeLogDirsResult) -> LogDirDescription:
+    error_code = answer.error_code
+    replicas = {
+        TopicPartition(topic.name, each.partition_index): ReplicaInfo(
+            each.partition_size, each.offset_lag, each.is_future_key
+        )
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+    return LogDirDescription(error_of(error_code, None), replicas)
+
+
+def _places(replica: TopicPartitionReplica, directories: Mapping[str, LogDirDescription]) -> ReplicaLogDirs:
+    found = ReplicaLogDirs()
+    for path, directory in directories.items():
+        info = directory.replicas.get(TopicPartition(replica.topic, replica.partition))
+        if info is None:
+            continue
+        if info.is_future:
+            found = found._replace(future=path, future_lag=info.offset_lag)
+        else:
+            found = found._replace(current=path, current_lag=info.offset_lag)
+    return found

@@ -1,0 +1,99 @@
+"""Admin call on offsets of partitions: the first, the last, or those at a time.
+
+Builds on records.py for the search of leaders. Source: ListOffsets API (KIP-79, KIP-396).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.admin.core import TRY_AGAIN, error_of
+from kafka_py.clients.admin.records import RecordCalls
+from kafka_py.clients.admin.results import Results
+from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+
+EARLIEST, LATEST = -2, -1
+"""In place of a time: the first record there is, the record to come next."""
+
+CONSUMER = -1
+"""replica_id of a request that no broker sends."""
+
+LEADER_CHANGED = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.BROKER_NOT_AVAILABLE,
+)
+"""Errors of a partition whose leader has just changed or gone."""
+
+
+class ListedOffset(NamedTuple):
+    """An offset with the time of its record. offset: -1 where no record is at or after the time asked for.
+
+    timestamp, leader_epoch: -1 where the broker does not say.
+    """
+
+    offset: int
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+_Answers = dict[TopicPartition, ListedOffset | KafkaError]
+
+
+class OffsetCalls(RecordCalls):
+    """The calls."""
+
+    async def list_offsets(
+        self, timestamps: Mapping[TopicPartition, int], *, read_committed: bool = False, timeout: float | None = None
+    ) -> Results[TopicPartition, ListedOffset]:
+        """Per partition the first record at or after a time (ms UTC), or one end: EARLIEST, LATEST.
+
+        read_committed: LATEST is where the first open transaction begins. A partition that has no leader is not waited
+        for: LEADER_NOT_AVAILABLE.
+        """
+
+        async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:
+            leaders = await self._leaders(partitions, timeout_ms)
+            answers: _Answers = {tp: found for tp, found in leaders.items() if isinstance(found, KafkaError)}
+            by_leader: dict[int, dict[TopicPartition, int]] = {}
+            for tp, leader in leaders.items():
+                if isinstance(leader, int):
+                    by_leader.setdefault(leader, {})[tp] = timestamps[tp]
+            asked = (self._list(leader, part, read_committed, timeout_ms) for leader, part in by_leader.items())
+            for answer in await asyncio.gather(*asked):
+                answers.update(answer)
+            return answers
+
+        return await self.per_item(timestamps, attempt, timeout, try_again=(*TRY_AGAIN, *LEADER_CHANGED))
+
+    async def _list(
+        self, node_id: int, timestamps: Mapping[TopicPartition, int], read_committed: bool, timeout_ms: int
+    ) -> _Answers:
+        topics: dict[str, list[ListOffsetsPartition]] = {}
+        for (topic, number), timestamp in timestamps.items():
+            row = ListOffsetsPartition(partition_index=number, timestamp=timestamp)
+            topics.setdefault(topic, []).append(row)
+        request = ListOffsetsRequest(
+            replica_id=CONSUMER,
+            isolation_level=int(read_committed),
+            topics=[ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
+        )
+        try:
+            await self.know(node_id)
+            response: Any = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        except KafkaError as error:
+            return dict.fromkeys(timestamps, error)
+        answers: _Answers = {}
+        for topic_answer in response.topics:
+            for answer in topic_answer.partitions:
+                tp = TopicPartition(topic_answer.name, answer.partition_index)
+                failure = error_of(answer.error_code, None, str(tp))
+                answers[tp] = failure or ListedOffset(answer.offset, answer.timestamp, answer.leader_epoch)
+        return answers

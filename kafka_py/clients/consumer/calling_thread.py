@@ -1,0 +1,89 @@
+"""Lets blocking code use a client on a loop thread, with callbacks in the thread that calls.
+
+While a call waits for its coroutine, the loop may ask the waiting thread to run a function of the application's; such
+a function may make calls of its own, which wait in the same way. Knows nothing of Kafka.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from kafka_py.clients.errors import IllegalState
+from kafka_py.clients.loop import LoopThread
+
+T = TypeVar("T")
+
+Message = tuple[Callable[..., Any] | None, Any, Any]
+"""(function, arguments, future for its result), or (None, the task that is done, None)."""
+
+
+class CallingThread:
+    """Runs coroutines of one loop thread for one calling thread at a time."""
+
+    def __init__(self, thread: LoopThread) -> None:
+        self._thread = thread
+        self._waiting: list[queue.SimpleQueue[Message]] = []
+        """One per call under way, a nested call behind the one that it is nested in."""
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The coroutine's result. On an interrupt the coroutine is cancelled."""
+        loop = self._thread.loop
+        if self._thread.is_current or loop.is_closed():
+            coroutine.close()
+            raise IllegalState("the client is closed" if loop.is_closed() else "a call from the client's own thread")
+        messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        tasks: list[asyncio.Task[T]] = []
+
+        def begin() -> None:
+            task = loop.create_task(coroutine)
+            tasks.append(task)
+            task.add_done_callback(lambda done: messages.put((None, done, None)))
+
+        def cancel() -> None:
+            for task in tasks:
+                task.cancel()
+
+        self._waiting.append(messages)
+        try:
+            loop.call_soon_threadsafe(begin)
+            done: asyncio.Task[T] = self._serve(messages)
+        except BaseException:
+            self._thread.post(cancel)
+            raise
+        finally:
+            self._waiting.remove(messages)
+        return done.result()
+
+    def _serve(self, messages: queue.SimpleQueue[Message]) -> Any:
+        """Runs what the loop asks for until the task is done."""
+        while True:
+            function, arguments, future = messages.get()
+            if function is None:
+                return arguments
+            try:
+                result = function(*arguments)
+            except StopIteration as error:  # which no future can hold
+                self._thread.post(_fail, future, RuntimeError(f"{function!r} raised StopIteration({error.value!r})"))
+            except Exception as error:
+                self._thread.post(_fail, future, error)
+            else:
+                self._thread.post(_succeed, future, result)
+
+    async def call_user(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Has the innermost waiting thread run a function, and waits for its result."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[-1].put((function, arguments, future))
+        return await future
+
+
+def _succeed(future: asyncio.Future[Any], result: Any) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)

@@ -1,0 +1,167 @@
+"""When offsets are committed: as the application asks, waiting or not, or by itself every so often.
+
+A commit that nobody waits for is answered through a callback, run inside a later call of the consumer, never beside it.
+Automatic commits store what poll had returned before: at the next poll that is due, before a rebalance, and at the end.
+The requests are commits.py's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.consumer.commits import GroupOffsets
+from kafka_py.clients.consumer.configs import ConsumerOptions
+from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.subscriptions import Subscriptions
+from kafka_py.clients.offsets import OffsetAndMetadata
+
+_log = logging.getLogger(__name__)
+
+Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+Callback = Callable[[Offsets, Exception | None], object]
+"""From (what was to be committed, why it was not) of a commit that nobody waited for."""
+
+CallUser = Callable[..., Awaitable[Any]]
+"""Calls a function of the application's with arguments, where the application expects it to be called."""
+
+NEVER = float("inf")
+
+
+async def call_here(function: Callable[..., Any], *arguments: Any) -> Any:
+    """On the running loop; what can be awaited is."""
+    result = function(*arguments)
+    return await result if inspect.isawaitable(result) else result
+
+
+class Committer:
+    """All commits of one consumer with a group.
+
+    due_ms: when the next automatic commit is due.
+    """
+
+    def __init__(
+        self,
+        options: ConsumerOptions,
+        offsets: GroupOffsets,
+        subscriptions: Subscriptions,
+        interceptors: Interceptors,
+        clock: Clock,
+        *,
+        call_user: CallUser,
+        on_news: Callable[[], object],
+    ) -> None:
+        self._options = options
+        self._offsets = offsets
+        self._subscriptions = subscriptions
+        self._interceptors = interceptors
+        self._clock = clock
+        self._call_user = call_user
+        self._on_news = on_news
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._answered: deque[Callable[[], object]] = deque()
+        self._automatic: asyncio.Task[None] | None = None
+        self.due_ms = NEVER
+        self.restart_interval()
+
+    # As asked for
+
+    async def commit(self, offsets: Offsets, timeout_ms: float) -> None:
+        """Commits and waits for it. Raises as GroupOffsets.commit."""
+        await self.run_callbacks()
+        await self._offsets.commit(offsets, timeout_ms, as_member=self._subscriptions.by_group)
+        if self._interceptors and offsets:
+            await self._call_user(self._interceptors.on_commit, offsets)
+
+    def commit_async(self, offsets: Offsets, callback: Callback | None = None) -> None:
+        """Commits without waiting, and without trying again; commits reach the group in the order of these calls."""
+        self._begin(offsets, callback)
+
+    def _begin(self, offsets: Offsets, callback: Callback | None) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(self._commit_once(offsets, callback))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return task
+
+    async def _commit_once(self, offsets: Offsets, callback: Callback | None) -> None:
+        problem: Exception | None = None
+        try:
+            if offsets:
+                await self._offsets.commit_once(offsets, as_member=self._subscriptions.by_group)
+        except KafkaError as error:
+            problem = error
+        if problem is None and self._interceptors and offsets:
+            self._answered.append(lambda: self._interceptors.on_commit(offsets))
+        if callback is not None:
+            self._answered.append(lambda: callback(offsets, problem))
+        elif problem is not None:
+            _log.warning("Offset commit with offsets %s failed: %s", dict(offsets), problem)
+        if self._answered:
+            self._on_news()
+
+    @property
+    def has_callbacks(self) -> bool:
+        """Whether `run_callbacks` has something to do."""
+        return bool(self._answered)
+
+    async def run_callbacks(self) -> None:
+        """Tells the application how commits ended that it did not wait for. Raises what a callback raises."""
+        while self._answered:
+            await self._call_user(self._answered.popleft())
+
+    async def finish(self, timeout_ms: float) -> None:
+        """Waits for commits under way, then runs their callbacks."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=max(0.0, timeout_ms) / 1000)
+        await self.run_callbacks()
+
+    # By itself
+
+    @property
+    def _is_automatic(self) -> bool:
+        return bool(self._options.enable_auto_commit)
+
+    def restart_interval(self) -> None:
+        """The next automatic commit is due after a whole interval."""
+        if self._is_automatic:
+            self.due_ms = self._clock.monotonic_ms() + self._options.auto_commit_interval_ms
+
+    def commit_if_due(self) -> None:
+        """Begins an automatic commit when one is due."""
+        if self._clock.monotonic_ms() < self.due_ms:
+            return
+        self.restart_interval()
+        offsets = self._subscriptions.consumed()
+        if offsets and (self._automatic is None or self._automatic.done()):
+            self._automatic = self._begin(offsets, self._note_automatic)
+
+    def _note_automatic(self, offsets: Offsets, problem: Exception | None) -> None:
+        if problem is None:
+            return
+        if isinstance(problem, KafkaError) and problem.retriable:
+            self.due_ms = min(self.due_ms, self._clock.monotonic_ms() + self._options.retry_backoff_ms)
+            _log.debug("Asynchronous auto-commit of offsets %s failed due to retriable error: %s", offsets, problem)
+        else:
+            _log.warning("Asynchronous auto-commit of offsets %s failed: %s", dict(offsets), problem)
+
+    async def commit_automatically(self, timeout_ms: float) -> None:
+        """Commits what poll has returned, if commits are automatic, and waits for it. Failures are logged."""
+        if not self._is_automatic:
+            return
+        offsets = self._subscriptions.consumed()
+        try:
+            await self.commit(offsets, timeout_ms)
+        except KafkaError as error:
+            _log.warning("Synchronous auto-commit of offsets %s failed: %s", dict(offsets), error)
+
+    def close(self) -> None:
+        """Gives up what is still under way."""
+        for task in list(self._under_way):
+            task.cancel()

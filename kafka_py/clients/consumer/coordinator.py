@@ -1,0 +1,108 @@
+"""Finds the broker that coordinates a group, and asks it, over a connection of its own.
+
+A connection of its own, because a coordinator holds the answer to a JoinGroup back for as long as a rebalance takes,
+and fetches must not wait behind it. Knows nothing of what is asked. Source: the FindCoordinator API.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.errors import error_code
+from kafka_py.clients.metadata import Node
+from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
+
+_log = logging.getLogger(__name__)
+
+GROUP = 0
+FIRST_ID = 0x7FFFFFFF
+"""A coordinator's connection goes by the id FIRST_ID - its node id: no broker has such an id."""
+
+MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NETWORK_EXCEPTION)
+"""Failures after which the coordinator has to be looked for again."""
+
+
+class Coordinator:
+    """The coordinator of one group, as far as it is known."""
+
+    def __init__(self, cluster: Cluster, group_id: str) -> None:
+        self.node: Node | None = None
+        self._cluster = cluster
+        self._group_id = group_id
+        self._finding: asyncio.Task[Node] | None = None
+
+    @property
+    def is_known(self) -> bool:
+        return self.node is not None
+
+    async def find(self) -> Node:
+        """The coordinator; asked for once, however many wait. Raises KafkaError, retriable or not."""
+        if self.node is not None:
+            return self.node
+        if self._finding is None:
+            self._finding = asyncio.get_running_loop().create_task(self._ask())
+            self._finding.add_done_callback(self._found)
+        return await asyncio.shield(self._finding)
+
+    def _found(self, task: asyncio.Task[Node]) -> None:
+        self._finding = None
+        if not task.cancelled():
+            task.exception()  # whoever waited has it; nobody may wait any more
+
+    async def _ask(self) -> Node:
+        request = FindCoordinatorRequest(key=self._group_id, key_type=GROUP)
+        response = await self._cluster.send_any(request)
+        code = error_code(response.error_code)
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code, f"group {self._group_id}: {response.error_message or code.meaning}")
+        self.node = Node(FIRST_ID - response.node_id, response.host, response.port)
+        _log.info("Discovered group coordinator %s of group %s", self.node, self._group_id)
+        return self.node
+
+    def forget(self, reason: object) -> None:
+        """It has moved or cannot be reached: the next request looks for it."""
+        if self.node is not None:
+            _log.info(
+                "Group coordinator %s of group %s is unavailable or invalid: %s", self.node, self._group_id, reason
+            )
+            self.node = None
+
+    async def send(self, request: Any, *, timeout_ms: float | None = None) -> Any:
+        """The coordinator's answer, which may hold errors of its own: see `check`.
+
+        Raises KafkaError when the coordinator is not to be found or does not answer.
+        """
+        node = await self.find()
+        try:
+            return await self._cluster.send_apart(node, request, timeout_ms=timeout_ms)
+        except KafkaError as error:
+            if error.code is ErrorCode.NETWORK_EXCEPTION and self.node is node:
+                self.forget(error.message)
+            raise
+
+    async def version_for(self, request: type) -> int:
+        """The newest version of a request that the coordinator and we know. Raises KafkaError."""
+        return await self._cluster.version_apart(await self.find(), request)
+
+    def check(self, number: int, what: str) -> None:
+        """Raises the error that an answer carries, after taking note of one that says that the coordinator moved."""
+        code = error_code(number)
+        if code is ErrorCode.NONE:
+            return
+        if code in MOVED:
+            self.forget(code.name)
+        raise KafkaError(code, f"{what}: {code.meaning}")
+
+    def hang_up(self) -> None:
+        """Closes the connection; what waits for an answer fails."""
+        if self.node is not None:
+            self._cluster.hang_up(self.node.id)
+
+    def close(self) -> None:
+        """Stops looking for it."""
+        if self._finding is not None:
+            self._finding.cancel()

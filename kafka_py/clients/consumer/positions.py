@@ -1,0 +1,134 @@
+"""Finds the positions that are missing: what the group has committed, else by auto.offset.reset, or as a seek asked.
+
+Looks up in the background; poll() goes on with the partitions that have a position. Sources: KIP-320 for epochs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.consumer.commits import GroupOffsets
+from kafka_py.clients.consumer.configs import EARLIEST, NONE, ConsumerOptions
+from kafka_py.clients.consumer.offsets import OffsetLookup
+from kafka_py.clients.consumer.subscriptions import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    AssignedPartition,
+    Subscriptions,
+)
+from kafka_py.clients.errors import ClientTimeout, NoOffsetForPartition
+
+_log = logging.getLogger(__name__)
+
+
+class Positions:
+    """The look-ups of one consumer.
+
+    group: where committed offsets come from; None without a group. on_found: called when positions were found.
+    """
+
+    def __init__(
+        self,
+        options: ConsumerOptions,
+        subscriptions: Subscriptions,
+        lookup: OffsetLookup,
+        group: GroupOffsets | None,
+        on_found: Callable[[], object],
+    ) -> None:
+        self._options = options
+        self._subscriptions = subscriptions
+        self._lookup = lookup
+        self._group = group
+        self._on_found = on_found
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._error: KafkaError | None = None
+
+    def raise_error(self) -> None:
+        """Raises what a look-up failed with for good."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+    def begin(self) -> None:
+        """Starts to look for the positions that are missing.
+
+        Raises NoOffsetForPartition when there is no group to ask, and no policy.
+        """
+        missing = [state for state in self._subscriptions if state.position is None and not state.resetting]
+        if not missing:
+            return
+        if self._group is None:
+            self._by_policy([state for state in missing if state.reset_to is None])
+        for state in missing:
+            state.resetting = True
+        task = asyncio.get_running_loop().create_task(self._find(missing))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def reset_by_policy(self, state: AssignedPartition) -> None:
+        """Wants the position that auto.offset.reset says."""
+        earliest = self._options.auto_offset_reset == EARLIEST
+        state.reset(EARLIEST_TIMESTAMP if earliest else LATEST_TIMESTAMP)
+
+    def _by_policy(self, states: list[AssignedPartition]) -> None:
+        if states and self._options.auto_offset_reset == NONE:
+            raise NoOffsetForPartition([state.topic_partition for state in states])
+        for state in states:
+            self.reset_by_policy(state)
+
+    async def _find(self, states: list[AssignedPartition]) -> None:
+        try:
+            without = [state for state in states if state.reset_to is None]
+            if without and self._group is not None:
+                await self._from_group(self._group, without)
+            await self._reset([state for state in states if state.reset_to is not None])
+        except ClientTimeout as error:
+            _log.warning("%s", error)
+        except KafkaError as error:
+            self._error = error
+        finally:
+            for state in states:
+                state.resetting = False
+            self._on_found()
+
+    async def _from_group(self, group: GroupOffsets, states: list[AssignedPartition]) -> None:
+        generations = {state.topic_partition: state.generation for state in states}
+        committed = await group.fetch(list(generations), self._options.default_api_timeout_ms)
+        left = []
+        for state in states:
+            partition = state.topic_partition
+            if state.generation != generations[partition]:
+                continue  # a seek came first
+            found = committed[partition]
+            if found is None:
+                left.append(state)
+            else:
+                _log.info("Setting offset for partition %s to the committed offset %d", partition, found.offset)
+                state.seek(found.offset, found.leader_epoch)
+        self._by_policy([state for state in left if self._subscriptions.get(state.topic_partition) is state])
+
+    async def _reset(self, states: list[AssignedPartition]) -> None:
+        asked: dict[TopicPartition, int] = {}
+        for state in states:
+            if state.reset_to is not None and self._subscriptions.get(state.topic_partition) is state:
+                asked[state.topic_partition] = state.reset_to
+        if not asked:
+            return
+        generations = {state.topic_partition: state.generation for state in states}
+        found = await self._lookup.lookup(asked, self._options.default_api_timeout_ms)
+        for state in states:
+            partition = state.topic_partition
+            answer = found.get(partition)
+            if answer is None or state.generation != generations[partition]:
+                continue
+            _log.info("Resetting offset for partition %s to offset %d.", partition, answer.offset)
+            state.seek(answer.offset, answer.leader_epoch)
+
+    def close(self) -> None:
+        """Looks for nothing more."""
+        for task in list(self._tasks):
+            task.cancel()

@@ -1,0 +1,288 @@
+"""What joining a group means for a consumer's partitions, and the leader's part in it.
+
+Before a join partitions are given up: all of them (eager), or only what is no longer subscribed to (cooperative,
+KIP-429). After it the new ones are taken; cooperative members give up what others shall have, and join once more.
+The membership itself is group.py's business, who gets what the assignors'. Lives on one event loop.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.consumer.assignors.assignor import (
+    Assignment,
+    Assignments,
+    Assignor,
+    GroupMetadata,
+    RebalanceProtocol,
+    Subscription,
+    partition_counts,
+)
+from kafka_py.clients.consumer.assignors.chosen import protocol_of
+from kafka_py.clients.consumer.committer import CallUser, Committer
+from kafka_py.clients.consumer.configs import ConsumerOptions
+from kafka_py.clients.consumer.group import NO_GENERATION, GroupMember, Joined
+from kafka_py.clients.consumer.listener import RebalanceListener
+from kafka_py.clients.consumer.metrics import CoordinatorMetrics
+from kafka_py.clients.consumer.protocol import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
+from kafka_py.clients.errors import IllegalState
+from kafka_py.clients.metadata import ClusterView
+from kafka_py.wire.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponseMember
+
+_log = logging.getLogger(__name__)
+
+SILENT = RebalanceListener()
+
+
+class Rebalancing:
+    """One consumer's part in the rebalances of its group."""
+
+    def __init__(
+        self,
+        options: ConsumerOptions,
+        cluster: Cluster,
+        subscriptions: Subscriptions,
+        assignors: Sequence[Assignor],
+        metrics: CoordinatorMetrics,
+        *,
+        call_user: CallUser,
+    ) -> None:
+        self.listener: RebalanceListener = SILENT
+        self.member: GroupMember
+        self.committer: Committer
+        self._options = options
+        self._cluster = cluster
+        self._subscriptions = subscriptions
+        self._assignors = {each.name: each for each in assignors}
+        self._protocol = protocol_of(assignors)
+        self._metrics = metrics
+        self._call_user = call_user
+        self._joined_topics: frozenset[str] | None = None
+        self._counts: dict[str, int] | None = None
+        """Partitions by topic as the leader assigned them; None on members that do not lead."""
+        cluster.on_update(self._on_view)
+
+    def link(self, member: GroupMember, committer: Committer) -> None:
+        """Names its partners, which need it themselves."""
+        self.member = member
+        self.committer = committer
+
+    # What changes the subscription
+
+    def subscription_changed(self) -> None:
+        """Topics or pattern are others: joins with them, and asks about topics that are new."""
+        if self._subscriptions.kind is Kind.PATTERN:
+            self._match(self._cluster.view)
+        if self._joined_topics is not None and self._joined_topics != self._subscriptions.subscribed:
+            self.member.request_rejoin("the subscription has changed")
+        self._cluster.request_refresh(at_once=True)
+
+    def _match(self, view: ClusterView) -> None:
+        """The topics that match the pattern now."""
+        pattern = self._subscriptions.pattern
+        if pattern is not None:
+            self._subscriptions.subscribed = frozenset(
+                name
+                for name, info in view.topics.items()
+                if pattern.fullmatch(name)
+                and info.partitions
+                and not (info.is_internal and self._options.exclude_internal_topics)
+            )
+
+    def _on_view(self, view: ClusterView) -> None:
+        subscriptions = self._subscriptions
+        if not subscriptions.by_group:
+            return
+        self._match(view)
+        if not self.member.is_joining:
+            self._rejoin_if_changed(view)
+        for topic in subscriptions.subscribed:
+            info = view.topics.get(topic)
+            if info is None or (info.error is not ErrorCode.NONE and info.error.retriable):
+                self._cluster.request_refresh()  # it may come into being, and is to be read then
+                break
+
+    def _rejoin_if_changed(self, view: ClusterView) -> None:
+        if self._joined_topics is not None and self._joined_topics != self._subscriptions.subscribed:
+            self.member.request_rejoin("topics that match the subscription have come or gone")
+        elif self._counts is not None and self._counts != partition_counts(view, self._subscriptions.group_topics):
+            self.member.request_rejoin("the partitions of subscribed topics have changed")
+
+    # Inside of poll
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether `attend` has something to do."""
+        return self.member.needs_attention
+
+    async def attend(self) -> None:
+        """Carries a rebalance on as far as it goes without waiting for the group.
+
+        Raises KafkaError when this consumer cannot be part of the group, and what a listener raises.
+        """
+        member = self.member
+        member.raise_failure()
+        while True:
+            if member.is_joining:
+                if not member.needs_attention:
+                    return
+                joined = member.take_joined()
+                if joined is not None:
+                    await self._complete(joined)
+            elif member.rejoin_needed:
+                if not member.prepared:
+                    member.prepared = True
+                    await self._prepare()
+                member.join()
+            else:
+                return
+
+    async def _prepare(self) -> None:
+        """Gives up what has to be given up before a join."""
+        await self.committer.commit_automatically(self._options.max_poll_interval_ms)
+        owned = self._subscriptions.partitions()
+        if self.member.generation == NO_GENERATION:
+            await self._give_up(owned, lost=True)
+        elif self._protocol is RebalanceProtocol.EAGER:
+            await self._give_up(owned, lost=False, always=True)
+        else:
+            await self._give_up({each for each in owned if not self._subscriptions.matches(each)}, lost=False)
+
+    async def _give_up(self, partitions: Collection[TopicPartition], *, lost: bool, always: bool = False) -> None:
+        """Tells the listener, then forgets the partitions. always: tells it of none, too."""
+        if not partitions and not always:
+            return
+        listener = self.listener
+        try:
+            if lost:
+                await self._tell(listener.on_partitions_lost, partitions, self._metrics.lost_time)
+            else:
+                await self._tell(listener.on_partitions_revoked, partitions, self._metrics.revoked_time)
+        finally:
+            kept = [each.topic_partition for each in self._subscriptions if each.topic_partition not in partitions]
+            self._subscriptions.set_assigned(kept)
+
+    async def _tell(self, method: Callable[..., object], partitions: Collection[TopicPartition], timing: Any) -> None:
+        begun_ms = self._cluster.clock.monotonic_ms()
+        _log.info("%s: %s", method.__name__, sorted(partitions))
+        self.member.polling = False  # the application has its max.poll.interval.ms for this
+        try:
+            await self._call_user(method, sorted(partitions))
+        finally:
+            self.member.polling = True
+            timing.update(self._cluster.clock.monotonic_ms() - begun_ms)
+
+    async def _complete(self, joined: Joined) -> None:
+        """Takes what the group gives."""
+        assignor = self._assignors.get(joined.generation.protocol)
+        if assignor is None:
+            raise IllegalState(f"Coordinator selected invalid assignment protocol: {joined.generation.protocol}")
+        assignment = decode_assignment(joined.assignment)
+        if not all(self._subscriptions.matches(each) for each in assignment.partitions):
+            self.member.request_rejoin("partitions were assigned that are not subscribed to any more")
+            return
+        owned, assigned = self._subscriptions.partitions(), set(assignment.partitions)
+        problem: BaseException | None = None
+        try:
+            if revoked := owned - assigned:
+                self.member.request_rejoin("partitions were given up that others can have now")
+                await self._give_up(revoked, lost=False)
+        except Exception as error:
+            problem = error
+        assignor.on_assignment(assignment, self.metadata())
+        self.committer.restart_interval()
+        self._subscriptions.set_assigned(assignment.partitions)
+        if any(each.topic not in self._cluster.view.topics for each in assigned):
+            self._cluster.request_refresh(at_once=True)
+        await self._tell(self.listener.on_partitions_assigned, assigned - owned, self._metrics.assigned_time)
+        if problem is not None:
+            raise problem
+        self._rejoin_if_changed(self._cluster.view)
+
+    def metadata(self) -> GroupMetadata:
+        """This consumer as the group knows it."""
+        generation = self.member.generation
+        return GroupMetadata(self.member.group_id, generation.id, generation.member_id, self._options.group_instance_id)
+
+    # What a join is made with
+
+    async def protocols(self) -> list[JoinGroupRequestProtocol]:
+        """The assignors that this member knows, with its subscription in the terms of each."""
+        if self._subscriptions.kind is Kind.PATTERN:
+            await self._cluster.refresh(at_once=True)
+        self._counts = None
+        self._subscriptions.group_topics = frozenset()
+        self._joined_topics = self._subscriptions.subscribed
+        topics = sorted(self._joined_topics)
+        owned = sorted(self._subscriptions.partitions())
+        made = []
+        for name, assignor in self._assignors.items():
+            subscription = Subscription(topics, assignor.subscription_user_data(topics), owned)
+            made.append(JoinGroupRequestProtocol(name=name, metadata=encode_subscription(subscription)))
+        return made
+
+    async def assign(self, protocol: str, members: Sequence[JoinGroupResponseMember]) -> dict[str, bytes]:
+        """The leader's work: what each member gets. Raises IllegalState, and what the assignor raises."""
+        assignor = self._assignors.get(protocol)
+        if assignor is None:
+            raise IllegalState(f"Coordinator selected invalid assignment protocol: {protocol}")
+        wants = {each.member_id: decode_subscription(bytes(each.metadata), each.group_instance_id) for each in members}
+        self._subscriptions.group_topics = frozenset(topic for each in wants.values() for topic in each.topics)
+        if not self._subscriptions.group_topics <= self._cluster.view.topics.keys():
+            await self._cluster.refresh(at_once=True)
+        view = self._cluster.view
+        shares = _as_assignments(assignor.assign(view, wants), wants)
+        if self._protocol is RebalanceProtocol.COOPERATIVE:
+            _check_cooperative(shares, wants)
+        self._counts = partition_counts(view, self._subscriptions.group_topics)
+        _log.info("Finished assignment for group %s: %s", self.member.group_id, shares)
+        return {member: encode_assignment(share) for member, share in shares.items()}
+
+    # The end
+
+    async def give_all_up(self) -> None:
+        """Tells the listener that all partitions go, before the member leaves."""
+        lost = self.member.generation == NO_GENERATION
+        await self._give_up(self._subscriptions.partitions(), lost=lost)
+
+    async def leave(self, reason: str, timeout_ms: float | None = None) -> None:
+        """Is no member any more."""
+        self._joined_topics = self._counts = None
+        await self.member.leave(reason, timeout_ms)
+
+
+def _as_assignments(shares: Assignments, members: Collection[str]) -> dict[str, Assignment]:
+    """What each member gets, also those that the assignor left out."""
+    made = {}
+    for member in members:
+        share = shares.get(member, ())
+        made[member] = share if isinstance(share, Assignment) else Assignment(list(share))
+    return made
+
+
+def _check_cooperative(shares: dict[str, Assignment], wants: dict[str, Subscription]) -> None:
+    """Raises IllegalState when a partition would go from its owner straight to another member."""
+    owners = {partition: member for member, each in wants.items() for partition in each.owned}
+    moved = [
+        partition
+        for member, share in shares.items()
+        for partition in share.partitions
+        if owners.get(partition, member) != member and partition not in wants[member].owned
+    ]
+    if moved:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            "Assignor supporting the COOPERATIVE protocol violates its requirements: these partitions go to new "
+            f"owners before the old ones have given them up: {sorted(moved)}",
+        )

@@ -1,0 +1,232 @@
+"""One open connection with what a client needs of it: versions, time-outs, waiting when the broker asks for it, counts.
+
+Knows nothing of other brokers or of connecting; connections.py makes it.
+Source: the network client of the Java clients; KIP-219 for the waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any, NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.metadata import Node
+from kafka_py.clients.metrics import ConnectionMetrics, NodeMetrics
+from kafka_py.clients.throttling import asked_to_wait_ms
+from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.wire.apis import APIS, ApiKey
+from kafka_py.wire.schema import schema_of
+
+
+class Counts(NamedTuple):
+    """Where the traffic of a connection is counted."""
+
+    whole: ConnectionMetrics
+    node: NodeMetrics
+
+
+class _Held(NamedTuple):
+    """A request that waits until the broker may be asked again. future: None for one that is not answered."""
+
+    request: Any
+    version: int
+    timeout_s: float
+    future: asyncio.Future[Any] | None
+
+
+class NodeConnection:
+    """An open connection with what the client needs to know of it."""
+
+    __slots__ = (
+        "_api", "_counted_bytes", "_counts", "_held", "_loop", "_muted_until_s", "_request_timeout_s", "_unmuting",
+        "_versions", "last_used", "node", "wire",
+    )  # fmt: skip
+
+    def __init__(
+        self, node: Node, wire: BrokerConnection, request_timeout_ms: float, counts: Counts | None = None
+    ) -> None:
+        self.node = node
+        self.wire = wire
+        self._loop = asyncio.get_running_loop()
+        self._request_timeout_s = request_timeout_ms / 1000
+        self._counts = counts
+        self._counted_bytes = 0
+        self._versions: dict[type, int] = {}
+        self._api: dict[type, ApiKey] = {}
+        self._muted_until_s = 0.0
+        self._held: deque[_Held] = deque()
+        self._unmuting: asyncio.TimerHandle | None = None
+        self.last_used = self._loop.time()
+
+    @property
+    def is_open(self) -> bool:
+        return not self.wire.closed
+
+    @property
+    def in_flight(self) -> int:
+        """Requests sent, or held back, and not answered."""
+        return self.wire.in_flight + len(self._held)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What the socket has not taken yet."""
+        return self.wire.unsent_bytes
+
+    @property
+    def muted_for_ms(self) -> float:
+        """How long the broker is to be left alone, as it asked; 0 when it is not."""
+        return max(0.0, self._muted_until_s - self._loop.time()) * 1000 if self._muted_until_s else 0.0
+
+    def version_for(self, request: type) -> int:
+        """The newest version of the request that both sides know.
+
+        Raises KafkaError(UNSUPPORTED_VERSION) when there is none.
+        """
+        version = self._versions.get(request)
+        if version is None:
+            version = self._versions[request] = self._negotiated(self._api_of(request))
+        return version
+
+    def _api_of(self, request: type) -> ApiKey:
+        key = self._api.get(request)
+        if key is None:
+            key = schema_of(request).api
+            assert key is not None
+            self._api[request] = key
+        return key
+
+    def _negotiated(self, key: ApiKey) -> int:
+        theirs = self.wire.versions.get(key)
+        ours = APIS[key]
+        if theirs is not None:
+            version = min(ours.max_version, theirs[1])
+            if version >= max(ours.min_version, theirs[0]):
+                return version
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION, f"the broker at {self.node} has no version of {ours.name} that we know"
+        )
+
+    # Requests
+
+    def send(self, request: Any, *, version: int | None = None, timeout_ms: float | None = None) -> asyncio.Future[Any]:
+        """Sends at once, or once the broker may be asked again; the future holds the response, or ConnectionLost.
+
+        An answer that does not come in time costs the connection, for the ones behind it cannot come either.
+        """
+        if version is None:
+            version = self.version_for(type(request))
+        timeout_s = self._request_timeout_s if timeout_ms is None else timeout_ms / 1000
+        if self._muted_until_s and self._is_muted():
+            future: asyncio.Future[Any] = self._loop.create_future()
+            self._held.append(_Held(request, version, timeout_s, future))
+            return future
+        return self._send_now(request, version, timeout_s)
+
+    def _send_now(self, request: Any, version: int, timeout_s: float) -> asyncio.Future[Any]:
+        now_s = self.last_used = self._loop.time()
+        future = self.wire.send_nowait(request, version)
+        if self._counts is not None:
+            self._count_request(self._counts)
+        timer = self._loop.call_later(timeout_s, self._give_up, future)
+        api = self._api_of(type(request))
+
+        def on_answer(answer: asyncio.Future[Any]) -> None:
+            timer.cancel()
+            if not answer.cancelled() and answer.exception() is None:
+                self._take_answer(api, version, answer.result(), now_s)
+
+        future.add_done_callback(on_answer)
+        return future
+
+    def send_and_forget(self, request: Any) -> None:
+        """Sends a request that the broker does not answer: a produce with acks=0."""
+        version = self.version_for(type(request))
+        if self._muted_until_s and self._is_muted():
+            self._held.append(_Held(request, version, 0.0, None))
+        else:
+            self._send_and_forget_now(request, version)
+
+    def _send_and_forget_now(self, request: Any, version: int) -> None:
+        self.last_used = self._loop.time()
+        self.wire.send_and_forget(request, version)
+        if self._counts is not None:
+            self._count_request(self._counts)
+
+    def _give_up(self, future: asyncio.Future[Any]) -> None:
+        if not future.done():
+            self.close("a request was not answered within request.timeout.ms")
+
+    def _take_answer(self, api: ApiKey, version: int, response: Any, sent_s: float) -> None:
+        if self._counts is not None:
+            self._count_answer(self._counts, (self._loop.time() - sent_s) * 1000)
+        wait_ms = asked_to_wait_ms(api, version, response)
+        if wait_ms:
+            self._muted_until_s = max(self._muted_until_s, self._loop.time() + wait_ms / 1000)
+
+    # Waiting as the broker asked
+
+    def _is_muted(self) -> bool:
+        """Whether a request must wait; if so, what waits will be sent in time."""
+        if not self._held and self._loop.time() >= self._muted_until_s:
+            self._muted_until_s = 0.0
+            return False
+        if self._unmuting is None:
+            self._unmuting = self._loop.call_at(self._muted_until_s, self._unmute)
+        return True
+
+    def _unmute(self) -> None:
+        self._unmuting = None
+        if self._muted_until_s > self._loop.time():  # another answer asked for more meanwhile
+            self._unmuting = self._loop.call_at(self._muted_until_s, self._unmute)
+            return
+        self._muted_until_s = 0.0
+        held, self._held = self._held, deque()
+        for request, version, timeout_s, waiting in held:
+            if waiting is None:
+                self._send_and_forget_now(request, version)
+            elif not waiting.done():
+                self._send_now(request, version, timeout_s).add_done_callback(_hand_on_to(waiting))
+
+    # Counting
+
+    def _count_request(self, counts: Counts) -> None:
+        size = self.wire.last_request_size
+        for table in counts:
+            table.requests += 1
+            table.bytes_sent += size
+            table.request_size.update(size)
+
+    def _count_answer(self, counts: Counts, latency_ms: float) -> None:
+        size = self.wire.bytes_received - self._counted_bytes
+        self._counted_bytes += size
+        for table in counts:
+            table.responses += 1
+            table.bytes_received += size
+        counts.node.latency.update(latency_ms)
+
+    def close(self, reason: str = "the client closed it") -> None:
+        """Ends it; requests in flight, or held back, fail with ConnectionLost."""
+        self.wire.close(reason)
+        if self._unmuting is not None:
+            self._unmuting.cancel()
+            self._unmuting = None
+        held, self._held = self._held, deque()
+        for each in held:
+            if each.future is not None and not each.future.done():
+                each.future.set_exception(ConnectionLost(reason))
+
+
+def _hand_on_to(waiting: asyncio.Future[Any]) -> Any:
+    """A callback that gives what became of one future to another."""
+
+    def hand_on(answer: asyncio.Future[Any]) -> None:
+        if waiting.done():
+            return
+        error = ConnectionLost("cancelled") if answer.cancelled() else answer.exception()
+        if error is None:
+            waiting.set_result(answer.result())
+        else:
+            waiting.set_exception(error)
+
+    return hand_on

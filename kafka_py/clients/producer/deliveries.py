@@ -1,0 +1,189 @@
+"""What becomes of batches that were sent, or waited too long: acknowledged, sent again, split, or given up.
+
+Decides and carries out, but sends nothing; sender.py does. Every batch that leaves the queues passes here on its way to
+those who wait for it, so the producer's metrics of records and batches are counted here.
+
+Source: the sender of the Java producer: retries, delivery.timeout.ms, splitting of batches the broker finds too large.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.metrics import ClientMetrics
+from kafka_py.clients.producer.accumulator import Accumulator, Lane
+from kafka_py.clients.producer.batches import ProducerBatch
+from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.idempotence import GAPS, ProducerIdentity
+from kafka_py.clients.producer.metrics import ProducerMetrics, ProducerTopicMetrics
+from kafka_py.clients.producer.requests import answers_by_partition, error_of, timed_out
+
+_log = logging.getLogger(__name__)
+
+
+class Deliveries:
+    """The batches of one producer from their sending to their end; on its event loop.
+
+    identity: of an idempotent producer, else None. refresh: asks for metadata again.
+    metrics: of all topics; the table of a topic is made with its first batch.
+    """
+
+    def __init__(
+        self,
+        options: ProducerOptions,
+        accumulator: Accumulator,
+        identity: ProducerIdentity | None,
+        refresh: Callable[[], object],
+        metrics: ProducerMetrics,
+    ) -> None:
+        self._options = options
+        self._accumulator = accumulator
+        self._identity = identity
+        self._refresh = refresh
+        self._metrics = metrics
+        self._topics: dict[str, ProducerTopicMetrics] = {}
+        self._delivery_ms = float(options.delivery_timeout_ms)
+        self._compresses = options.compression_type != "none"
+
+    # On the way out
+
+    def prepare(self, batch: ProducerBatch) -> None:
+        """Gives the batch its sequence and its bytes, if it has none yet."""
+        if self._identity is not None:
+            self._identity.stamp(batch)
+        if batch.data is None:
+            data = batch.encode()
+            if self._compresses:
+                self._accumulator.note_compression(batch.lane, batch.builder.uncompressed_size, len(data))
+
+    def note_sent(self, batches: list[ProducerBatch], node_id: int, now_ms: float) -> None:
+        """These leave in one request."""
+        metrics, records = self._metrics, 0
+        for batch in batches:
+            batch.attempts += 1
+            batch.lane.in_flight.append(batch)
+            batch.lane.sent_to = node_id
+            assert batch.data is not None
+            count, size = len(batch.details), len(batch.data)
+            topic = self.topic(batch.lane.topic)
+            records += count
+            topic.records_sent += count
+            topic.bytes_sent += size
+            metrics.batch_size.update(size)
+            metrics.queue_time.update(now_ms - batch.created_ms)
+            metrics.record_size.update(batch.largest)
+            ratio = size / max(batch.builder.uncompressed_size, 1) if self._compresses else 1.0
+            metrics.compression.update(ratio)
+            topic.compression.update(ratio)
+        metrics.records_sent += records
+        metrics.records_per_request.update(records)
+
+    def topic(self, name: str) -> ProducerTopicMetrics:
+        """What is counted of a topic."""
+        table = self._topics.get(name)
+        if table is None:
+            registry = self._metrics.registry
+            assert isinstance(registry, ClientMetrics)
+            table = self._topics[name] = ProducerTopicMetrics(registry, name)
+        return table
+
+    # Answers
+
+    def take_answer(self, batches: list[ProducerBatch], response: Any, latency_ms: float, now_ms: float) -> None:
+        """What a broker says of the batches of one request."""
+        self._metrics.latency.update(latency_ms)
+        self._metrics.throttle_time.update(response.throttle_time_ms)
+        answers = answers_by_partition(response)
+        for batch in batches:
+            answer = answers.get((batch.lane.topic, batch.lane.partition))
+            if answer is not None and answer.error_code == 0:
+                self.finish(batch, answer.base_offset, answer.log_append_time_ms)
+            else:
+                self._refused(batch, error_of(batch, answer), now_ms)
+
+    def finish(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
+        """The broker has it, or (acks=0) will not say."""
+        batch.lane.in_flight.remove(batch)
+        if self._identity is not None:
+            self._identity.acknowledge(batch)
+        self._accumulator.release(batch)
+        batch.succeed(base_offset, log_append_time)
+
+    def failed(self, batches: Iterable[ProducerBatch], error: BaseException, now_ms: float) -> None:
+        """A request that got no answer: every batch of it, whose fate is open."""
+        if not isinstance(error, KafkaError):
+            error = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection was lost before the answer: {error}")
+        for batch in list(batches):
+            self._refused(batch, error, now_ms)
+
+    def _refused(self, batch: ProducerBatch, error: KafkaError, now_ms: float) -> None:
+        """Retries, splits or gives up a batch that came back with an error."""
+        lane = batch.lane
+        code = error.code
+        if code.invalid_metadata:
+            self._refresh()
+        if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+            self.finish(batch, -1, -1)
+            return
+        lane.in_flight.remove(batch)
+        if code is ErrorCode.MESSAGE_TOO_LARGE and len(batch.details) > 1:
+            self._split(batch)
+            return
+        retriable = code.retriable
+        if self._identity is not None and code in GAPS:
+            self._identity.refuse(batch)
+            retriable = True
+        expired = now_ms - batch.created_ms >= self._delivery_ms
+        if retriable and not expired and batch.attempts <= self._options.retries:
+            batch.retry_at = now_ms + self._options.retry_backoff_ms
+            self._accumulator.put_back(lane, [batch])
+            self._metrics.retries += len(batch.details)
+            self.topic(lane.topic).retries += len(batch.details)
+            return
+        if expired and retriable:
+            error = timed_out(batch, now_ms, f"; the last error was {error}")
+        self._give_up(batch, error)
+
+    def _split(self, batch: ProducerBatch) -> None:
+        """The broker takes smaller batches only: halves go out at once, in order."""
+        count = len(batch.details)
+        _log.warning("The batch of %d records for %s is too large for the broker; splitting it", count, batch.lane)
+        parts = batch.split()
+        self._accumulator.replace(batch, parts)
+        self._accumulator.put_back(batch.lane, parts)
+        self._metrics.splits += 1
+
+    def _give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
+        if self._identity is not None:
+            self._identity.give_up(batch)
+        self._accumulator.release(batch)
+        self._metrics.errors += len(batch.details)
+        self.topic(batch.lane.topic).errors += len(batch.details)
+        batch.fail(error)
+
+    # Ends without an answer
+
+    def expire(self, lane: Lane, now_ms: float) -> None:
+        """Gives up batches that have waited for delivery.timeout.ms."""
+        while lane.queue and now_ms - lane.queue[0].created_ms >= self._delivery_ms:
+            batch = self._accumulator.take(lane)
+            self._give_up(batch, timed_out(batch, now_ms))
+
+    def fail_all(self, error: KafkaError) -> None:
+        """Nothing can be sent any more: everything that waits fails with `error`."""
+        self._accumulator.stop(error)
+        for lane in list(self._accumulator.active):
+            while lane.queue:
+                self._give_up(self._accumulator.take(lane), error)
+
+    def abort(self, error: KafkaError) -> None:
+        """The producer stops at once: everything that is not answered fails with `error`."""
+        for batch in list(self._accumulator.incomplete):
+            batch.lane.queue.clear()
+            batch.lane.in_flight.clear()
+            self._accumulator.release(batch)
+            batch.fail(error)
+        self._accumulator.active.clear()

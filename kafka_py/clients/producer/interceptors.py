@@ -1,0 +1,109 @@
+"""Interceptors of the producer (interceptor.classes): they see every record before it is serialized, and its end.
+
+An own interceptor has `on_send(record) -> record` and `on_acknowledgement(metadata, error)`, and may have
+`configure(configs)` and `close()`. They run one after the other in the order of the setting; what one raises is logged
+and goes no further: the next one gets what the last one without failure made of the record (KIP-42).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.base.plugins import make_plugin
+from kafka_py.clients.producer.batches import NO_OFFSET, NO_TIMESTAMP, Headers, ProducerBatch, RecordMetadata
+
+_log = logging.getLogger(__name__)
+
+SETTING = "interceptor.classes"
+UNKNOWN_PARTITION = -1
+
+
+class ProducerRecord(NamedTuple):
+    """A record as the application gave it to `send`. `record._replace(value=...)` is a changed one."""
+
+    topic: str
+    value: Any = None
+    key: Any = None
+    partition: int | None = None
+    timestamp: int | None = None
+    headers: Headers | None = None
+
+
+class ProducerInterceptor(Protocol):
+    """What interceptor.classes may name; made without arguments, once per producer."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """The record to send instead; in the thread or task that called `send`."""
+        ...
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: KafkaError | None) -> None:
+        """A record was acknowledged, or failed: then only topic and partition of `metadata` are known, if that.
+
+        On the producer's own thread, before the callback given to `send`: keep it short.
+        """
+        ...
+
+
+class Interceptors:
+    """The chain of one producer."""
+
+    def __init__(self, interceptors: Iterable[ProducerInterceptor]) -> None:
+        self._chain = list(interceptors)
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """What the chain makes of a record."""
+        for interceptor in self._chain:
+            try:
+                record = ProducerRecord(*interceptor.on_send(record))
+            except Exception:
+                _log.warning("%s.on_send failed for topic %s", _name(interceptor), record.topic, exc_info=True)
+        return record
+
+    def on_send_error(self, record: ProducerRecord, error: KafkaError) -> None:
+        """`send` raised: the record is in no batch."""
+        partition = UNKNOWN_PARTITION if record.partition is None else record.partition
+        self._acknowledge(_failed(record.topic, partition), error)
+
+    def on_answer(self, batch: ProducerBatch) -> None:
+        """A batch was answered or given up; nobody else has heard of it yet."""
+        lane, error = batch.lane, batch.error
+        for index in range(len(batch.details)):
+            metadata = batch.metadata(index) if error is None else _failed(lane.topic, lane.partition)
+            self._acknowledge(metadata, error)
+
+    def _acknowledge(self, metadata: RecordMetadata, error: KafkaError | None) -> None:
+        for interceptor in self._chain:
+            try:
+                interceptor.on_acknowledgement(metadata, error)
+            except Exception:
+                _log.warning("%s.on_acknowledgement failed", _name(interceptor), exc_info=True)
+
+    def close(self) -> None:
+        """Closes those that can be closed."""
+        for interceptor in self._chain:
+            try:
+                getattr(interceptor, "close", _nothing)()
+            except Exception:
+                _log.warning("%s.close failed", _name(interceptor), exc_info=True)
+
+
+def interceptors_of(wanted: Iterable[Any], configs: Mapping[str, Any], client_id: str) -> Interceptors | None:
+    """The chain that interceptor.classes asks for; None for none. Raises ConfigError for what is no interceptor."""
+    settings = {**configs, "client.id": client_id}
+    chain = [make_plugin(SETTING, each, ("on_send", "on_acknowledgement"), settings) for each in wanted]
+    return Interceptors(chain) if chain else None
+
+
+def _failed(topic: str, partition: int) -> RecordMetadata:
+    return RecordMetadata(topic, partition, NO_OFFSET, NO_TIMESTAMP, -1, -1)
+
+
+def _name(interceptor: object) -> str:
+    return type(interceptor).__name__
+
+
+def _nothing() -> None:
+    pass

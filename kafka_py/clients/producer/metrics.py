@@ -1,0 +1,55 @@
+"""What a producer counts of records, batches and memory. Source: the sender's and accumulator's metrics of 2.8."""
+
+from __future__ import annotations
+
+from kafka_py.base.metric_rows import Gauge, Sampled, Total
+from kafka_py.clients.metrics import CLIENT, TOPIC, ClientTable
+
+
+class ProducerMetrics(ClientTable, group="producer-metrics", tags=CLIENT):
+    """All topics together. The owner is the producer's core."""
+
+    records_sent = Total("record-send-total", rate="record-send-rate", about="Records sent.")
+    retries = Total("record-retry-total", rate="record-retry-rate", about="Records sent once more.")
+    errors = Total("record-error-total", rate="record-error-rate", about="Records that were given up.")
+    splits = Total("batch-split-total", rate="batch-split-rate", about="Batches split for being too large.")
+    batch_size = Sampled(avg="batch-size-avg", max="batch-size-max", unit="bytes", about="A batch as it is sent.")
+    compression = Sampled(avg="compression-rate-avg", about="Size of a batch by its size before compression.")
+    queue_time = Sampled(
+        avg="record-queue-time-avg", max="record-queue-time-max", unit="ms", about="A batch's time until it is sent."
+    )
+    latency = Sampled(avg="request-latency-avg", max="request-latency-max", unit="ms", about="From request to answer.")
+    throttle_time = Sampled(
+        avg="produce-throttle-time-avg", max="produce-throttle-time-max", unit="ms", about="Waits that brokers ask for."
+    )
+    records_per_request = Sampled(avg="records-per-request-avg", about="Records in a request.")
+    record_size = Sampled(
+        avg="record-size-avg", max="record-size-max", unit="bytes", about="The largest record of each batch."
+    )
+    in_flight = Gauge("requests-in-flight", of=lambda core: core.requests_in_flight, about="Requests not yet answered.")
+    metadata_age = Gauge(
+        "metadata-age", of=lambda core: core.metadata_age_s, unit="s", about="Age of the metadata in use."
+    )
+    waiting = Gauge("waiting-threads", of=lambda core: core.accumulator.pool.waiting, about="Who waits for memory.")
+    memory = Gauge(
+        "buffer-total-bytes", of=lambda core: core.options.buffer_memory, unit="bytes", about="Memory for batches."
+    )
+    memory_left = Gauge(
+        "buffer-available-bytes", of=lambda core: core.accumulator.pool.available, unit="bytes", about="Memory unused."
+    )
+    memory_wait = Total(
+        "bufferpool-wait-time-total", rate="bufferpool-wait-ratio", per_s=1e-9, unit="ns", about="Waiting for memory."
+    )
+    exhausted = Total(
+        "buffer-exhausted-total", rate="buffer-exhausted-rate", about="Records refused for want of memory."
+    )
+
+
+class ProducerTopicMetrics(ClientTable, group="producer-topic-metrics", tags=TOPIC):
+    """One topic."""
+
+    records_sent = Total("record-send-total", rate="record-send-rate", about="Records sent.")
+    bytes_sent = Total("byte-total", rate="byte-rate", unit="bytes", about="Bytes of batches sent.")
+    retries = Total("record-retry-total", rate="record-retry-rate", about="Records sent once more.")
+    errors = Total("record-error-total", rate="record-error-rate", about="Records that were given up.")
+    compression = Sampled(avg="compression-rate", about="Size of a batch by its size before compression.")

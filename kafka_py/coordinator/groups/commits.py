@@ -1,0 +1,63 @@
+"""Who may commit offsets, and what a client is told when the append of a commit or of a group fails.
+
+Pure. Source: group facts, sections 6 and 7; KIP-345 (fencing of static members).
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.member import Member
+from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE
+
+_TOO_LARGE = frozenset(
+    (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE)
+)
+_COMMON = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+}
+_GROUP_ERRORS = {
+    **_COMMON,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
+    **dict.fromkeys(_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+}
+_COMMIT_ERRORS = {**_COMMON, **dict.fromkeys(_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)}
+
+
+def group_error(append_error: ErrorCode) -> ErrorCode:
+    """What members are told when the record of their group was not appended."""
+    return _GROUP_ERRORS.get(append_error, append_error)
+
+
+def commit_error(append_error: ErrorCode) -> ErrorCode:
+    """What a client is told when its commit was not appended."""
+    return _COMMIT_ERRORS.get(append_error, append_error)
+
+
+def check_commit(group: Group, generation: int, member_id: str, instance_id: str | None) -> Member | None:
+    """The member that commits, which shows that it lives; None for a consumer that only keeps its offsets here.
+
+    While members still join again the old generation may commit: its heartbeats tell it of the rebalance.
+    Raises KafkaError: COORDINATOR_NOT_AVAILABLE, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,
+        REBALANCE_IN_PROGRESS.
+    """
+    if group.is_dead:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group.id} is gone")
+    if group.is_fenced(instance_id, member_id):
+        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, f"{instance_id} is another member of group {group.id} by now")
+    if generation < 0 and group.is_empty:
+        return None
+    member = group.members.get(member_id)
+    if member is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id!r} is no member of group {group.id}")
+    if generation != group.generation:
+        raise KafkaError(
+            ErrorCode.ILLEGAL_GENERATION, f"group {group.id} is in generation {group.generation}, not {generation}"
+        )
+    if group.state is COMPLETING_REBALANCE:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, f"group {group.id} waits for its new assignment")
+    return member

@@ -1,0 +1,82 @@
+"""What the parts of group membership share: where groups are kept, the limits, time, and what they count.
+
+Nothing here decides anything. The store is runtime's; membership knows it only as the Store below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.timers import Timers
+from kafka_py.coordinator.groups.group import Group
+
+OnPersisted = Callable[[ErrorCode], None]
+
+
+class Store(Protocol):
+    """Where groups are kept: in memory, and as records of the offsets topic."""
+
+    def check(self, group_id: str, *, may_be_empty: bool = False) -> None:
+        """Raises KafkaError: INVALID_GROUP_ID, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
+        COORDINATOR_NOT_AVAILABLE. may_be_empty: the API at hand takes the empty text for a group id.
+        """
+        ...
+
+    def get(self, group_id: str) -> Group | None: ...
+
+    def get_or_create(self, group_id: str) -> Group: ...
+
+    def groups(self) -> Iterable[Group]:
+        """All groups that this broker coordinates."""
+        ...
+
+    @property
+    def loading(self) -> bool:
+        """Whether some partition is still being loaded, and `groups` therefore lacks some."""
+        ...
+
+    def persist(self, group: Group, assignments: Mapping[str, bytes], on_done: OnPersisted) -> None:
+        """Appends the group as it is now, with what each member is to work on; calls back on the loop, perhaps
+        before this returns, with NONE or the error that members are told.
+        """
+        ...
+
+    def remove(self, group: Group) -> None:
+        """The group, which is Dead, goes with all its offsets."""
+        ...
+
+
+class Limits(Protocol):
+    """The settings of membership, as coordinator/configs.py names them."""
+
+    @property
+    def group_min_session_timeout_ms(self) -> int: ...
+
+    @property
+    def group_max_session_timeout_ms(self) -> int: ...
+
+    @property
+    def group_initial_rebalance_delay_ms(self) -> int: ...
+
+    @property
+    def group_max_size(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """limits: asked for each time, as settings may change. rebalances: parked rounds of joining and of syncing.
+
+    on_rebalance_completed: the leader of a group has handed in an assignment.
+    """
+
+    store: Store
+    clock: Clock
+    timers: Timers
+    limits: Callable[[], Limits]
+    rebalances: Purgatory[Hashable]
+    on_rebalance_completed: Callable[[], None]

@@ -1,0 +1,269 @@
+"""One consumer group as a value: its state, generation, members, and who of them waits for an answer.
+
+Keeps its own parts consistent (a static member's mapping, the counts of supported protocols) and moves through the
+table of states.py. It decides nothing, has no clock and no store: that is membership.py and its neighbours.
+Source: group facts, section 2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.coordinator.groups.answers import (
+    AnswerJoin,
+    AnswerSync,
+    JoinedMember,
+    JoinResult,
+    SyncResult,
+    refused_join,
+    refused_sync,
+)
+from kafka_py.coordinator.groups.member import Member, Protocols
+from kafka_py.coordinator.groups.states import DEAD, EMPTY, MOVES, STABLE, GroupState
+
+if TYPE_CHECKING:
+    from kafka_py.base.timers import Timer
+    from kafka_py.coordinator.groups.offsets import GroupOffsets
+
+
+class Group:
+    """A group. Only the coordinator's own loop touches it.
+
+    generation: 0 until the first round of joining is over; grows by one with each.
+    protocol_type: the kind of group ("consumer", "connect"); None until somebody joins. protocol: the strategy chosen
+        for this generation. leader: member id.
+    members: by member id, in the order in which they came. static_members: instance id -> member id (KIP-345).
+    pending_members: ids handed out with MEMBER_ID_REQUIRED whose owners have not come back (KIP-394), each with the
+        timer that ends its wait.
+    joins, syncs: the parked answers by member id; their keys are members.
+    pending_syncs: members of this generation whose SyncGroup has not come.
+    new_member_added: somebody came while the group waits out its initial delay.
+    current_state_timestamp: wall clock ms when it entered its state; None when a record of an old version said nothing.
+    offsets: what the group has committed.
+    """
+
+    __slots__ = (
+        "_supporters",
+        "current_state_timestamp",
+        "generation",
+        "id",
+        "joins",
+        "leader",
+        "members",
+        "new_member_added",
+        "offsets",
+        "pending_members",
+        "pending_syncs",
+        "protocol",
+        "protocol_type",
+        "state",
+        "static_members",
+        "syncs",
+    )
+
+    def __init__(self, group_id: str, offsets: GroupOffsets, now_ms: int) -> None:
+        """A new group: Empty since `now_ms` (wall clock)."""
+        self.id = group_id
+        self.state = EMPTY
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_members: dict[str, Timer] = {}
+        self.joins: dict[str, AnswerJoin] = {}
+        self.syncs: dict[str, AnswerSync] = {}
+        self.pending_syncs: set[str] = set()
+        self.new_member_added = False
+        self.current_state_timestamp: int | None = now_ms
+        self.offsets = offsets
+        self._supporters: Counter[str] = Counter()  # protocol name -> members that know it
+
+    def restore(
+        self,
+        *,
+        generation: int,
+        protocol_type: str | None,
+        protocol: str | None,
+        leader: str | None,
+        current_state_timestamp: int | None,
+        members: Iterable[Member],
+    ) -> None:
+        """Takes over what a record of the offsets topic says: Stable with members, Empty without.
+
+        An empty protocol type means none. Each member should know the chosen protocol alone.
+        """
+        self.generation = generation
+        self.protocol_type = protocol_type or None
+        self.protocol = protocol
+        self.current_state_timestamp = current_state_timestamp
+        for member in members:
+            self.add(member)
+        self.leader = leader
+        self.state = STABLE if self.members else EMPTY
+
+    # ---- state
+
+    def become(self, state: GroupState, now_ms: int) -> None:
+        """Moves to `state` at `now_ms` (wall clock). Raises IllegalMove."""
+        self.state = MOVES.after(self.state, state)
+        self.current_state_timestamp = now_ms
+
+    @property
+    def is_dead(self) -> bool:
+        return self.state is DEAD
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether its state is Empty; a group without members may still be rebalancing."""
+        return self.state is EMPTY
+
+    # ---- members
+
+    def add(self, member: Member) -> None:
+        """A member comes; who is first leads. Its id is pending no more. The protocol type is the caller's to set."""
+        instance_id = member.group_instance_id
+        if instance_id is not None:
+            if instance_id in self.static_members:
+                raise ValueError(f"static member {instance_id} is in group {self.id} already")
+            self.static_members[instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self.members[member.member_id] = member
+        self._supporters.update(member.protocol_names)
+        self.forget_pending(member.member_id)
+
+    def remove(self, member_id: str) -> Member:
+        """A member goes, and with it its instance id; if it led, the eldest of the rest leads. Raises KeyError.
+
+        What it waits for must have been answered before.
+        """
+        member = self.members.pop(member_id)
+        self._forget_protocols(member)
+        if member.group_instance_id is not None:
+            self.static_members.pop(member.group_instance_id, None)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        assert not self.is_waiting(member_id)
+        self.pending_syncs.discard(member_id)
+        return member
+
+    def forget_pending(self, member_id: str) -> bool:
+        """The id is expected no more; False when it was not."""
+        timer = self.pending_members.pop(member_id, None)
+        if timer is None:
+            return False
+        timer.cancel()
+        return True
+
+    def rename(self, member: Member, new_id: str) -> None:
+        """A static member comes back under another id; it keeps its place in the order and its leadership (KIP-345).
+
+        Its parked answers must have been taken out before.
+        """
+        old_id = member.member_id
+        self.members = {new_id if key == old_id else key: value for key, value in self.members.items()}
+        member.member_id = new_id
+        assert member.group_instance_id is not None
+        self.static_members[member.group_instance_id] = new_id
+        if self.leader == old_id:
+            self.leader = new_id
+        if old_id in self.pending_syncs:
+            self.pending_syncs.remove(old_id)
+            self.pending_syncs.add(new_id)
+
+    def set_protocols(self, member: Member, protocols: Protocols) -> None:
+        """The member names other strategies, or other metadata with them."""
+        self._forget_protocols(member)
+        member.protocols = protocols
+        self._supporters.update(member.protocol_names)
+
+    def _forget_protocols(self, member: Member) -> None:
+        for name in member.protocol_names:
+            self._supporters[name] -= 1
+            if not self._supporters[name]:
+                del self._supporters[name]
+
+    def is_fenced(self, instance_id: str | None, member_id: str) -> bool:
+        """Whether the instance id belongs to another member by now."""
+        return instance_id is not None and self.static_members.get(instance_id, member_id) != member_id
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long a round of joining may take: the longest that a member asks for."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    # ---- protocols
+
+    @property
+    def common_protocols(self) -> set[str]:
+        """The strategies that every member knows."""
+        count = len(self.members)
+        return {name for name, supporters in self._supporters.items() if supporters == count}
+
+    def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether somebody with these strategies could be a member."""
+        names = set(names)
+        if self.is_empty:
+            return bool(protocol_type) and bool(names)
+        if protocol_type != self.protocol_type:
+            return False
+        return not names.isdisjoint(self.common_protocols) if self.members else bool(names)
+
+    def select_protocol(self) -> str:
+        """The common strategy with the most votes; of equals the one first voted for. Needs members."""
+        candidates = self.common_protocols
+        votes = Counter(member.vote(candidates) for member in self.members.values())
+        return votes.most_common(1)[0][0]
+
+    def joined_members(self) -> list[JoinedMember]:
+        """All members as their leader is told."""
+        assert self.protocol is not None
+        return [
+            JoinedMember(member.member_id, member.group_instance_id, member.metadata(self.protocol))
+            for member in self.members.values()
+        ]
+
+    @property
+    def has_all_joined(self) -> bool:
+        """Whether a round of joining can end: every member waits in it, and no id handed out is still expected."""
+        return len(self.joins) == len(self.members) and not self.pending_members
+
+    def is_waiting(self, member_id: str) -> bool:
+        """Whether a join or sync of the member is parked."""
+        return member_id in self.joins or member_id in self.syncs
+
+    # ---- answers
+
+    def park_join(self, member_id: str, answer: AnswerJoin) -> None:
+        """The member's join is to be answered later. One that is parked already gives way: its sender tried again."""
+        self.answer_join(member_id, refused_join(member_id, ErrorCode.REBALANCE_IN_PROGRESS))
+        self.joins[member_id] = answer
+
+    def park_sync(self, member_id: str, answer: AnswerSync) -> None:
+        """The member's sync is to be answered later. One that is parked already gives way: its sender tried again."""
+        self.answer_sync(member_id, refused_sync(ErrorCode.REBALANCE_IN_PROGRESS))
+        self.syncs[member_id] = answer
+
+    def answer_join(self, member_id: str, result: JoinResult) -> bool:
+        """Answers a parked join; False when there is none."""
+        answer = self.joins.pop(member_id, None)
+        if answer is None:
+            return False
+        answer(result)
+        return True
+
+    def answer_sync(self, member_id: str, result: SyncResult) -> bool:
+        """Answers a parked sync; False when there is none."""
+        answer = self.syncs.pop(member_id, None)
+        if answer is None:
+            return False
+        answer(result)
+        return True
+
+    def __repr__(self) -> str:
+        return f"<Group {self.id} {self.state.value} generation {self.generation}, {len(self.members)} members>"

@@ -1,0 +1,65 @@
+"""One member of a group, as plain data. Knows nothing of time, of parked requests, or of other members.
+
+Source: group facts, sections 2, 3, 5; KIP-345 (static members).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafka_py.base.timers import Timer
+
+Protocols = tuple[tuple[str, bytes], ...]
+"""(name, metadata) of the assignment strategies that a member knows, the one it likes best first."""
+
+NEW_MEMBER_TIMEOUT_MS = 300_000
+"""How long a member that is joining for the first time is kept without a sign of life."""
+
+
+@dataclass(slots=True)
+class Member:
+    """A member.
+
+    client_host: as Java prints an address, `/10.0.0.1`.
+    assignment: what the leader gave it in this generation, as opaque bytes.
+    is_new: its first join has not been answered yet; until then it may expire although it waits.
+    deadline_ms, timer: when its session ends, on the monotonic clock, and the timer that will look; a heartbeat moves
+        only the deadline.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocols: Protocols
+    assignment: bytes = b""
+    is_new: bool = False
+    deadline_ms: float = 0.0
+    timer: Timer | None = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    @property
+    def protocol_names(self) -> set[str]:
+        return {name for name, _ in self.protocols}
+
+    def metadata(self, protocol: str) -> bytes:
+        """What it said with `protocol`. Raises KeyError for one that it does not know."""
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        raise KeyError(protocol)
+
+    def vote(self, candidates: Collection[str]) -> str:
+        """The candidate it likes best. Raises KeyError when it knows none."""
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise KeyError(f"{self.member_id} supports none of {sorted(candidates)}")

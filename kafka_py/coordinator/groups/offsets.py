@@ -1,0 +1,125 @@
+"""What a group has committed: the offsets that hold, and those on their way into the log.
+
+A plain value beside the group's membership (group.py): knows no log, no clock and no group. Source: group facts,
+sections 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kafka_py.base.ids import TopicPartition
+
+NO_OFFSET = -1
+NO_LEADER_EPOCH = -1
+NO_EXPIRY = -1
+NOT_APPENDED = -1
+
+
+class CommittedOffset(NamedTuple):
+    """One commit of one partition.
+
+    offset: of the next record to read. leader_epoch: of the last record read, -1 unknown (KIP-320).
+    expire_timestamp: wall clock ms of an expiry that the client asked for (v2-4); -1: the retention rules decide.
+    record_offset: the base offset of the batch that holds the commit; of commits that race, the larger one wins.
+    """
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int = NO_EXPIRY
+    record_offset: int = NOT_APPENDED
+
+
+Commits = Mapping[TopicPartition, CommittedOffset]
+
+_new = tuple.__new__
+
+
+class GroupOffsets:
+    """The offsets of one group.
+
+    committed: what holds. pending: commits that are being appended, the latest of each partition. pending_txn: by
+    producer id, commits in the log that count once their transaction's marker says so.
+    """
+
+    __slots__ = ("committed", "pending", "pending_txn")
+
+    def __init__(self) -> None:
+        self.committed: dict[TopicPartition, CommittedOffset] = {}
+        self.pending: dict[TopicPartition, CommittedOffset] = {}
+        self.pending_txn: dict[int, dict[TopicPartition, CommittedOffset]] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is committed and nothing is on its way."""
+        return not (self.committed or self.pending or self.pending_txn)
+
+    def is_pending(self, topic_partition: TopicPartition) -> bool:
+        """Whether a commit of the partition is undecided: being appended, or part of an open transaction."""
+        return topic_partition in self.pending or any(
+            topic_partition in offsets for offsets in self.pending_txn.values()
+        )
+
+    # ---- commits
+
+    def prepare(self, commits: Commits) -> None:
+        """These are about to be appended."""
+        self.pending.update(commits)
+
+    def appended(self, commits: Commits, record_offset: int) -> None:
+        """These are in the log, in the batch that begins at `record_offset`, and hold from now on.
+
+        Not those whose partition was forgotten meanwhile, nor those that a later commit has overtaken.
+        """
+        pending, committed = self.pending, self.committed
+        for topic_partition, commit in commits.items():
+            latest = pending.get(topic_partition)
+            if latest is None:
+                continue
+            known = committed.get(topic_partition)
+            if known is None or known[5] < record_offset:
+                committed[topic_partition] = _new(CommittedOffset, (*commit[:5], record_offset))
+            if latest is commit:
+                del pending[topic_partition]
+
+    def failed(self, commits: Commits) -> None:
+        """These were not appended."""
+        pending = self.pending
+        for topic_partition, commit in commits.items():
+            if pending.get(topic_partition) is commit:
+                del pending[topic_partition]
+
+    # ---- transactions
+
+    def complete_txn(self, producer_id: int, *, committed: bool) -> None:
+        """The transaction of a producer is over: its commits hold if they are newer, or are dropped."""
+        for topic_partition, commit in self.pending_txn.pop(producer_id, {}).items():
+            known = self.committed.get(topic_partition)
+            if committed and (known is None or known.record_offset < commit.record_offset):
+                self.committed[topic_partition] = commit
+
+    # ---- removal
+
+    def remove(self, topic_partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Forgets the partitions, also what is on its way; those that were committed."""
+        removed = []
+        for topic_partition in topic_partitions:
+            self.pending.pop(topic_partition, None)
+            for producer_id, offsets in list(self.pending_txn.items()):
+                offsets.pop(topic_partition, None)
+                if not offsets:
+                    del self.pending_txn[producer_id]
+            if self.committed.pop(topic_partition, None) is not None:
+                removed.append(topic_partition)
+        return removed
+
+    def of_topics(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """The partitions of these topics that are committed or on their way."""
+        wanted = set(topics)
+        known = dict.fromkeys((*self.committed, *self.pending))
+        for offsets in self.pending_txn.values():
+            known.update(dict.fromkeys(offsets))
+        return [topic_partition for topic_partition in known if topic_partition.topic in wanted]

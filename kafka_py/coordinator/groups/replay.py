@@ -1,0 +1,155 @@
+"""One partition of `__consumer_offsets` read back into groups.
+
+The last word on each key counts; commits inside a transaction count once its marker says so. Records that cannot be
+read are skipped and logged. Knows records and groups, no files. Source: group facts, section 7 (load).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.ids import TopicPartition
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.member import Member
+from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets
+from kafka_py.coordinator.groups.records import (
+    KeyReader,
+    OffsetKey,
+    UnreadableRecord,
+    read_group_value,
+    read_offset_value,
+)
+from kafka_py.records.batch import BatchHeader
+from kafka_py.records.record import Record
+from kafka_py.wire.messages.group_metadata_record import GroupMetadataValue, MemberMetadata
+
+log = logging.getLogger(__name__)
+
+_MOST_WARNINGS = 20
+_Keyed = dict[str, dict[TopicPartition, CommittedOffset]]
+
+
+class GroupReplay:
+    """Takes records in, and hands the groups over when all are read.
+
+    take_over: gets the groups as one. tell_loaded: hears of each of them afterwards.
+    """
+
+    def __init__(
+        self, clock: Clock, take_over: Callable[[dict[str, Group]], None], tell_loaded: Callable[[Group], None]
+    ) -> None:
+        self._clock = clock
+        self._take_over = take_over
+        self._tell_loaded = tell_loaded
+        self._offsets: _Keyed = {}
+        self._in_transactions: dict[int, _Keyed] = {}
+        self._groups: dict[str, GroupMetadataValue] = {}
+        self._keys = KeyReader()
+        self._skipped = 0
+
+    # ---- records
+
+    def records(self, header: BatchHeader, records: list[Record]) -> None:
+        base_offset, read_key = header.base_offset, self._keys.read
+        offsets = self._offsets
+        if header.is_transactional:
+            offsets = self._in_transactions.setdefault(header.producer_id, {})
+        for offset, _timestamp, key, value, _headers in records:
+            try:
+                if key is None:
+                    raise UnreadableRecord("it has no key")
+                found = read_key(key)
+                if type(found) is OffsetKey:
+                    if value is None:
+                        self._drop_offset(offsets, found)
+                    else:
+                        of_group = offsets.get(found[0])
+                        if of_group is None:
+                            of_group = offsets[found[0]] = {}
+                        of_group[found[1]] = read_offset_value(value, base_offset)
+                elif value is None:
+                    self._groups.pop(found[0], None)
+                else:
+                    self._groups[found[0]] = read_group_value(value)
+            except UnreadableRecord as error:
+                self._note_unreadable(offset, error)
+
+    @staticmethod
+    def _drop_offset(offsets: _Keyed, key: OffsetKey) -> None:
+        of_group = offsets.get(key.group)
+        if of_group is not None:
+            of_group.pop(key.topic_partition, None)
+            if not of_group:
+                del offsets[key.group]
+
+    def _note_unreadable(self, offset: int, error: UnreadableRecord) -> None:
+        self._skipped += 1
+        if self._skipped <= _MOST_WARNINGS:
+            log.error("The record at offset %d of the offsets topic is left out: %s", offset, error)
+
+    def marker(self, header: BatchHeader, *, committed: bool) -> None:
+        for group, commits in self._in_transactions.pop(header.producer_id, {}).items():
+            if committed:
+                offsets = self._offsets.setdefault(group, {})
+                for topic_partition, commit in commits.items():
+                    known = offsets.get(topic_partition)
+                    if known is None or known.record_offset < commit.record_offset:
+                        offsets[topic_partition] = commit
+
+    # ---- groups
+
+    def finish(self) -> Iterator[object]:
+        """Makes the groups: one for each that has a record of its own, or offsets, or commits in open transactions."""
+        if self._skipped:
+            log.error("%d records of the offsets topic were left out", self._skipped)
+        now_ms = self._clock.wall_ms()
+        groups: dict[str, Group] = {}
+        in_doubt: dict[str, dict[int, dict[TopicPartition, CommittedOffset]]] = {}
+        for producer_id, by_group in self._in_transactions.items():
+            for group_id, commits in by_group.items():
+                if commits:
+                    in_doubt.setdefault(group_id, {})[producer_id] = commits
+        for group_id in dict.fromkeys((*self._groups, *self._offsets, *in_doubt)):
+            offsets = GroupOffsets()
+            offsets.committed = self._offsets.pop(group_id, {})
+            offsets.pending_txn = in_doubt.get(group_id, {})
+            group = groups[group_id] = Group(group_id, offsets, now_ms)
+            value = self._groups.get(group_id)
+            if value is not None:
+                _restore(group, value)
+            yield group
+        self._take_over(groups)
+        for group in groups.values():
+            self._tell_loaded(group)
+            yield group
+
+
+def _restore(group: Group, value: GroupMetadataValue) -> None:
+    timestamp = value.current_state_timestamp
+    group.restore(
+        generation=value.generation,
+        protocol_type=value.protocol_type,
+        protocol=value.protocol,
+        leader=value.leader,
+        current_state_timestamp=None if timestamp == -1 else timestamp,
+        members=[_member(member, value.protocol or "") for member in value.members],
+    )
+
+
+def _member(stored: MemberMetadata, protocol: str) -> Member:
+    """A member as it was; until it joins again it knows only the strategy that was chosen.
+
+    Records of version 0 have no rebalance time-out; the session time-out stands in.
+    """
+    return Member(
+        member_id=stored.member_id,
+        group_instance_id=stored.group_instance_id,
+        client_id=stored.client_id,
+        client_host=stored.client_host,
+        rebalance_timeout_ms=stored.rebalance_timeout or stored.session_timeout,
+        session_timeout_ms=stored.session_timeout,
+        protocols=((protocol, bytes(stored.subscription)),),
+        assignment=bytes(stored.assignment),
+    )

@@ -1,0 +1,263 @@
+"""Where groups are kept: in memory and in the logs of the partitions of `__consumer_offsets` that this broker leads.
+
+The one owner of group and offset records: everything that must last is appended here, and reading a partition back is
+in replay.py. Who may do what is decided by membership.py and commits.py; requests are the broker's business.
+Source: group facts, sections 2, 6 and 7.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.coordinator.configs import CoordinatorOptions
+from kafka_py.coordinator.groups.commits import commit_error, group_error
+from kafka_py.coordinator.groups.expiry import expired_offsets
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.offsets import Commits, GroupOffsets
+from kafka_py.coordinator.groups.records import ValueVersions, group_key, group_value, offset_keys, offset_value
+from kafka_py.coordinator.groups.replay import GroupReplay
+from kafka_py.coordinator.groups.states import DEAD
+from kafka_py.coordinator.runtime import CoordinatorRuntime, Surroundings
+from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.compression import Codec
+
+log = logging.getLogger(__name__)
+
+TOPIC = "__consumer_offsets"
+
+OnDone = Callable[[ErrorCode], None]
+
+_MINUTE_MS = 60_000
+_TOMBSTONE_BATCH_BYTES = 256 * 1024
+_NO_WAIT = 0
+
+
+def _nothing(_group: Group) -> None:
+    """Membership that does not care."""
+
+
+@dataclass(slots=True)
+class GroupEvents:
+    """Whom to tell when groups come and go with their partition: membership starts and ends its timers then."""
+
+    on_loaded: Callable[[Group], None] = _nothing
+    on_unloaded: Callable[[Group], None] = _nothing
+
+
+class GroupStore:
+    """All groups that this broker coordinates.
+
+    options, versions: asked for each time. partition_count: of the offsets topic. counts: see GroupCounts.
+    """
+
+    def __init__(
+        self,
+        options: Callable[[], CoordinatorOptions],
+        versions: Callable[[], ValueVersions],
+        partition_count: int,
+        around: Surroundings,
+    ) -> None:
+        self.events = GroupEvents()
+        self.is_active = True
+        """False from the broker's stop on: nothing is answered any more."""
+        self.committed_count = 0
+        """Offsets committed so far."""
+        self.expired_count = 0
+        self.deleted_count = 0
+        self._options = options
+        self._versions = versions
+        self._clock: Clock = around.clock
+        self._groups: dict[int, dict[str, Group]] = {}
+        self.runtime = CoordinatorRuntime(
+            TOPIC, partition_count, self, around, buffer_bytes=options().offsets_load_buffer_size
+        )
+
+    # ---- what membership and the handlers ask
+
+    def check(self, group_id: str | None, *, may_be_empty: bool = False) -> None:
+        """Raises KafkaError: INVALID_GROUP_ID, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS,
+        NOT_COORDINATOR. may_be_empty: the API at hand takes the empty text for a group id.
+        """
+        if group_id is None or not (group_id or may_be_empty):
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id must not be empty")
+        if not self.is_active:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker is about to stop")
+        self.runtime.check(self.runtime.partition_for(group_id))
+
+    def get(self, group_id: str) -> Group | None:
+        """The group; None also when another broker coordinates it."""
+        groups = self._groups.get(self.runtime.partition_for(group_id))
+        return None if groups is None else groups.get(group_id)
+
+    def get_or_create(self, group_id: str) -> Group:
+        """The group, made Empty when there is none. Check first that it is ours."""
+        groups = self._groups.setdefault(self.runtime.partition_for(group_id), {})
+        group = groups.get(group_id)
+        if group is None:
+            group = groups[group_id] = Group(group_id, GroupOffsets(), self._clock.wall_ms())
+        return group
+
+    def groups(self) -> Iterable[Group]:
+        """All groups whose partition is in place."""
+        owned = self.runtime.owned
+        return chain.from_iterable(groups.values() for partition, groups in self._groups.items() if partition in owned)
+
+    @property
+    def loading(self) -> bool:
+        """Whether some partition is still being read, and `groups` therefore lacks some."""
+        return self.runtime.is_loading
+
+    # ---- what lasts
+
+    def persist(self, group: Group, assignments: Mapping[str, bytes], on_done: OnDone) -> None:
+        """Appends the group as it is now, with what each member is to work on.
+
+        on_done: hears NONE or the error that members are told, perhaps before this returns.
+        """
+        options = self._options()
+        batch = self._builder(options)
+        batch.append(
+            self._clock.wall_ms(), group_key(group.id), group_value(group, assignments, self._versions().group)
+        )
+        self.runtime.append(
+            self.runtime.partition_for(group.id),
+            batch.build(),
+            options.offsets_commit_required_acks,
+            options.offsets_commit_timeout_ms,
+            lambda code, _base_offset: on_done(group_error(code)),
+        )
+
+    def commit(self, group: Group, commits: Commits, on_done: OnDone) -> None:
+        """Appends commits of one group, at least one; they hold once the append is acknowledged.
+
+        on_done: hears NONE or the error that the client is told, perhaps before this returns.
+        """
+        options = self._options()
+        version = self._versions().offset
+        now_ms = self._clock.wall_ms()
+        batch = self._builder(options)
+        for key, commit in zip(offset_keys(group.id, commits), commits.values(), strict=True):
+            batch.append(now_ms, key, offset_value(commit, version))
+        offsets = group.offsets
+        offsets.prepare(commits)
+
+        def appended(code: ErrorCode, base_offset: int) -> None:
+            if code is ErrorCode.NONE:
+                offsets.appended(commits, base_offset)
+                self.committed_count += len(commits)
+            else:
+                offsets.failed(commits)
+            on_done(commit_error(code))
+
+        self.runtime.append(
+            self.runtime.partition_for(group.id),
+            batch.build(),
+            options.offsets_commit_required_acks,
+            options.offsets_commit_timeout_ms,
+            appended,
+        )
+
+    # ---- what goes
+
+    def remove(self, group: Group) -> None:
+        """The group, which is Dead, goes with all its offsets."""
+        offsets = group.offsets
+        offsets.pending.clear()
+        offsets.pending_txn.clear()
+        removed = list(offsets.committed)
+        offsets.committed.clear()
+        self._forget(group, removed)
+
+    def remove_offsets(self, group: Group, topic_partitions: Iterable[TopicPartition]) -> int:
+        """Forgets what the group has committed for these partitions, and the group if it is left with nothing."""
+        removed = group.offsets.remove(topic_partitions)
+        self.deleted_count += len(removed)
+        self._forget(group, removed)
+        return len(removed)
+
+    def remove_topics(self, topics: Iterable[str]) -> Iterator[object]:
+        """The topics are gone: so are their offsets in every group. Stops after each group for others' turns."""
+        gone = frozenset(topics)
+        for group in list(self.groups()):
+            found = [] if group.is_dead else group.offsets.of_topics(gone)
+            if found:
+                self.remove_offsets(group, found)
+            yield group
+
+    def remove_expired(self) -> Iterator[object]:
+        """Drops what nobody has needed for the retention time, and groups of which nothing is left."""
+        retention_ms = self._options().offsets_retention_minutes * _MINUTE_MS
+        for group in list(self.groups()):
+            if not group.is_dead:
+                expired = expired_offsets(group, self._clock.wall_ms(), retention_ms)
+                for topic_partition in expired:
+                    del group.offsets.committed[topic_partition]
+                self.expired_count += len(expired)
+                if expired:
+                    log.info("Group %s: %d offsets have expired", group.id, len(expired))
+                self._forget(group, expired)
+            yield group
+
+    def _forget(self, group: Group, removed: Sequence[TopicPartition]) -> None:
+        """Writes tombstones for offsets that are removed, and for the group if it ends with them.
+
+        Nobody waits for them: what is lost of them is found and removed again. A group that never had a generation
+        only kept offsets and has no record of its own.
+        """
+        if group.is_empty and group.offsets.is_empty and not group.pending_members:
+            group.become(DEAD, self._clock.wall_ms())
+        partition = self.runtime.partition_for(group.id)
+        keys = offset_keys(group.id, removed)
+        groups = self._groups.get(partition)
+        if group.is_dead and groups is not None and groups.get(group.id) is group:
+            del groups[group.id]
+            if group.generation > 0:
+                keys.append(group_key(group.id))
+        if keys:
+            self._bury(partition, keys)
+
+    def _bury(self, partition: int, keys: Iterable[bytes]) -> None:
+        options = self._options()
+        now_ms = self._clock.wall_ms()
+        batch = self._builder(options)
+        for key in keys:
+            batch.append(now_ms, key, None)
+            if batch.uncompressed_size >= _TOMBSTONE_BATCH_BYTES:
+                self._append_unawaited(partition, batch.build())
+                batch = self._builder(options)
+        if batch.record_count:
+            self._append_unawaited(partition, batch.build())
+
+    def _append_unawaited(self, partition: int, batch: bytes) -> None:
+        def done(code: ErrorCode, _base_offset: int) -> None:
+            if code is not ErrorCode.NONE:
+                log.warning("Tombstones for %s-%d were not written: %s", TOPIC, partition, code.name)
+
+        self.runtime.append(partition, batch, 0, _NO_WAIT, done)
+
+    def _builder(self, options: CoordinatorOptions) -> BatchBuilder:
+        return BatchBuilder(Codec(options.offsets_topic_compression_codec))
+
+    # ---- partitions come and go (KeptState)
+
+    def replay(self, partition: int) -> GroupReplay:
+        return GroupReplay(self._clock, lambda groups: self._take_over(partition, groups), self._tell_loaded)
+
+    def _take_over(self, partition: int, groups: dict[str, Group]) -> None:
+        self._groups[partition] = groups
+
+    def _tell_loaded(self, group: Group) -> None:
+        self.events.on_loaded(group)
+
+    def unload(self, partition: int) -> Iterator[object]:
+        for group in self._groups.pop(partition, {}).values():
+            self.events.on_unloaded(group)
+            if not group.is_dead:
+                group.become(DEAD, self._clock.wall_ms())
+            yield group

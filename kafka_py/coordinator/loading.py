@@ -1,0 +1,196 @@
+"""Reads one partition of a coordinator's topic from its start to its end (I/O).
+
+Files are read, and large batches decoded, in a thread; records are taken in on the loop in turns of a few milliseconds.
+What cannot be read is skipped and logged: a batch with a wrong checksum or broken records by itself, a header that is
+none together with the rest of its segment. Knows batches; what the records mean, its Replay knows.
+Source: group facts, section 7 (load).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Protocol
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.slices import FileSlice
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.records.batch import BatchHeader, CorruptBatch, Record, decode_records, iter_headers, verify_crc
+from kafka_py.records.control import ControlType, read_control_type
+
+log = logging.getLogger(__name__)
+
+TURN_MS = 2.0
+"""How long such work keeps the loop before others have it."""
+RECORDS_AT_ONCE = 200
+"""Records that are taken in between two looks at the clock."""
+BIG_BATCH_BYTES = 32 * 1024
+"""Batches from this size on, or compressed ones, are decoded in a thread."""
+SETTLE_EVERY = 40_000
+
+
+class Replay(Protocol):
+    """Takes in the records of one partition, in the order of the log, and then puts the state in place."""
+
+    def records(self, header: BatchHeader, records: list[Record]) -> None:
+        """Records of one batch; a large batch comes in several calls."""
+        ...
+
+    def marker(self, header: BatchHeader, *, committed: bool) -> None:
+        """The end of a producer's transaction."""
+        ...
+
+    def finish(self) -> Iterator[object]:
+        """Puts the state in place; stops now and then for others to have their turn."""
+        ...
+
+
+InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs what blocks in a thread and gives its result."""
+
+
+class Turn:
+    """Lets others have the loop when this work has held it for long."""
+
+    __slots__ = ("_clock", "_ends_ms")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ends_ms = clock.monotonic_ms() + TURN_MS
+
+    async def maybe_end(self) -> None:
+        """Gives the loop away if the turn is over; call it outside of what must not be interrupted."""
+        if self._clock.monotonic_ms() >= self._ends_ms:
+            await asyncio.sleep(0)
+            self._ends_ms = self._clock.monotonic_ms() + TURN_MS
+
+
+class PartitionLoad:
+    """One reading of one partition.
+
+    is_wanted: false as soon as the partition was lost again; the reading then ends. settle: see Surroundings.
+    """
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        partition_log: PartitionLog,
+        replay: Replay,
+        *,
+        clock: Clock,
+        in_thread: InThread,
+        is_wanted: Callable[[], bool],
+        settle: Callable[[], None],
+        buffer_bytes: int,
+    ) -> None:
+        self.record_count = 0
+        self.skipped = 0
+        self._name = topic_partition
+        self._log = partition_log
+        self._replay = replay
+        self._turn = Turn(clock)
+        self._in_thread = in_thread
+        self._is_wanted = is_wanted
+        self._settle = settle
+        self._buffer_bytes = buffer_bytes
+        self._settle_at = SETTLE_EVERY
+
+    async def run(self) -> bool:
+        """Reads everything and puts it in place; False when it was given up half-way.
+
+        Raises OSError and KafkaError(KAFKA_STORAGE_ERROR) when the disk fails.
+        """
+        offset = self._log.log_start_offset
+        while self._is_wanted() and offset < self._log.log_end_offset:
+            offset = await self._read_on(offset)
+        for _ in self._replay.finish():
+            await self._turn.maybe_end()
+            if not self._is_wanted():
+                return False
+        self._settle()
+        return self._is_wanted()
+
+    async def _read_on(self, offset: int) -> int:
+        """Takes in the next stretch; where the one after it begins."""
+        try:
+            found = self._log.read(
+                offset, self._buffer_bytes, up_to_offset=self._log.log_end_offset, min_one_batch=True
+            )
+            if found.slice is None:
+                return self._next_segment(offset)
+            data = await self._in_thread(lambda part=found.slice: _bytes_of(part))  # type: ignore[misc]
+            return await self._take_in(data, offset)
+        except CorruptBatch as corrupt:
+            return self._skip_segment(offset, corrupt)
+        except KafkaError as error:
+            if error.code is ErrorCode.OFFSET_OUT_OF_RANGE and offset < self._log.log_start_offset:
+                return self._log.log_start_offset
+            if error.code is ErrorCode.CORRUPT_MESSAGE:
+                return self._skip_segment(offset, error)
+            raise
+
+    def _skip_segment(self, offset: int, reason: Exception) -> int:
+        self.skipped += 1
+        following = self._next_segment(offset)
+        log.error("%s: offsets %d to %d cannot be read and are left out: %s", self._name, offset, following, reason)
+        return following
+
+    def _next_segment(self, offset: int) -> int:
+        """Where the segment after the one with `offset` begins; the log's end when it is the last."""
+        bases = (segment.base_offset for segment in self._log.segments)
+        return next((base for base in bases if base > offset), self._log.log_end_offset)
+
+    async def _take_in(self, data: bytes, offset: int) -> int:
+        """The batches in `data` from the one that holds `offset` on; the offset after the last whole one."""
+        next_offset = offset
+        for position, header in iter_headers(data):
+            if header.last_offset >= offset:
+                await self._batch(data, position, header)
+            next_offset = max(header.next_offset, offset)
+            await self._turn.maybe_end()
+            if not self._is_wanted():
+                break
+        if next_offset == offset:
+            raise CorruptBatch("no whole batch is there")
+        return next_offset
+
+    async def _batch(self, data: bytes, position: int, header: BatchHeader) -> None:
+        try:
+            verify_crc(data, position, header)
+            if header.size_bytes >= BIG_BATCH_BYTES or header.codec_id:
+                records = await self._in_thread(lambda: decode_records(data, position, header=header))
+            else:
+                records = decode_records(data, position, header=header)
+            if header.is_control:
+                self._marker(header, records)
+                return
+        except (CorruptBatch, KafkaError) as corrupt:
+            self.skipped += 1
+            log.error("%s: the batch at offset %d is left out: %s", self._name, header.base_offset, corrupt)
+            return
+        if len(records) <= RECORDS_AT_ONCE:
+            self._replay.records(header, records)
+        else:
+            for first in range(0, len(records), RECORDS_AT_ONCE):
+                self._replay.records(header, records[first : first + RECORDS_AT_ONCE])
+                await self._turn.maybe_end()
+        self.record_count += len(records)
+        if self.record_count >= self._settle_at:
+            self._settle_at = self.record_count + SETTLE_EVERY
+            self._settle()
+
+    def _marker(self, header: BatchHeader, records: list[Record]) -> None:
+        """A control batch; one that compaction emptied, or of a type to come, says nothing."""
+        for record in records[:1]:
+            control_type = read_control_type(record)
+            if control_type is not ControlType.UNKNOWN:
+                self._replay.marker(header, committed=control_type is ControlType.COMMIT)
+
+
+def _bytes_of(part: FileSlice) -> bytes:
+    """The bytes of a slice; fewer when the file was cut meanwhile."""
+    return os.pread(part.file.fileno(), part.size, part.position)

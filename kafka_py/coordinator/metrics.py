@@ -1,0 +1,77 @@
+"""What is counted of groups. Source: reference metrics table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kafka_py.base.meters import MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Gauge, Sampled, Total
+from kafka_py.coordinator.groups.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    GroupState,
+)
+
+if TYPE_CHECKING:
+    from kafka_py.coordinator.groups.store import GroupStore
+
+
+def _in_state(state: GroupState) -> Callable[[GroupStore], int]:
+    return lambda store: sum(group.state is state for group in store.groups())
+
+
+class GroupMetrics(MetricTable, group="kafka.coordinator.group:type=GroupMetadataManager"):
+    """The owner is the GroupStore; all is counted when it is asked for."""
+
+    offsets = Gauge(
+        "NumOffsets",
+        of=lambda store: sum(len(group.offsets.committed) for group in store.groups()),
+        about="Committed offsets in memory.",
+    )
+    groups = Gauge("NumGroups", of=lambda store: sum(1 for _ in store.groups()), about="Groups in memory.")
+    preparing = Gauge(
+        "NumGroupsPreparingRebalance", of=_in_state(PREPARING_REBALANCE), about="Groups whose members are joining."
+    )
+    completing = Gauge(
+        "NumGroupsCompletingRebalance", of=_in_state(COMPLETING_REBALANCE), about="Groups that await an assignment."
+    )
+    stable = Gauge("NumGroupsStable", of=_in_state(STABLE), about="Groups at work.")
+    dead = Gauge("NumGroupsDead", of=_in_state(DEAD), about="Groups that are about to go.")
+    empty = Gauge("NumGroupsEmpty", of=_in_state(EMPTY), about="Groups without members.")
+
+
+class GroupCoordinatorMetrics(MetricTable, group="kafka.server:type=group-coordinator-metrics", attributes=True):
+    """Rates of what the group coordinator does.
+
+    store: counts commits, expiries and deletions itself; they are taken over when the metrics are read.
+    """
+
+    load_time = Sampled(
+        avg="partition-load-time-avg", max="partition-load-time-max", unit="ms",
+        about="Time to load a partition of the offsets topic.",
+    )  # fmt: skip
+    offset_commits = Total("offset-commit-count", rate="offset-commit-rate", about="Offsets committed.")
+    offset_expirations = Total("offset-expiration-count", rate="offset-expiration-rate", about="Offsets expired.")
+    offset_deletions = Total(
+        "offset-deletion-count", rate="offset-deletion-rate", about="Offsets deleted by request, or with their topic."
+    )
+    completed_rebalances = Total(
+        "group-completed-rebalance-count", rate="group-completed-rebalance-rate", about="Rebalances finished."
+    )
+
+    def __init__(self, registry: MetricRegistry, store: GroupStore) -> None:
+        super().__init__(registry, store)
+        self._store = store
+
+    def count_rebalance(self) -> None:
+        """A group's leader has handed in an assignment."""
+        self.completed_rebalances += 1
+
+    def settle(self) -> None:
+        self.offset_commits = self._store.committed_count
+        self.offset_expirations = self._store.expired_count
+        self.offset_deletions = self._store.deleted_count

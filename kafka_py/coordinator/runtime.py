@@ -1,0 +1,213 @@
+"""State kept in the partitions of a compacted topic: read when this broker comes to lead one, dropped when it does not
+any more, appended to in between (I/O).
+
+What is kept is the business of a KeptState (groups/store.py); this file knows partitions, leader epochs and batches.
+The rule for every change: decide, append, and only when the append is acknowledged apply and answer; `append` here is
+the middle step. One partition is read at a time (loading.py).
+Source: group facts, sections 1, 2 and 7.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.coordinator.loading import InThread, PartitionLoad, Replay, Turn
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.records.java_hash import partition_for_id
+
+log = logging.getLogger(__name__)
+
+Appended = Callable[[ErrorCode, int], None]
+"""(outcome, base offset of the batch or -1), on the loop."""
+
+
+_LONGEST_REMEMBERED = 255
+_remembered_partition = lru_cache(maxsize=20_000)(partition_for_id)
+"""The hash runs through every character, and each heartbeat asks for it."""
+
+
+class Append(Protocol):
+    """Appends one batch to a partition of the topic and says how that went, perhaps at once."""
+
+    def __call__(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended, /) -> None: ...
+
+
+class KeptState(Protocol):
+    """What a coordinator keeps, by partition."""
+
+    def replay(self, partition: int) -> Replay:
+        """A new reader of a partition's records."""
+        ...
+
+    def unload(self, partition: int) -> Iterator[object]:
+        """Forgets a partition before it first stops, then tells those concerned, step by step."""
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class Surroundings:
+    """What the runtime needs of the broker.
+
+    append: see Append. log_of: the partition's log when this broker leads it. in_thread: runs what blocks.
+    spawn: runs a coroutine until it ends or the broker stops. settle: told now and then that what was loaded lately
+        stays (the broker takes it out of the garbage collector's rounds, which would hold the loop). loaded: hears
+        how many milliseconds each load has taken.
+    """
+
+    append: Append
+    log_of: Callable[[int], PartitionLog | None]
+    in_thread: InThread
+    spawn: Callable[[Coroutine[Any, Any, None]], object]
+    clock: Clock
+    settle: Callable[[], None] = lambda: None
+    loaded: Callable[[float], None] = lambda _took_ms: None
+
+
+class CoordinatorRuntime:
+    """The partitions of one topic that this broker coordinates.
+
+    partition_count: of the topic; fixed while the broker runs. buffer_bytes: read at once while loading.
+    """
+
+    def __init__(
+        self, topic: str, partition_count: int, state: KeptState, around: Surroundings, *, buffer_bytes: int
+    ) -> None:
+        self.topic = topic
+        self.partition_count = partition_count
+        self.owned: set[int] = set()
+        """The partitions whose state is in place."""
+        self._state = state
+        self._around = around
+        self._buffer_bytes = buffer_bytes
+        self._epochs: dict[int, int] = {}
+        self._loading: dict[int, object] = {}  # partition -> the identity of this load; a resignation ends it
+        self._queue: deque[int] = deque()
+        self._is_working = False
+
+    # ---- who coordinates
+
+    def partition_for(self, identifier: str) -> int:
+        """The partition that a group id or transactional id falls into."""
+        if len(identifier) <= _LONGEST_REMEMBERED:
+            return _remembered_partition(identifier, self.partition_count)
+        return partition_for_id(identifier, self.partition_count)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether any partition is still being read."""
+        return bool(self._loading)
+
+    def check(self, partition: int) -> None:
+        """Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR) unless the partition's state is in place."""
+        if partition in self.owned:
+            return
+        if partition in self._loading:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{partition} is being read")
+        raise KafkaError(ErrorCode.NOT_COORDINATOR, f"this broker does not lead {self.topic}-{partition}")
+
+    # ---- leadership
+
+    def elected(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads the partition: its state is read, unless it is in place already."""
+        if not self._accept(partition, leader_epoch) or partition in self.owned or partition in self._loading:
+            return
+        log.info("Loading %s-%d in leader epoch %d", self.topic, partition, leader_epoch)
+        self._loading[partition] = object()
+        self._queue.append(partition)
+        if not self._is_working:
+            self._is_working = True
+            self._around.spawn(self._load_queued())
+
+    def resigned(self, partition: int, leader_epoch: int | None) -> None:
+        """This broker does not lead the partition any more. leader_epoch: None when it does not even host it."""
+        if leader_epoch is None:
+            self._epochs.pop(partition, None)
+        elif not self._accept(partition, leader_epoch):
+            return
+        if self._loading.pop(partition, None) is None and partition not in self.owned:
+            return
+        self.owned.discard(partition)
+        log.info("Dropping the state of %s-%d", self.topic, partition)
+        steps = self._state.unload(partition)
+        for _ in steps:
+            self._around.spawn(self._in_turns(steps))
+            break
+
+    def _accept(self, partition: int, leader_epoch: int) -> bool:
+        """Whether the news is not older than what was heard before."""
+        known = self._epochs.get(partition, -1)
+        if leader_epoch < known:
+            log.info("%s-%d: leader epoch %d is past, it is %d", self.topic, partition, leader_epoch, known)
+            return False
+        self._epochs[partition] = leader_epoch
+        return True
+
+    async def _in_turns(self, steps: Iterable[object]) -> None:
+        turn = Turn(self._around.clock)
+        for _ in steps:
+            await turn.maybe_end()
+
+    # ---- appending
+
+    def append(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
+        """Appends a batch of records; `on_done` hears of it when it is acknowledged, or failed."""
+        if partition not in self.owned:
+            on_done(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+            return
+        self._around.append(partition, batch, acks, timeout_ms, on_done)
+
+    # ---- loading
+
+    async def _load_queued(self) -> None:
+        try:
+            while self._queue:
+                partition = self._queue.popleft()
+                load = self._loading.get(partition)
+                if load is not None:
+                    await self._load(partition, load)
+        finally:
+            self._is_working = False
+
+    async def _load(self, partition: int, load: object) -> None:
+        """Reads one partition; from then on requests for it are answered."""
+        began_ms = self._around.clock.monotonic_ms()
+        partition_log = self._around.log_of(partition)
+        done = False
+        try:
+            if partition_log is None:
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "it is not led here any more")
+            reading = PartitionLoad(
+                TopicPartition(self.topic, partition),
+                partition_log,
+                self._state.replay(partition),
+                clock=self._around.clock,
+                in_thread=self._around.in_thread,
+                is_wanted=lambda: self._loading.get(partition) is load,
+                settle=self._around.settle,
+                buffer_bytes=self._buffer_bytes,
+            )
+            done = await reading.run()
+        except Exception as error:
+            log.error("%s-%d was not loaded: %s", self.topic, partition, error, exc_info=_unforeseen(error))
+        if self._loading.get(partition) is not load:
+            return
+        del self._loading[partition]
+        if not done:
+            await self._in_turns(self._state.unload(partition))
+            return
+        self.owned.add(partition)
+        took_ms = self._around.clock.monotonic_ms() - began_ms
+        self._around.loaded(took_ms)
+        log.info("Loaded %d records of %s-%d in %.0f ms", reading.record_count, self.topic, partition, took_ms)
+
+
+def _unforeseen(error: Exception) -> Exception | None:
+    return None if isinstance(error, (KafkaError, OSError)) else error

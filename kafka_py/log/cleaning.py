@@ -1,0 +1,257 @@
+"""One compaction of one log: reads its segments, writes what stays into `.cleaned` files. Blocks; for a thread.
+
+Captured on the loop as plain values, so that nothing of the live log is touched from here; PartitionLog.take_cleaned
+puts the result in place. Pauses often, for the loop needs the processor too. Source: reference replication, section 15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import sleep as system_sleep
+
+from kafka_py.base.clock import Clock
+from kafka_py.log import filenames
+from kafka_py.log.compaction import LastBatch, Part, Sieve, Transactions, group_parts
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.directory import PartitionDirectory
+from kafka_py.log.files import Files
+from kafka_py.log.handles import OpenHandles
+from kafka_py.log.key_offsets import ENTRY_BYTES, KeyOffsets
+from kafka_py.log.scanning import iter_file_batches, iter_file_headers
+from kafka_py.log.segment import Segment
+from kafka_py.log.time_index import TimeOffset
+from kafka_py.log.txn_index import AbortedTransaction, TxnIndex
+from kafka_py.records.batch import BatchHeader, decode_records, read_header, verify_crc
+
+WORK_MS = 1.0
+"""How long it computes before others have the processor."""
+PAUSE_MS = 0.5
+
+
+class Stopped(Exception):
+    """The cleaning was told to stop, or the log has changed under it."""
+
+
+class CleanedDirectory(PartitionDirectory):
+    """The same directory, with names that say that the work is not done: `<base>.log.cleaned`."""
+
+    def segment_path(self, base_offset: int, suffix: str) -> str:
+        return super().segment_path(base_offset, suffix) + filenames.CLEANED
+
+
+@dataclass(slots=True)
+class Cleaned:
+    """One finished segment: its files lie there as `.cleaned`. sources: the base offsets of what it replaces."""
+
+    base_offset: int
+    size: int
+    sources: list[int]
+
+
+@dataclass(slots=True)
+class CleanJob:
+    """What to do and, after `run`, what came of it.
+
+    parts: the segments below `end`, oldest first. first_dirty, end: see Dirtiness. index_bases: of all segments, the
+    active one too, for a transaction may end there. producers: those still alive.
+    generation: of the log when this was captured. bytes_per_s: bound on reading and writing together.
+    end_offset: everything below it has been compacted.
+    """
+
+    path: str
+    files: Files
+    clock: Clock
+    config: LogConfig
+    parts: Sequence[Part]
+    first_dirty: int
+    end: int
+    index_bases: Sequence[int]
+    producers: Mapping[int, LastBatch]
+    generation: int
+    buffer_bytes: int
+    load_factor: float
+    bytes_per_s: float
+    is_stopped: Callable[[], bool] = lambda: False
+    sleep: Callable[[float], None] = system_sleep
+    cleaned: list[Cleaned] = field(default_factory=list)
+    end_offset: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    records_read: int = 0
+    records_kept: int = 0
+    _work_began_ms: float = 0.0
+    _began_ms: float = 0.0
+
+    # ---- the work
+
+    def run(self) -> CleanJob:
+        """Raises OSError, CorruptBatch, Stopped; then `discard` tidies up."""
+        self._began_ms = self._work_began_ms = self.clock.monotonic_ms()
+        place = PartitionDirectory(self.path, self.files, OpenHandles())
+        horizon_ms = self._delete_horizon(place)
+        keys = self._make_table(place)
+        try:
+            aborted = self._aborted(place)
+            self._fill(place, keys, Transactions(one for one in aborted if one.last_offset >= self.first_dirty))
+            self.end_offset = keys.latest + 1
+            sieve = Sieve(keys, Transactions(aborted), self.producers)
+            parts = [part for part in self.parts if part.base_offset < self.end_offset]
+            max_index = self.config.segment_index_bytes
+            for group in group_parts(parts, self.config.segment_bytes, max_index, self.end):
+                self._clean_group(place, group, sieve, horizon_ms)
+            self.records_kept = sieve.records_kept
+        finally:
+            keys.close()
+        return self
+
+    def discard(self) -> None:
+        """Removes what was written."""
+        place = PartitionDirectory(self.path, self.files, OpenHandles())
+        for part in self.parts:
+            for suffix in filenames.SEGMENT_SUFFIXES:
+                with suppress(OSError):
+                    place.remove_if_present(filenames.segment_file(part.base_offset, suffix) + filenames.CLEANED)
+
+    def _delete_horizon(self, place: PartitionDirectory) -> int:
+        """Tombstones in segments that were last written at or before this moment may go (wall clock ms)."""
+        clean = [part for part in self.parts if part.base_offset < self.first_dirty]
+        return self._modified_ms(place, clean[-1]) - self.config.delete_retention_ms if clean else 0
+
+    @staticmethod
+    def _modified_ms(place: PartitionDirectory, part: Part) -> int:
+        return place.files.info(place.segment_path(part.base_offset, filenames.LOG)).modified_ms
+
+    # ---- first pass: the last offset of each key
+
+    def _dirty(self) -> list[tuple[Part, int]]:
+        """The parts from the first dirty offset on, each with where the next one begins."""
+        ends = [part.base_offset for part in self.parts[1:]] + [self.end]
+        return [(part, end) for part, end in zip(self.parts, ends, strict=True) if end > self.first_dirty]
+
+    def _make_table(self, place: PartitionDirectory) -> KeyOffsets:
+        """As large as the settings allow, but no larger than the dirty records can need."""
+        most = 0
+        for part, _ in self._dirty():
+            most += self._count_records(place, part)
+        wanted = int(most / self.load_factor + 2) * ENTRY_BYTES
+        return KeyOffsets(min(self.buffer_bytes, wanted), self.load_factor)
+
+    def _count_records(self, place: PartitionDirectory, part: Part) -> int:
+        file = self.files.open(place.segment_path(part.base_offset, filenames.LOG))
+        count = 0
+        try:
+            for _, header in iter_file_headers(file, 0, part.size):
+                count += max(header.record_count, 1)
+                self._pause()
+        finally:
+            file.close()
+        return count
+
+    def _fill(self, place: PartitionDirectory, keys: KeyOffsets, transactions: Transactions) -> None:
+        """Puts in the keys of the dirty part; stops early when the table is full."""
+        for part, next_base in self._dirty():
+            for _, header, batch in self._batches(place, part):
+                if not self._fill_from(batch, header, keys, transactions):
+                    return
+                if header.last_offset >= self.first_dirty:
+                    keys.latest = max(keys.latest, header.last_offset)
+            keys.latest = max(keys.latest, next_base - 1)
+
+    def _fill_from(
+        self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: Transactions
+    ) -> bool:
+        """The keys of one batch; False when the table is full. Neither markers nor aborted data shadow anything."""
+        if header.magic < 2:
+            return True
+        verify_crc(batch, 0, header)
+        records = decode_records(batch, header=header)
+        self.records_read += len(records)
+        if header.is_control:
+            transactions.marker(header, records[0] if records else None)
+        elif not transactions.data(header):
+            for record in records:
+                if record.key is not None and record.offset >= self.first_dirty:
+                    if keys.is_full:
+                        return False
+                    keys.put(record.key, record.offset)
+        return True
+
+    # ---- second pass: what stays
+
+    def _clean_group(
+        self, place: PartitionDirectory, group: Sequence[Part], sieve: Sieve, horizon_ms: int
+    ) -> None:
+        """Writes one `.cleaned` segment out of several, synced, with the last one's time of modification."""
+        base_offset = group[0].base_offset
+        target_place = CleanedDirectory(self.path, self.files, OpenHandles())
+        target = Segment.create(target_place, base_offset, self.config, 0)
+        sieve.transactions.kept.clear()
+        try:
+            for part in group:
+                keeps_deletes = self._modified_ms(place, part) > horizon_ms
+                for _, header, batch in self._batches(place, part):
+                    left = sieve.sift(batch, header, keeps_deletes=keeps_deletes)
+                    if left is not None:
+                        self._write(target, left)
+            for aborted in sieve.transactions.kept:
+                target.txn_index.append(aborted)
+            target.become_inactive(preallocated=self.config.preallocate)
+            size = target.size
+        finally:
+            target.let_go()
+        self._sync(target_place, base_offset, self._modified_ms(place, group[-1]))
+        self.cleaned.append(Cleaned(base_offset, size, [part.base_offset for part in group]))
+
+    def _write(self, target: Segment, batch: memoryview | bytes) -> None:
+        header = read_header(batch)
+        largest = TimeOffset(header.max_timestamp, header.last_offset)
+        target.append(batch, header.last_offset, largest, self.config.index_interval_bytes)
+        self.bytes_written += len(batch)
+
+    def _sync(self, place: CleanedDirectory, base_offset: int, modified_ms: int) -> None:
+        for suffix in filenames.SEGMENT_SUFFIXES:
+            path = place.segment_path(base_offset, suffix)
+            if self.files.exists(path):
+                file = self.files.open(path)
+                try:
+                    file.sync()
+                finally:
+                    file.close()
+        self.files.set_modified_ms(place.segment_path(base_offset, filenames.LOG), modified_ms)
+
+    # ---- reading
+
+    def _batches(self, place: PartitionDirectory, part: Part) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+        """Every batch of a part, with pauses in between."""
+        file = self.files.open(place.segment_path(part.base_offset, filenames.LOG))
+        try:
+            for position, header, batch in iter_file_batches(file, 0, part.size):
+                yield position, header, batch
+                self.bytes_read += len(batch)
+                self._pause()
+        finally:
+            file.close()
+
+    def _aborted(self, place: PartitionDirectory) -> list[AbortedTransaction]:
+        """All aborted transactions that the log's indexes know."""
+        found: list[AbortedTransaction] = []
+        for base_offset in self.index_bases:
+            index = TxnIndex(place, base_offset)
+            with suppress(FileNotFoundError):
+                index.opened(self.files.info(index.path).size)
+                found += index.all_entries()
+            index.close()
+        return found
+
+    def _pause(self) -> None:
+        """Lets others have the processor now and then, and keeps to the bound on reads and writes."""
+        now_ms = self.clock.monotonic_ms()
+        if now_ms - self._work_began_ms < WORK_MS:
+            return
+        if self.is_stopped():
+            raise Stopped
+        due_ms = (self.bytes_read + self.bytes_written) / self.bytes_per_s * 1000 - (now_ms - self._began_ms)
+        self.sleep(min(max(due_ms, PAUSE_MS), 1000.0) / 1000)
+        self._work_began_ms = self.clock.monotonic_ms()

@@ -1,0 +1,97 @@
+"""Replicas on the way to another log directory of the same broker: a second log that becomes the first (KIP-113).
+
+The part of LogDirs that makes, drops and promotes such logs; who fills them is replication's mover.
+Source: reference replication, section 11.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log import filenames
+from kafka_py.log.log_dir import LogDir
+from kafka_py.log.metrics import LogMeters
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.recovery import open_log
+
+_log = logging.getLogger(__name__)
+
+
+class FutureLogs:
+    """What LogDirs knows of logs that move; `_retire` renames a log's directory and has it removed later."""
+
+    _dirs: dict[str, LogDir]
+    _logs: dict[TopicPartition, PartitionLog]
+    _futures: dict[TopicPartition, PartitionLog]
+    _meters: LogMeters
+    _io_failed: Callable[[str, Exception], None]
+    _retire: Callable[[PartitionLog], None]
+    _checkpoint_soon: Callable[[], None]
+
+    def is_live(self, directory: str) -> bool:
+        """Whether it is one of the directories and works. Raises KafkaError(LOG_DIR_NOT_FOUND) for another one."""
+        if directory not in self._dirs:
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory of this broker")
+        return self._dirs[directory].is_online
+
+    def get_future(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The log of a partition that is being moved here from another directory."""
+        return self._futures.get(topic_partition)
+
+    def create_future(self, topic_partition: TopicPartition, directory: str) -> PartitionLog:
+        """An empty log in another directory, which begins where the present one does.
+
+        Raises KafkaError(LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR).
+        """
+        if not self.is_live(directory):
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")
+        current, log_dir = self._logs[topic_partition], self._dirs[directory]
+        path = log_dir.file(filenames.future_directory(topic_partition, uuid.uuid4()))
+        try:
+            log_dir.context.files.make_directory(path)
+            future = open_log(topic_partition, path, current.config, log_dir.context, is_clean=True)
+        except OSError as error:
+            self._io_failed(directory, error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {path}: {error}") from error
+        if current.log_start_offset:
+            future.truncate_fully_and_start_at(current.log_start_offset)
+        self._futures[topic_partition] = future
+        self._meters.add(future)
+        return future
+
+    def drop_future(self, topic_partition: TopicPartition) -> None:
+        """The move is called off; nothing when there is none. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        future = self._futures.pop(topic_partition, None)
+        if future is not None:
+            self._meters.remove(future)
+            self._retire(future)
+
+    def promote_future(self, topic_partition: TopicPartition) -> PartitionLog:
+        """Puts the future log, which has caught up and `can_move`, in the present one's place; returns it.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR); a crash in between leaves one directory of each kind, or both as they
+        were, and the move begins anew.
+        """
+        current, future = self._logs[topic_partition], self._futures[topic_partition]
+        log_dir = self._dirs[future.log_dir]
+        future.update_high_watermark(current.high_watermark)
+        self._meters.remove(current)
+        self._meters.remove(future)
+        del self._futures[topic_partition]
+        try:
+            future.move_to(log_dir.file(filenames.partition_directory(topic_partition)))
+        except OSError as error:
+            self._io_failed(future.log_dir, error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot move {future.directory}: {error}") from error
+        self._logs[topic_partition] = future
+        self._meters.add(future)
+        if current.topic_id is not None:
+            future.assign_topic_id(current.topic_id)
+        _log.info("%s: moved from %s to %s", topic_partition, current.log_dir, future.log_dir)
+        self._retire(current)
+        self._checkpoint_soon()
+        return future

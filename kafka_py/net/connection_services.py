@@ -1,0 +1,65 @@
+"""What the connections of one event loop share: bounds, buffers, and one flush for all that answer in the same turn.
+
+Knows nothing of sockets or slots; those are connection.py's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool
+
+if TYPE_CHECKING:
+    from kafka_py.net.connection import Connection
+
+OnSent = Callable[[list[object], float, float], None]
+"""(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, perf_counter."""
+
+
+def _forget(*_: object) -> None:
+    """Nobody wants to know."""
+
+
+class ConnectionServices:
+    """What the connections of one loop share.
+
+    max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
+        beyond which each may have only one. on_close: called once for each connection that ends.
+    on_sent: told of answers that have left. on_described: of connections whose client has said what it is.
+    """
+
+    __slots__ = (
+        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "on_close", "on_described", "on_sent",
+        "pool", "receive_buffer", "unanswered",
+    )  # fmt: skip
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
+        max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = _forget,
+        on_described: Callable[[Connection], None] = _forget,
+    ) -> None:  # fmt: skip
+        self.loop = loop
+        self.cold_reads = cold_reads
+        self.on_close = on_close
+        self.on_sent = on_sent
+        self.on_described = on_described
+        self.max_request_bytes = max_request_bytes
+        self.max_queued = max_queued
+        self.pool = pool
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.unanswered = 0
+        self._dirty: list[Connection] = []
+
+    def flush_soon(self, connection: Connection) -> None:
+        """Flush `connection` when the present callbacks are through: what they answer leaves together."""
+        if not self._dirty:
+            self.loop.call_soon(self._flush_dirty)
+        self._dirty.append(connection)
+
+    def _flush_dirty(self) -> None:
+        dirty, self._dirty = self._dirty, []
+        for connection in dirty:
+            connection.end_turn()

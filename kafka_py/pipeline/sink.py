@@ -1,0 +1,172 @@
+"""Data frames written to topics: each task has an idempotent producer with acks=all.
+
+Columns: value, and where wanted key, topic, partition and headers; others are left alone. A task succeeds only when
+every record was acknowledged; a failure names topic, partition and cause. What counts as done is in
+commit_protocol.py.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import repeat
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceArrowWriter
+from pyspark.sql.types import StructType
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.producer.batches import RecordMetadata
+from kafka_py.clients.producer.producer import Producer
+from kafka_py.pipeline.commit_protocol import TaskReport, Written, abandon, settle
+from kafka_py.pipeline.options import Options
+
+try:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
+except ImportError:  # Spark 4.0: Spark hands streams rows; none of our concern
+    from pyspark.sql.datasource import DataSourceStreamWriter as DataSourceStreamArrowWriter
+
+_log = logging.getLogger(__name__)
+
+COLUMN_TYPES = {
+    "key": ("binary", "string"),
+    "value": ("binary", "string"),
+    "topic": ("string",),
+    "partition": ("int",),
+    "headers": ("array<struct<key:string,value:binary>>",),
+}
+
+PRODUCER_DEFAULTS = {"batch.size": 131_072, "linger.ms": 10, "buffer.memory": 64 * 1024 * 1024}
+"""For much at once; kafka.* options count more."""
+
+
+class TopicWriter:
+    """What batch and stream writers share. Pickled to the executors."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        """Raises KafkaError for columns that cannot be written."""
+        self._options = options
+        self._columns = _checked_columns(options, schema)
+
+    def write(self, iterator: Iterator[Any]) -> TaskReport:
+        """Runs in an executor, for one task. Raises KafkaError naming topic, partition and cause."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        report = TaskReport() if context is None else TaskReport(context.partitionId(), context.attemptNumber())
+        tally = Tally()
+        with Producer({**PRODUCER_DEFAULTS, **self._options.client_settings("executor"), "acks": "all",
+                       "enable.idempotence": True}) as producer:  # fmt: skip
+            for batch in iterator:
+                self._send(producer, batch, tally)
+                tally.check()
+            producer.flush()
+        tally.check()
+        report.written = tally.written()
+        return report
+
+    def _send(self, producer: Producer, batch: Any, tally: Tally) -> None:
+        columns = {name: self._values(batch, name) for name in self._columns}
+        count = batch.num_rows
+        topics = columns.get("topic") or repeat(self._options["topic"], count)
+        if self._options["topic"] is not None:
+            topics = repeat(self._options["topic"], count)
+        keys = columns.get("key") or repeat(None, count)
+        partitions = columns.get("partition") or repeat(None, count)
+        headers = columns.get("headers") or repeat(None, count)
+        send, note = producer.send, tally.note
+        try:
+            for topic, key, value, partition, pairs in zip(
+                topics, keys, columns["value"], partitions, headers, strict=True
+            ):
+                send(topic, value, key, partition, None, pairs, note)
+        except KafkaError as error:
+            raise KafkaError(error.code, f"writing to {topic or 'a null topic'}: {error.message}") from error
+
+    def _values(self, batch: Any, name: str) -> list[Any]:
+        """A column as the producer takes it; text becomes UTF-8 without a copy per record."""
+        import pyarrow as pa
+
+        array = batch.column(batch.schema.get_field_index(name))
+        if name in ("key", "value") and pa.types.is_string(array.type):
+            array = array.cast(pa.binary())
+        values: list[Any] = array.to_pylist()
+        if name == "headers":
+            return [[(each["key"], each["value"]) for each in row] if row else None for row in values]
+        if name == "topic" and array.null_count and self._options["topic"] is None:
+            raise KafkaError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+                "a record has null in the column topic, and the option topic is not given",
+            )
+        return values
+
+
+class BatchSink(TopicWriter, DataSourceArrowWriter):
+    """Of df.write."""
+
+    def commit(self, messages: list[Any]) -> None:
+        _log.info("%s", settle(messages))
+
+    def abort(self, messages: list[Any]) -> None:
+        _log.warning("The write failed; before that, %s", abandon(messages))
+
+
+class StreamSink(TopicWriter, DataSourceStreamArrowWriter):
+    """Of df.writeStream."""
+
+    def commit(self, messages: list[Any], batchId: int) -> None:
+        _log.info("Batch %d: %s", batchId, settle(messages, batchId))
+
+    def abort(self, messages: list[Any], batchId: int) -> None:
+        _log.warning("Batch %d failed; before that, %s", batchId, abandon(messages, batchId))
+
+
+class Tally:
+    """Counts what is acknowledged, and keeps the first failure. Called on the producer's thread."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, int], list[int]] = {}
+        self._failure: KafkaError | None = None
+        self._failed = 0
+
+    def note(self, metadata: RecordMetadata | None, error: KafkaError | None) -> None:
+        if metadata is None:
+            self._failed += 1
+            if self._failure is None:
+                self._failure = error
+            return
+        topic, partition, offset, *_ = metadata
+        seen = self._counts.get((topic, partition))
+        if seen is None:
+            self._counts[topic, partition] = [1, offset, offset]
+        else:
+            seen[0] += 1
+            seen[2] = offset
+
+    def check(self) -> None:
+        """Raises the first failure."""
+        if self._failure is not None:
+            raise KafkaError(
+                self._failure.code, f"{self._failed} records were not acknowledged; the first: {self._failure.message}"
+            )
+
+    def written(self) -> dict[TopicPartition, Written]:
+        return {TopicPartition(*each): Written(*numbers) for each, numbers in self._counts.items()}
+
+
+def _checked_columns(options: Options, schema: StructType) -> list[str]:
+    """The columns that are written."""
+    given = {field.name: field.dataType.simpleString() for field in schema.fields}
+    if "value" not in given:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, "The data frame has no column 'value', the one that must be there")
+    if "topic" not in given and options["topic"] is None:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, "Neither the option topic is given nor has the data frame a column 'topic'"
+        )
+    for name, types in COLUMN_TYPES.items():
+        if name in given and given[name] not in types:
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG, f"The column '{name}' must be {' or '.join(types)}, not {given[name]}"
+            )
+    return [name for name in COLUMN_TYPES if name in given]

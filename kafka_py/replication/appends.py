@@ -1,0 +1,182 @@
+"""Appends to the partitions that this broker leads, answered when the replicas that count have them.
+
+Synchronous, answers by callback. Knows the hosted partitions and who is parked on them; nothing of requests.
+Source: reference replication, sections 1 and 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.partition_log import AppendInfo, Origin, PartitionLog
+from kafka_py.replication.delayed import AppendResult, DelayedProduce, OnAppended, SyncedAnswer
+from kafka_py.replication.hosted import HostedPartitions
+from kafka_py.replication.metrics import ReplicaMetrics, TopicMetrics
+from kafka_py.replication.parked import Parked
+from kafka_py.replication.partition import Partition
+
+INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state"))
+
+# Errors that say nothing about the log: the answer then carries no log start offset (replication.md section 1).
+_NO_LOG_START = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+_EXPECTED_PRODUCE_ERRORS = frozenset(
+    (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR)
+)
+
+
+class Appends:
+    """What producers, and the broker itself, append."""
+
+    def __init__(self, hosted: HostedPartitions, parked: Parked, clock: Clock, metrics: ReplicaMetrics) -> None:
+        self._hosted = hosted
+        self._parked = parked
+        self._clock = clock
+        self._metrics = metrics
+        self._all_topics = metrics.all_topics
+        self._flushes_due: list[PartitionLog] = []
+
+    def append(
+        self,
+        records_by_partition: Iterable[tuple[TopicPartition, memoryview]],
+        acks: int,
+        timeout_ms: int,
+        on_done: OnAppended,
+        *,
+        origin: Origin = Origin.CLIENT,
+        internal_topics_allowed: bool = False,
+    ) -> None:
+        """Appends to each partition and calls `on_done` with the results, in order.
+
+        With acks -1 that may be later: when all in-sync replicas have the records, or `timeout_ms` is over. So it is
+        where flush.messages asks for a flush.
+        Nothing raises; each partition has its own error.
+        """
+        now_ms = self._clock.wall_ms()
+        results = []
+        for topic_partition, records in records_by_partition:
+            if topic_partition[0] in INTERNAL_TOPICS and not internal_topics_allowed:
+                results.append(
+                    AppendResult(
+                        topic_partition,
+                        ErrorCode.INVALID_TOPIC_EXCEPTION,
+                        f"Cannot append to internal topic {topic_partition.topic}",
+                    )
+                )
+            else:
+                results.append(self.append_to(topic_partition, records, acks, now_ms, origin))
+        if self._flushes_due:
+            on_done = self._after_flushes(on_done)
+        if acks == -1 and not self._settled(results):
+            delayed = DelayedProduce(results, self._acks_all_outcome, on_done, self._metrics.produce_expired)
+            self._parked.produce.try_complete_else_watch(
+                delayed, [result.topic_partition for result in results if result.error is ErrorCode.NONE], timeout_ms
+            )
+        else:
+            on_done(results)
+
+    def append_to(
+        self, topic_partition: TopicPartition, records: memoryview, acks: int, now_ms: int, origin: Origin
+    ) -> AppendResult:
+        """Appends to one partition; the result carries the error, if any."""
+        partition = self._hosted.partitions.get(topic_partition)
+        topic_metrics = self._metrics.topic(topic_partition[0])
+        topic_metrics.produce_requests += 1
+        self._all_topics.produce_requests += 1
+        try:
+            if partition is None:
+                partition = self._hosted.partition(topic_partition)
+            info = partition.append(records, acks, now_ms, origin)
+        except (KafkaError, OSError) as error:
+            return self._append_failed(topic_partition, partition, error)
+        if not info.duplicate:
+            self._note_append(partition, topic_metrics, info)
+            if info.flush_due and partition.log is not None:
+                self._flushes_due.append(partition.log)
+        return AppendResult(
+            topic_partition,
+            ErrorCode.NONE,
+            None,
+            info.first_offset,
+            info.log_append_time,
+            info.log_start_offset,
+            info.last_offset + 1,
+        )
+
+    def _note_append(self, partition: Partition, topic_metrics: TopicMetrics, info: AppendInfo) -> None:
+        all_topics = self._all_topics
+        topic_metrics.bytes_in += info.size_bytes
+        topic_metrics.messages_in += info.record_count
+        all_topics.bytes_in += info.size_bytes
+        all_topics.messages_in += info.record_count
+        raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
+        if partition.listeners or self._parked.fetch.watched or (raised and self._parked.produce.watched):
+            self._parked.note_change(partition, watermark_raised=raised)
+
+    def _after_flushes(self, on_done: OnAppended) -> OnAppended:
+        """Starts the flushes that are due; what it returns answers when they are done as well."""
+        answer = SyncedAnswer(on_done)
+        due, self._flushes_due = self._flushes_due, []
+        for partition_log in due:
+            answer.flush(partition_log)
+        return answer.appended
+
+    def _append_failed(
+        self, topic_partition: TopicPartition, partition: Partition | None, error: KafkaError | OSError
+    ) -> AppendResult:
+        if isinstance(error, OSError):
+            self._hosted.on_storage_error(topic_partition, error)
+            error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}")
+        result = AppendResult(topic_partition, error.code, error.detail or None)
+        result.record_errors = list(getattr(error, "record_errors", ()))
+        if error.code not in _NO_LOG_START and partition is not None and partition.log is not None:
+            result.log_start_offset = partition.log.log_start_offset
+        if error.code not in _EXPECTED_PRODUCE_ERRORS:
+            self._count_failure(topic_partition.topic, error.code)
+        return result
+
+    def _count_failure(self, topic: str, code: ErrorCode) -> None:
+        for metrics in (self._metrics.topic(topic), self._all_topics):
+            metrics.failed_produce_requests += 1
+            if code is ErrorCode.CORRUPT_MESSAGE:
+                metrics.invalid_crc_records += 1
+
+    def _settled(self, results: list[AppendResult]) -> bool:
+        """Whether an acks=-1 append can be answered at once; sets the errors that this look reveals."""
+        if not any(result.error is ErrorCode.NONE for result in results):
+            return True
+        outcomes = []
+        for result in results:
+            if result.error is ErrorCode.NONE:
+                outcome = self._acks_all_outcome(result.topic_partition, result.end_offset)
+                if outcome is None:
+                    return False
+                outcomes.append((result, outcome))
+        for result, outcome in outcomes:
+            if outcome is not ErrorCode.NONE:
+                result.fail(outcome)
+        return True
+
+    def _acks_all_outcome(self, topic_partition: TopicPartition, required_offset: int) -> ErrorCode | None:
+        partition = self._hosted.partitions.get(topic_partition)
+        if partition is None:
+            return self._absent_error(topic_partition)
+        return partition.acks_all_outcome(required_offset)
+
+    def _absent_error(self, topic_partition: TopicPartition) -> ErrorCode:
+        try:
+            self._hosted.partition(topic_partition)
+        except KafkaError as error:
+            return error.code
+        return ErrorCode.NONE

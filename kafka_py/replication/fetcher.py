@@ -1,0 +1,402 @@
+"""The fetch loop of a follower: one leader broker, some of the partitions it leads (I/O).
+
+Truncates what has to be, fetches, appends, and does so again. Each partition fares for itself: one that fails waits or
+is given up while the others go on. What to truncate is decided in truncation.py, what a request says in
+follower_session.py, what becomes of fetched records in following.py; the network is leader_link.py.
+Source: reference replication, section 6.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.replication.configs import ReplicationOptions
+from kafka_py.replication.fetch_state import Followed
+from kafka_py.replication.fetcher_metrics import FetcherMetrics
+from kafka_py.replication.follower_session import FollowerSession
+from kafka_py.replication.following import Following
+from kafka_py.replication.leader_link import EpochQuestion, Leader, LinkFailed, OffsetReply, error_of
+from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_py.replication.reads import EpochEnd
+from kafka_py.replication.throttle import Throttle
+from kafka_py.replication.truncation import Cut, OwnLog, after_out_of_range, cut_after
+from kafka_py.replication.turns import Turn
+from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchRequest, FetchResponse
+from kafka_py.wire.primitives import Buffer
+from kafka_py.wire.protocol_versions import InterBrokerVersion
+
+log = logging.getLogger(__name__)
+
+_FIRST_WITH_SESSIONS = 7
+
+OnFailed = Callable[[Followed], None]
+
+
+class Fetcher:
+    """Fetches from one leader. `follow` and `drop` may be called at any time; the loop takes notice on its next round.
+
+    on_failed: told of a partition that is given up until the controller says something new about it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        replica_id: int,
+        leader: Leader,
+        *,
+        options: Callable[[], ReplicationOptions],
+        version: InterBrokerVersion,
+        following: Following,
+        clock: Clock,
+        metrics: FetcherMetrics,
+        on_failed: OnFailed,
+    ) -> None:
+        self.name = name
+        self.followed: dict[TopicPartition, Followed] = {}
+        self.metrics = metrics
+        self._replica_id = replica_id
+        self._leader = leader
+        self._options = options
+        self._version = version
+        self._following = following
+        self._clock = clock
+        self._on_failed = on_failed
+        self._session = FollowerSession(sessions=version.follower_requests.fetch >= _FIRST_WITH_SESSIONS)
+        self._truncating: dict[TopicPartition, Followed] = {}
+        self._out_of_range: dict[TopicPartition, Followed] = {}
+        self._delayed: dict[TopicPartition, Followed] = {}
+        self._held_back: dict[TopicPartition, Followed] = {}
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._failure_logged = ""
+
+    # ---- what is fetched
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=self.name)
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether its loop ended though nobody closed it."""
+        return self._task is not None and self._task.done()
+
+    async def close(self) -> None:
+        """Ends the loop; nothing is appended any more."""
+        self.followed.clear()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._leader.disconnect()
+        self.metrics.close()
+
+    def follow(self, wanted: Iterable[Followed]) -> None:
+        """Fetches these from now on. One that is followed in the same leader epoch already stays as it is."""
+        for one in wanted:
+            present = self.followed.get(one.topic_partition)
+            if present is not None and present.leader_epoch == one.leader_epoch:
+                continue
+            self._leave(one.topic_partition)
+            self.followed[one.topic_partition] = one
+            if one.is_truncating:
+                self._truncating[one.topic_partition] = one
+            else:
+                self._session.want(one)
+        self._woken.set()
+
+    def drop(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Fetches these no more; what is under way for them is not appended."""
+        for topic_partition in topic_partitions:
+            if self.followed.pop(topic_partition, None) is not None:
+                self._leave(topic_partition)
+
+    def _leave(self, topic_partition: TopicPartition) -> None:
+        self._session.forget(topic_partition)
+        self._truncating.pop(topic_partition, None)
+        self._out_of_range.pop(topic_partition, None)
+        self._delayed.pop(topic_partition, None)
+        self._held_back.pop(topic_partition, None)
+
+    def note_log_starts(self) -> None:
+        """Looks for log starts that moved by themselves (retention): the leader is told."""
+        for one in self.followed.values():
+            if one.log.log_start_offset != one.told_log_start and self._is_fetching(one):
+                self._session.want(one)
+
+    def _is_fetching(self, one: Followed) -> bool:
+        topic_partition = one.topic_partition
+        elsewhere = (self._truncating, self._out_of_range, self._delayed, self._held_back)
+        return not any(topic_partition in others for others in elsewhere)
+
+    def _is_current(self, one: Followed) -> bool:
+        """Whether it was neither dropped nor taken up anew, in another epoch, while an answer was on its way."""
+        return self.followed.get(one.topic_partition) is one
+
+    def _delay(self, one: Followed) -> None:
+        """Leaves it alone for a while."""
+        self._leave(one.topic_partition)
+        one.resume_ms = self._clock.monotonic_ms() + self._options().replica_fetch_backoff_ms
+        self._delayed[one.topic_partition] = one
+
+    def _give_up(self, one: Followed, reason: object) -> None:
+        log.warning("%s: %s is not fetched any more: %s", self.name, one.topic_partition, reason)
+        del self.followed[one.topic_partition]
+        self._leave(one.topic_partition)
+        self._on_failed(one)
+
+    def _resume(self) -> None:
+        """Takes up again what has waited long enough."""
+        now_ms = self._clock.monotonic_ms()
+        for one in [one for one in self._delayed.values() if one.resume_ms <= now_ms]:
+            del self._delayed[one.topic_partition]
+            if one.is_truncating:
+                self._truncating[one.topic_partition] = one
+            else:
+                self._session.want(one)
+
+    # ---- the loop
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._round()
+            except LinkFailed as error:
+                self._note_failure(error)
+                self._session.failed()
+                for one in list(self.followed.values()):
+                    if one.topic_partition not in self._delayed:
+                        self._delay(one)
+            except Exception:
+                log.exception("%s: a round failed", self.name)
+                self._session.failed()
+                await asyncio.sleep(self._options().replica_fetch_backoff_ms / 1000.0)
+
+    async def _round(self) -> None:
+        if self._delayed:
+            self._resume()
+        if self._truncating:
+            await self._truncate(dict(self._truncating))
+        if self._out_of_range:
+            await self._find_range(dict(self._out_of_range))
+        throttle = self._following.throttle
+        if self._held_back or (throttle is not None and throttle.is_on):
+            self._apply_throttle(throttle)
+        if len(self._session):
+            await self._fetch()
+        elif not self._truncating and not self._out_of_range:
+            await self._wait()
+
+    def _apply_throttle(self, throttle: Throttle | None) -> None:
+        """Leaves out what is throttled and behind while the limit is passed; takes it up again afterwards."""
+        for one in list(self.followed.values()):
+            topic_partition = one.topic_partition
+            held = one.lag != 0 and throttle is not None and throttle.holds_back(topic_partition)
+            if held and self._is_fetching(one):
+                self._session.forget(topic_partition)
+                self._held_back[topic_partition] = one
+            elif not held and self._held_back.pop(topic_partition, None) is not None:
+                self._session.want(one)
+
+    async def _wait(self) -> None:
+        """Until there is something to do: a new partition, or the first of the delayed ones."""
+        self._woken.clear()
+        first_ms = min((one.resume_ms for one in self._delayed.values()), default=None)
+        if self._held_back:
+            look_again_ms = self._clock.monotonic_ms() + self._options().replica_fetch_backoff_ms
+            first_ms = look_again_ms if first_ms is None else min(first_ms, look_again_ms)
+        if first_ms is None:
+            await self._woken.wait()
+            return
+        try:
+            async with asyncio.timeout(max(first_ms - self._clock.monotonic_ms(), 1.0) / 1000.0):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    def _note_failure(self, error: LinkFailed) -> None:
+        reason = str(error)
+        if reason != self._failure_logged:  # once a second would drown everything else
+            self._failure_logged = reason
+            log.warning("%s: %s, trying until it works", self.name, reason)
+
+    # ---- fetch
+
+    async def _fetch(self) -> None:
+        options = self._options()
+        asked = self._session.next_request()
+        request = FetchRequest(
+            replica_id=self._replica_id,
+            max_wait_ms=options.replica_fetch_wait_max_ms,
+            min_bytes=options.replica_fetch_min_bytes,
+            max_bytes=options.replica_fetch_response_max_bytes,
+            session_id=asked.session_id,
+            session_epoch=asked.session_epoch,
+            topics=asked.topics,
+            forgotten_topics_data=asked.forgotten,
+        )
+        response = await self._leader.fetch(request)
+        self._failure_logged = ""
+        self.metrics.requests += 1
+        if self._session.answered(response.error_code, response.session_id):
+            await self._take(response)
+        elif response.error_code not in (
+            ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ):  # fmt: skip
+            raise LinkFailed(f"fetch was answered by {error_of(response.error_code).name}")
+
+    async def _take(self, response: FetchResponse) -> None:
+        sent = self._session.sent
+        turn = Turn(self._clock)
+        for topic in response.responses:
+            for answer in topic.partition_responses:
+                one = self.followed.get(TopicPartition(topic.topic, answer.partition))
+                if one is not None and one is sent.get(one.topic_partition) and self._is_fetching(one):
+                    self._take_partition(one, answer)
+                    await turn.maybe_yield()
+
+    def _take_partition(self, one: Followed, answer: FetchablePartitionResponse) -> None:
+        code = answer.error_code
+        if code == ErrorCode.NONE:
+            diverging = answer.diverging_epoch
+            if diverging.epoch >= 0:
+                self._cut(one, cut_after(EpochEnd(diverging.epoch, diverging.end_offset), self._own(one)))
+                self._session.want(one)
+            else:
+                self._append(one, answer)
+        elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._session.forget(one.topic_partition)
+            self._out_of_range[one.topic_partition] = one
+        else:
+            self._refused(one, error_of(code), "fetch")
+
+    def _append(self, one: Followed, answer: FetchablePartitionResponse) -> None:
+        records = cast("Buffer | None", answer.record_set)  # what was received is never a slice of a file
+        size = len(records) if records else 0
+        before = one.fetch_offset, one.told_log_start
+        try:
+            self._following.take(one, records, answer.high_watermark, answer.log_start_offset)
+        except KafkaError as error:
+            if error.code is ErrorCode.CORRUPT_MESSAGE:
+                log.error("%s: %s sent what cannot be appended: %s", self.name, one.topic_partition, error)
+                self._delay(one)
+            else:
+                self._give_up(one, error)
+            return
+        except Exception as error:
+            self._give_up(one, error)
+            return
+        self.metrics.bytes += size
+        if (one.fetch_offset, one.log.log_start_offset) != before:
+            self._session.want(one)
+
+    def _refused(self, one: Followed, error: ErrorCode, what: str) -> None:
+        """The leader answered one partition with an error that has no procedure of its own."""
+        if error is ErrorCode.FENCED_LEADER_EPOCH:
+            self._give_up(one, f"{what}: {error.name} in leader epoch {one.leader_epoch}")
+            return
+        log.log(
+            logging.DEBUG if error in _EXPECTED else logging.ERROR,
+            "%s: %s of %s was answered by %s", self.name, what, one.topic_partition, error.name,
+        )  # fmt: skip
+        self._delay(one)
+
+    # ---- truncation
+
+    async def _truncate(self, truncating: dict[TopicPartition, Followed]) -> None:
+        """Cuts where the leader's epochs say; logs without epochs end at their high watermark."""
+        questions = {
+            topic_partition: EpochQuestion(one.leader_epoch, one.log.latest_epoch)
+            for topic_partition, one in truncating.items()
+            if self._version.truncates_by_epoch and one.log.latest_epoch >= 0
+        }
+        turn = Turn(self._clock)
+        for topic_partition, one in truncating.items():
+            if topic_partition not in questions and self._is_current(one):
+                self._cut(one, Cut(one.initial_offset, True))
+                await turn.maybe_yield()
+        replies = await self._leader.epoch_ends(questions) if questions else {}
+        for topic_partition, one in truncating.items():
+            if topic_partition not in questions or not self._is_current(one):
+                continue
+            reply = replies.get(topic_partition)
+            if reply is None or reply.error is not ErrorCode.NONE:
+                error = ErrorCode.UNKNOWN_SERVER_ERROR if reply is None else reply.error
+                self._refused(one, error, "OffsetsForLeaderEpoch")
+            else:
+                self._cut(one, cut_after(reply.end, self._own(one)))
+                await turn.maybe_yield()
+
+    def _own(self, one: Followed) -> OwnLog:
+        return OwnLog(one.log.log_end_offset, one.initial_offset, one.end_of_epoch)
+
+    def _cut(self, one: Followed, cut: Cut) -> None:
+        try:
+            self._following.truncate(one, cut.offset)
+        except KafkaError as error:
+            self._give_up(one, error)
+            return
+        if one.is_truncating and cut.complete:
+            one.is_truncating = False
+            del self._truncating[one.topic_partition]
+            self._session.want(one)
+
+    # ---- out of range
+
+    async def _find_range(self, lost: dict[TopicPartition, Followed]) -> None:
+        """Finds where to go on, for partitions whose fetch offset the leader does not hold."""
+        latest = await self._offsets(LATEST_TIMESTAMP, lost)
+        undecided = {
+            topic_partition: one
+            for topic_partition, one in lost.items()
+            if topic_partition in latest and latest[topic_partition] >= one.log.log_end_offset
+        }
+        earliest = await self._offsets(EARLIEST_TIMESTAMP, undecided) if undecided else {}
+        for topic_partition, leader_end in latest.items():
+            one = lost[topic_partition]
+            if not self._is_current(one) or topic_partition not in self._out_of_range:
+                continue
+            decision = after_out_of_range(one.log.log_end_offset, leader_end, earliest.get(topic_partition))
+            if decision is None:
+                continue
+            log.warning(
+                "%s: offset %d of %s is out of range of the leader's log; going on at %d",
+                self.name, one.fetch_offset, topic_partition, decision.fetch_offset,
+            )  # fmt: skip
+            try:
+                self._following.reset(one, decision)
+            except KafkaError as error:
+                self._give_up(one, error)
+                continue
+            del self._out_of_range[topic_partition]
+            self._session.want(one)
+
+    async def _offsets(self, timestamp: int, wanted: dict[TopicPartition, Followed]) -> dict[TopicPartition, int]:
+        """The leader's offsets; partitions that it refuses are dealt with and left out."""
+        epochs = {topic_partition: one.leader_epoch for topic_partition, one in wanted.items()}
+        replies = await self._leader.offsets(timestamp, epochs)
+        found = {}
+        for topic_partition, one in wanted.items():
+            if not self._is_current(one):
+                continue
+            reply = replies.get(topic_partition, OffsetReply(ErrorCode.UNKNOWN_SERVER_ERROR, -1))
+            if reply.error is ErrorCode.NONE and reply.offset >= 0:
+                found[topic_partition] = reply.offset
+            else:
+                self._refused(one, reply.error, "ListOffsets")
+        return found
+
+
+_EXPECTED = frozenset(
+    (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+"""What a leader says that has not heard the controller yet, or whose disk failed: time will tell."""

@@ -1,0 +1,200 @@
+"""Reads of the hosted partitions, by consumers and followers, answered at once or when there is enough.
+
+Synchronous, answers by callback. Knows the hosted partitions and who is parked on them; nothing of requests, versions
+or sessions. Source: reference replication, sections 2, 3, 7 and 16.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.replication.delayed import DelayedFetch
+from kafka_py.replication.hosted import HostedPartitions
+from kafka_py.replication.metrics import ReplicaMetrics
+from kafka_py.replication.parked import Parked
+from kafka_py.replication.partition import Partition
+from kafka_py.replication.reads import (
+    FetchEntry,
+    FetchParams,
+    FetchResults,
+    FetchSource,
+    OnFetched,
+    PartitionRead,
+)
+from kafka_py.replication.throttle import Throttle
+
+log = logging.getLogger(__name__)
+
+
+class Fetches:
+    """What consumers and followers read.
+
+    on_isr_pending: told of a partition that wants to take a follower into its in-sync set, or some out.
+    choose_replica: (partition, offset, rack) -> the broker that a consumer best reads from; None: always the leader.
+    throttle: how fast followers out of sync are served.
+    """
+
+    def __init__(self, hosted: HostedPartitions, parked: Parked, clock: Clock, metrics: ReplicaMetrics) -> None:
+        self.on_isr_pending: Callable[[Partition], None] = lambda _partition: None
+        self._hosted = hosted
+        self._parked = parked
+        self._clock = clock
+        self._metrics = metrics
+        self._all_topics = metrics.all_topics
+        self.choose_replica: Callable[[Partition, int, str], int] | None = None
+        self.throttle: Throttle | None = None
+
+    def fetch(self, params: FetchParams, source: FetchSource, on_fetched: OnFetched) -> None:
+        """Reads the source's partitions and calls `on_fetched`: at once, or when enough data is there.
+
+        At once: no waiting allowed, nothing asked for, enough bytes, any error, or a follower that must truncate.
+        """
+        results = self.read_all(params, source.entries())
+        if params.replica_id >= 0:
+            self._record_follower(params.replica_id, results)
+            if self.throttle is not None and self.throttle.is_on:
+                on_fetched = self._counting(self.throttle, on_fetched)
+        keys = () if params.max_wait_ms <= 0 or _answers_at_once(results, params.min_bytes) else source.watch_keys()
+        if not keys:
+            on_fetched(results)
+            return
+
+        def answer() -> None:
+            source.unparked()
+            on_fetched(self.read_all(params, source.entries()))
+
+        source.parked(results)
+        delayed = DelayedFetch(
+            params,
+            source,
+            self._bytes_available,
+            answer,
+            self._metrics.follower_fetch_expired if params.from_follower else self._metrics.consumer_fetch_expired,
+        )
+        self._parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms)
+
+    def read_all(self, params: FetchParams, entries: Iterable[FetchEntry]) -> FetchResults:
+        """One read of each entry, in order, within the limits of the whole fetch."""
+        remaining = params.max_bytes
+        min_one_batch = not params.hard_max_bytes
+        results = []
+        for entry in entries:
+            max_bytes = entry.max_bytes
+            read = self._read(entry, max_bytes if max_bytes < remaining else remaining, params, min_one_batch)
+            if read.size:
+                remaining = max(0, remaining - read.size)
+                min_one_batch = False
+            results.append((entry, read))
+        return results
+
+    def _read(self, entry: FetchEntry, max_bytes: int, params: FetchParams, min_one_batch: bool) -> PartitionRead:
+        topic_partition = entry.topic_partition
+        topic_metrics = self._metrics.topic(topic_partition[0])
+        topic_metrics.fetch_requests += 1
+        self._all_topics.fetch_requests += 1
+        if params.may_read is not None and not params.may_read(topic_partition.topic):
+            return PartitionRead(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        try:
+            partition = self._hosted.partitions.get(topic_partition) or self._hosted.partition(topic_partition)
+            if params.replica_id >= 0:
+                if self._holds_back(partition, params.replica_id):
+                    max_bytes, min_one_batch = 0, False
+            elif self.choose_replica is not None and params.rack and partition.is_leader:
+                chosen = self.choose_replica(partition, entry.fetch_offset, params.rack)
+                if chosen != partition.local_id:
+                    return self._redirect(partition, entry, params, chosen)
+            read = partition.read(
+                entry, max_bytes, params.isolation, leader_only=params.leader_only, min_one_batch=min_one_batch
+            )
+        except KafkaError as error:
+            return PartitionRead(error.code)
+        except OSError as error:
+            self._hosted.on_storage_error(topic_partition, error)
+            return PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
+        if params.replica_id >= 0 and params.replica_id not in partition.followers:
+            log.warning("Broker %d fetches %s but is no replica of it", params.replica_id, topic_partition)
+            return read._replace(records=None, size=0)
+        return read
+
+    @staticmethod
+    def _redirect(partition: Partition, entry: FetchEntry, params: FetchParams, broker_id: int) -> PartitionRead:
+        """No records, but where to find them (KIP-392). Raises KafkaError as any read."""
+        read = partition.read(entry, 0, params.isolation, leader_only=params.leader_only, min_one_batch=False)
+        return read._replace(records=None, size=0, preferred_read_replica=broker_id)
+
+    def _holds_back(self, partition: Partition, broker_id: int) -> bool:
+        """Whether the throttle leaves this follower without data for now; never one that is in sync."""
+        throttle = self.throttle
+        return (
+            throttle is not None
+            and throttle.is_on
+            and broker_id not in partition.isr.members
+            and throttle.holds_back(partition.topic_partition)
+        )
+
+    @staticmethod
+    def _counting(throttle: Throttle, on_fetched: OnFetched) -> OnFetched:
+        """Answers, and counts what the throttle covers of it."""
+
+        def answer(results: FetchResults) -> None:
+            for entry, read in results:
+                if read.size:
+                    throttle.record(entry.topic_partition, read.size)
+            on_fetched(results)
+
+        return answer
+
+    def _record_follower(self, broker_id: int, results: FetchResults) -> None:
+        """What the follower's request tells of it: once per request, and not where the read failed or diverged."""
+        now_ms = self._clock.monotonic_ms()
+        for entry, read in results:
+            partition = read.partition
+            if partition is None or read.diverging is not None or not partition.is_leader:
+                continue
+            isr = partition.isr
+            if partition.record_follower_fetch(broker_id, entry, read.end_offset, now_ms):
+                self._parked.note_change(partition, watermark_raised=True)
+            if partition.isr is not isr:
+                self.on_isr_pending(partition)
+            if self._parked.delete.watched:
+                self._parked.delete.check_and_complete(entry.topic_partition)
+
+    def _bytes_available(self, entry: FetchEntry, params: FetchParams) -> int:
+        partition = self._hosted.partitions.get(entry.topic_partition) or self._hosted.partition(entry.topic_partition)
+        partition_log = partition.readable_log(entry.current_leader_epoch, leader_only=params.leader_only)
+        if params.replica_id >= 0 and self._holds_back(partition, params.replica_id):
+            return 0
+        end_offset = partition.end_offset(params.isolation)
+        if entry.fetch_offset >= end_offset:
+            if entry.fetch_offset > partition_log.log_end_offset:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{entry.topic_partition} was truncated")
+            return 0
+        return min(partition_log.bytes_available(entry.fetch_offset, end_offset), entry.max_bytes)
+
+    def shrink_isrs(self) -> None:
+        """Called every replica.lag.time.max.ms / 2: who has fallen behind is to leave the in-sync sets."""
+        now_ms = self._clock.monotonic_ms()
+        for partition in self._hosted.led_partitions():
+            if partition.shrink_isr(now_ms):
+                self.on_isr_pending(partition)
+
+    def notice_log_starts(self) -> None:
+        """Tells the fetch sessions of log starts that retention moved; called now and then."""
+        for partition in self._hosted.partitions.values():
+            if partition.listeners and partition.log is not None:
+                start = partition.log.log_start_offset
+                if start != partition.noted_log_start:
+                    partition.noted_log_start = start
+                    self._parked.note_change(partition, watermark_raised=False)
+
+
+def _answers_at_once(results: FetchResults, min_bytes: int) -> bool:
+    total = 0
+    for _entry, read in results:
+        if read.error is not ErrorCode.NONE or read.diverging is not None or read.preferred_read_replica >= 0:
+            return True
+        total += read.size
+    return total >= min_bytes

@@ -1,0 +1,101 @@
+"""How fast replication may go: bytes per second for the replicas that a throttle names, on both ends of the wire.
+
+Pure; the time is handed in. Replicas in sync are never held back: who asks sees to that.
+Source: reference replication, section 10 (KIP-73).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import MetricTable
+from kafka_py.base.metric_rows import Gauge
+
+EVERY_REPLICA = "*"
+UNLIMITED = (1 << 63) - 1
+
+
+class ByteRate:
+    """Bytes per second over the last samples; the present one has only begun."""
+
+    def __init__(self, clock: Clock, samples: int, sample_ms: float) -> None:
+        self._clock = clock
+        self._count = samples
+        self._sample_ms = sample_ms
+        self._samples: deque[list[float]] = deque()  # [when it began, bytes]
+
+    def add(self, size_bytes: int) -> None:
+        now_ms = self._clock.monotonic_ms()
+        samples = self._samples
+        if not samples or now_ms - samples[-1][0] >= self._sample_ms:
+            samples.append([now_ms, 0])
+        samples[-1][1] += size_bytes
+
+    def per_second(self) -> float:
+        """Fewer samples than there may be count as if the time before had been idle."""
+        now_ms = self._clock.monotonic_ms()
+        samples = self._samples
+        while samples and now_ms - samples[0][0] >= self._count * self._sample_ms:
+            samples.popleft()
+        if not samples:
+            return 0.0
+        elapsed_ms = max(now_ms - samples[0][0], (self._count - 1) * self._sample_ms, 1.0)
+        return sum(size for _, size in samples) * 1000.0 / elapsed_ms
+
+
+class Throttle:
+    """One of leader, follower and directory-to-directory throttling.
+
+    replicas_of: what the topic's settings name, `*` or `partition:broker` each; None: all partitions are throttled.
+    limit: bytes per second, UNLIMITED by default; may be changed at any time.
+    """
+
+    def __init__(
+        self, broker_id: int, rate: ByteRate, limit: int, replicas_of: Callable[[TopicPartition], Sequence[str]] | None
+    ) -> None:
+        self.limit = limit
+        self.rate = rate
+        self._suffix = f":{broker_id}"
+        self._replicas_of = replicas_of
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.limit < UNLIMITED
+
+    def holds_back(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition is throttled and the limit is passed."""
+        return self.is_on and self.covers(topic_partition) and self.rate.per_second() > self.limit
+
+    def covers(self, topic_partition: TopicPartition) -> bool:
+        """Whether the throttle names this broker's replica of the partition."""
+        if self._replicas_of is None:
+            return True
+        named = self._replicas_of(topic_partition)
+        return bool(named) and (EVERY_REPLICA in named or f"{topic_partition[1]}{self._suffix}" in named)
+
+    def record(self, topic_partition: TopicPartition, size_bytes: int) -> None:
+        """So many bytes of it were sent or appended."""
+        if self.covers(topic_partition):
+            self.rate.add(size_bytes)
+
+
+class LeaderThrottleMetrics(MetricTable, group="kafka.server:type=LeaderReplication", attributes=True):
+    """The owner is the leader's throttle."""
+
+    byte_rate = Gauge("byte-rate", of=lambda t: t.rate.per_second(), about="Throttled bytes sent, per second.")
+
+
+class FollowerThrottleMetrics(MetricTable, group="kafka.server:type=FollowerReplication", attributes=True):
+    """The owner is the follower's throttle."""
+
+    byte_rate = Gauge("byte-rate", of=lambda t: t.rate.per_second(), about="Throttled bytes fetched, per second.")
+
+
+class MoveThrottleMetrics(MetricTable, group="kafka.server:type=AlterLogDirsReplication", attributes=True):
+    """The owner is the throttle of moves between directories."""
+
+    byte_rate = Gauge("byte-rate", of=lambda t: t.rate.per_second(), about="Bytes moved between directories.")

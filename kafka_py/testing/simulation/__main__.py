@@ -1,0 +1,72 @@
+"""python -m kafka_py.testing.simulation [--seed N] [--count N] [--trace]: runs schedules, prints what failed.
+
+Runs itself again under a fixed hash seed, so that a printed seed repeats its run exactly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+import time
+
+from kafka_py.testing.simulation.nodes import current_node
+from kafka_py.testing.simulation.run import run_seed
+
+HASH_SEED = "0"
+
+
+class _NodeNames(logging.Filter):
+    """Puts the node's name before each line."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        node = current_node()
+        record.node = node.name if node is not None else "-"
+        try:
+            record.at = asyncio.get_running_loop().time()
+        except RuntimeError:  # a thread that loads logs
+            record.at = 0.0
+        return True
+
+
+def _trace() -> None:
+    handler = logging.StreamHandler(sys.stdout)
+    handler.addFilter(_NodeNames())
+    handler.setFormatter(logging.Formatter("%(at)8.3f %(node)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m kafka_py.testing.simulation")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
+    parser.add_argument("--count", type=int, default=1, help="how many seeds, one after the other")
+    parser.add_argument("--brokers", type=int, default=3)
+    parser.add_argument("--troubles", type=int, default=8, help="how many things go wrong in a schedule")
+    parser.add_argument("--trace", action="store_true", help="print what the brokers log")
+    options = parser.parse_args()
+    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
+        command = [sys.executable, "-m", __package__ or "", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, "PYTHONHASHSEED": HASH_SEED})
+    if options.trace:
+        _trace()
+    else:
+        logging.disable(logging.CRITICAL)
+    sys.unraisablehook = lambda _unraisable: None  # last words of dead nodes' coroutines
+    failed, simulated_s, acknowledged, began_s = 0, 0.0, 0, time.perf_counter()
+    for seed in range(options.seed, options.seed + options.count):
+        verdict = run_seed(seed, brokers=options.brokers, troubles=options.troubles)
+        simulated_s += verdict.simulated_s
+        acknowledged += verdict.acknowledged
+        if verdict.faults:
+            failed += 1
+            print(verdict, flush=True)
+    took_s = time.perf_counter() - began_s
+    print(f"{options.count} schedules, {failed} failed, {simulated_s:.0f} s simulated in {took_s:.1f} s, "
+          f"{acknowledged} records acknowledged")  # fmt: skip
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

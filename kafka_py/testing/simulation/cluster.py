@@ -1,0 +1,241 @@
+"""Real brokers as nodes of a simulation: started, killed, paused, cut off, and looked into.
+
+Knows how a broker is put together; nothing of schedules or of what must hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Iterator, Mapping
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.server import KafkaServer
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.net.client import BrokerConnection
+from kafka_py.replication.partition import Partition
+from kafka_py.testing.files import FakeFiles, Loss
+from kafka_py.testing.simulation.network import NodeNetwork, SimulatedNetwork
+from kafka_py.testing.simulation.nodes import InlineExecutor, Node, NodeLoop
+from kafka_py.testing.virtual_time import VirtualClock
+from kafka_py.testing.zookeeper import FakeSession, FakeZookeeper
+from kafka_py.zk.session import SessionState
+
+LOG_DIR = "/kafka-logs"
+PORT = 9092
+SESSION_TIMEOUT_MS = 2000
+START_DEADLINE_S = 120.0
+OUTSIDE = "outside"
+"""The host of clients."""
+
+SETTINGS = {
+    "listeners": f"PLAINTEXT://:{PORT}",
+    "log.dirs": LOG_DIR,
+    "zookeeper.connect": "in-memory:2181",
+    "num.recovery.threads.per.data.dir": "1",
+    "replica.lag.time.max.ms": "2000",
+    "replica.fetch.wait.max.ms": "300",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "controller.socket.timeout.ms": "3000",
+    "request.timeout.ms": "3000",
+    "replica.socket.timeout.ms": "3000",
+    "min.insync.replicas": "2",
+    "default.replication.factor": "3",
+    "offsets.topic.replication.factor": "1",
+    "auto.create.topics.enable": "false",
+    "controlled.shutdown.retry.backoff.ms": "500",
+    "unclean.leader.election.enable": "false",
+    "log.segment.bytes": "16384",
+    "log.index.size.max.bytes": "4096",
+}
+
+
+class SimulatedBroker:
+    """A broker with its disk, over all its lives."""
+
+    def __init__(self, cluster: SimulatedCluster, broker_id: int) -> None:
+        self.broker_id = broker_id
+        self.name = f"broker{broker_id}"
+        self.clock = VirtualClock(cluster.loop)
+        self.files = FakeFiles(now_ms=self.clock.wall_ms)
+        self.node: Node | None = None
+        self.server: KafkaServer | None = None
+        self.session: FakeSession | None = None
+        self.failure: BaseException | None = None
+        """Why its last start failed."""
+        self._cluster = cluster
+        self._life: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Neither killed nor stopped; it may still be starting."""
+        return self.node is not None
+
+    def start(self) -> None:
+        """Begins a new life on what is on its disk."""
+        cluster = self._cluster
+        self.node = node = cluster.loop.node(self.name)
+        self.failure = None
+        self._life = node.run(self._live(node))
+
+    async def _live(self, node: Node) -> None:
+        cluster = self._cluster
+        settings = {**SETTINGS, **cluster.settings, "broker.id": str(self.broker_id)}
+        settings["advertised.listeners"] = f"PLAINTEXT://{self.name}:{PORT}"
+        self.session = cluster.zookeeper.session()
+        server = KafkaServer(
+            BrokerConfig.parse(settings), session=self.session, files=self.files, clock=self.clock,
+            network=cluster.network.of(node), executor=InlineExecutor(),
+        )  # fmt: skip
+        try:
+            await server.start()
+            self.server = server
+            reason = await server.failed
+            self.failure = RuntimeError(reason)
+            await server.shutdown()
+        except Exception as error:  # a verdict for the invariants, whatever it is
+            self.failure = error
+
+    def kill(self, loss: Loss = Loss.NOTHING, rng: random.Random | None = None) -> None:
+        """kill -9; with a loss the whole machine goes."""
+        if self.node is None:
+            return
+        self.node.kill()
+        self._cluster.network.node_died(self.name)
+        self.files.crash(loss, rng)
+        if self.session is not None:
+            self._cluster.zookeeper.cut_off(self.session)
+        self._cluster.graveyard.append((self.server, self.session, self._life))
+        self.node = self.server = self.session = None
+
+    async def stop(self) -> None:
+        """SIGTERM, and its end; returns when it is gone. A broker that does not end within a minute is killed."""
+        node, server = self.node, self.server
+        if node is None or server is None:
+            self.kill()
+            return
+        stopping = node.run(server.shutdown())
+        await asyncio.wait([stopping], timeout=60)
+        if self.node is node:
+            if stopping.done():
+                self.node = self.server = self.session = None
+                node.kill()
+                self._cluster.network.node_died(self.name)
+                self.files.crash(Loss.NOTHING)
+            else:
+                self.kill()
+
+    def pause(self) -> None:
+        """SIGSTOP; ZooKeeper ends its session when that lasts too long."""
+        if self.node is not None:
+            self.node.pause()
+            self.cut_zookeeper()
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        if self.node is not None:
+            self.node.resume()
+            self.mend_zookeeper()
+
+    def cut_zookeeper(self) -> None:
+        """ZooKeeper is out of reach."""
+        if self.session is not None and self.session.state is SessionState.CONNECTED and self.node is not None:
+            self.node.context.copy().run(self.session.cut)
+
+    def mend_zookeeper(self) -> None:
+        if self.session is not None and self.session.state is SessionState.SUSPENDED and self.node is not None:
+            self.node.context.copy().run(self.session.mend)
+
+    def expire(self) -> None:
+        """ZooKeeper ends the session at once."""
+        if self.session is not None and self.session.state is SessionState.CONNECTED and self.node is not None:
+            self.node.context.copy().run(self.session.expire)
+
+    def partitions(self) -> Mapping[TopicPartition, Partition]:
+        """What it hosts; nothing while it is not up."""
+        return self.server.node.replicas.partitions if self.server is not None else {}
+
+    def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        return self.server.node.log_dirs.get(topic_partition) if self.server is not None else None
+
+
+class SimulatedZookeeper(FakeZookeeper):
+    """Ends the session of a client that died, after the session's time-out."""
+
+    def __init__(self, loop: NodeLoop) -> None:
+        super().__init__(VirtualClock(loop), session_timeout_ms=SESSION_TIMEOUT_MS)
+        self._loop = loop
+
+    def cut_off(self, session: FakeSession) -> None:
+        """Its process is gone: nothing reaches it any more."""
+        self._loop.call_later(SESSION_TIMEOUT_MS / 1000, self.end_session, session.session_id)
+
+
+class SimulatedCluster:
+    """Brokers 1 to n, a ZooKeeper, a network."""
+
+    def __init__(self, loop: NodeLoop, rng: random.Random, brokers: int, settings: Mapping[str, str]) -> None:
+        self.loop = loop
+        self.settings = dict(settings)
+        self.network = SimulatedNetwork(loop, rng)
+        self.zookeeper = SimulatedZookeeper(loop)
+        self.graveyard: list[object] = []
+        """Dead brokers: nothing of theirs may be collected, and so run its last words, before the end."""
+        self.brokers = [SimulatedBroker(self, number + 1) for number in range(brokers)]
+        self.outside = NodeNetwork(self.network, OUTSIDE)
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{broker.name}:{PORT}" for broker in self.brokers)
+
+    async def connect(self, host: str, port: int, timeout_ms: float, client_id: str = "client") -> BrokerConnection:
+        """A client's negotiated connection. Raises ConnectionLost, TimeoutError."""
+        async with asyncio.timeout(timeout_ms / 1000):
+            wire = await BrokerConnection.connect(
+                host, port, client_id=client_id, timeout_ms=timeout_ms, network=self.outside
+            )
+            try:
+                await wire.negotiate()
+            except BaseException:
+                wire.close()
+                raise
+            return wire
+
+    async def until(self, condition: object, deadline_s: float, what: str) -> None:
+        """Lets virtual time pass until `condition()` holds. Raises AssertionError."""
+        assert callable(condition)
+        ends = self.loop.time() + deadline_s
+        while not condition():
+            if self.loop.time() > ends:
+                raise AssertionError(f"not within {deadline_s:.0f} s of simulated time: {what}")
+            await asyncio.sleep(0.1)
+
+    async def start_all(self) -> None:
+        """All brokers up. Raises AssertionError."""
+        for broker in self.brokers:
+            broker.start()
+        await self.until(lambda: all(each.server is not None for each in self.brokers), START_DEADLINE_S, "all up")
+
+    def servers(self) -> Iterator[SimulatedBroker]:
+        return (broker for broker in self.brokers if broker.server is not None)
+
+    def heal(self) -> None:
+        """Nothing is cut, paused, failing or down from now on."""
+        self.network.mend_all()
+        for broker in self.brokers:
+            broker.files.heal()
+            if broker.node is not None and broker.node.is_paused:
+                broker.resume()
+            broker.mend_zookeeper()
+            if broker.failure is not None:
+                broker.kill()
+            if not broker.is_running:
+                broker.start()
+
+    def close(self) -> None:
+        """Every node ends, as by kill -9."""
+        for broker in self.brokers:
+            with contextlib.suppress(OSError):
+                broker.kill()

@@ -1,0 +1,117 @@
+"""What must hold in a simulated cluster whatever goes wrong, watched while it runs and checked when it has healed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.records.batch import decode_records, iter_headers
+from kafka_py.testing.simulation.cluster import SimulatedCluster
+from kafka_py.testing.simulation.workload import Acknowledged, Reader
+from kafka_py.zk.session import NoNode
+
+WATCH_EVERY_S = 0.05
+
+
+class Watch:
+    """Looks at the brokers all the time: one leader per epoch, and a controller epoch that only grows."""
+
+    def __init__(self, cluster: SimulatedCluster, faults: list[str]) -> None:
+        self._cluster = cluster
+        self._faults = faults
+        self._leaders: dict[tuple[TopicPartition, int], int] = {}
+        self._controller_epoch = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._look_on())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _look_on(self) -> None:
+        while True:
+            self.look()
+            await asyncio.sleep(WATCH_EVERY_S)
+
+    def look(self) -> None:
+        """One look."""
+        for broker in self._cluster.servers():
+            for topic_partition, partition in broker.partitions().items():
+                if not partition.is_leader:
+                    continue
+                key = topic_partition, partition.leader_epoch
+                leader = self._leaders.setdefault(key, broker.broker_id)
+                if leader != broker.broker_id:
+                    self._faults.append(f"{topic_partition}: {leader} and {broker.broker_id} lead in epoch {key[1]}")
+        epoch = self._controller_epoch_now()
+        if epoch < self._controller_epoch:
+            self._faults.append(f"the controller epoch went from {self._controller_epoch} to {epoch}")
+        self._controller_epoch = max(epoch, self._controller_epoch)
+
+    def _controller_epoch_now(self) -> int:
+        try:
+            return int(self._cluster.zookeeper.node("/controller_epoch").data or b"0")
+        except NoNode:
+            return 0
+
+
+def log_bytes(log: PartitionLog, end_offset: int) -> bytes:
+    """The batches of a log below an offset (exclusive), which is where a batch ends."""
+    found = bytearray()
+    offset = log.log_start_offset
+    while offset < end_offset:
+        part = log.read(offset, 1 << 30, up_to_offset=end_offset, min_one_batch=True).slice
+        if part is None:
+            break
+        data = os.pread(part.file.fileno(), part.size, part.position)
+        found += data
+        offset = max(header.next_offset for _position, header in iter_headers(data))
+    return bytes(found)
+
+
+def check_logs(
+    cluster: SimulatedCluster, partitions: list[TopicPartition], told: Acknowledged, reader: Reader
+) -> list[str]:
+    """What is wrong with the logs of a healed and quiet cluster."""
+    faults: list[str] = []
+    for topic_partition in partitions:
+        logs = {broker.broker_id: broker.log(topic_partition) for broker in cluster.brokers}
+        held = {broker_id: log_bytes(log, log.high_watermark) for broker_id, log in logs.items() if log is not None}
+        if len(held) != len(cluster.brokers) or len(set(held.values())) != 1:
+            ends = {broker_id: log and (log.high_watermark, log.log_end_offset) for broker_id, log in logs.items()}
+            faults.append(f"{topic_partition}: the replicas differ; (high watermark, log end offset) of each: {ends}")
+            continue
+        data = next(iter(held.values()))
+        records = {
+            record.offset: record.value or b""
+            for position, _header in iter_headers(data)
+            for record in decode_records(data, position)
+        }
+        faults += _check_records(topic_partition, records, told.values.get(topic_partition, []))
+        for offset, value in reader.seen[topic_partition].items():
+            now = records.get(offset)
+            if now != value:
+                faults.append(f"{topic_partition}: a reader saw {value!r} at {offset}, it is now {now!r}")
+                break
+    return faults
+
+
+def _check_records(
+    topic_partition: TopicPartition, records: dict[int, bytes], told: list[tuple[int, int, bytes]]
+) -> list[str]:
+    faults = []
+    lost = [(number, offset) for number, offset, value in told if records.get(offset) != value]
+    if lost:
+        faults.append(f"{topic_partition}: {len(lost)} acknowledged records are lost; (number, offset): {lost[:5]}")
+    values = [records[offset] for offset in sorted(records)]
+    if len(set(values)) != len(values):
+        faults.append(f"{topic_partition}: {len(values) - len(set(values))} records stand twice")
+    numbers = [int(value) for value in values]
+    if numbers != sorted(numbers):
+        faults.append(f"{topic_partition}: records are out of order")
+    return faults

@@ -1,0 +1,36 @@
+"""Offsets that old consumers keep in ZooKeeper: what OffsetCommit and OffsetFetch of version 0 write and read.
+
+Source: reference zookeeper.md section 1; group facts, section 6.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.zk.access import ZkAccess
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.znodes import OldConsumerOffsetZNode
+
+log = logging.getLogger(__name__)
+
+
+class OldConsumerStore(ZkAccess):
+    """/consumers/<group>/offsets."""
+
+    async def old_consumer_offset(self, group: str, topic_partition: TopicPartition) -> int | None:
+        """The stored offset; None when there is none, or none that is a number (logged)."""
+        path = OldConsumerOffsetZNode.path(group, *topic_partition)
+        found = await self.read(path)
+        if found is None:
+            return None
+        try:
+            return OldConsumerOffsetZNode.decode(found[0]).offset
+        except MalformedZNode as error:
+            log.warning("%s is left aside: %s", path, error)
+            return None
+
+    async def set_old_consumer_offset(self, group: str, topic_partition: TopicPartition, offset: int) -> None:
+        """Stores the offset, making the path where it is missing."""
+        path = OldConsumerOffsetZNode.path(group, *topic_partition)
+        await self.set_or_create(path, OldConsumerOffsetZNode(offset=offset).encode())

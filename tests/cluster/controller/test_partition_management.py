@@ -1,0 +1,275 @@
+"""Chapter 4's examples of managing partitions, on three brokers and with the commands themselves: preferred elections
+(WE4-27, 28), reassignment (WE4-29), throttles (WE4-30 to 34), the replication factor (WE4-35, 36)."""
+
+import json
+import signal
+
+import pytest
+
+from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.cli import configs, leader_election, preferred_replica_election, reassign_partitions, topics
+from kafka_py.clients.admin.client import AdminClient
+from kafka_py.clients.admin.resources import ConfigResource, ResourceType
+from kafka_py.clients.admin.topics import NewTopic
+from kafka_py.clients.producer.producer import Producer
+from kafka_py.testing.cluster import KafkaCluster
+from kafka_py.testing.cluster_views import (
+    leaders,
+    live,
+    partitions,
+    wait_brokers,
+    wait_in_sync,
+    wait_seen,
+)
+from kafka_py.testing.processes import wait_until
+
+BROKERS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka_zookeeper):
+    settings = {
+        "auto.leader.rebalance.enable": False,
+        "replica.fetch.wait.max.ms": 100,
+        "controlled.shutdown.retry.backoff.ms": 100,
+    }
+    with KafkaCluster(BROKERS, settings=settings, zookeeper=kafka_zookeeper) as made:
+        yield made
+
+
+@pytest.fixture
+def admin(cluster):
+    with AdminClient({"bootstrap.servers": cluster.bootstrap_servers}) as client:
+        yield client
+
+
+def make(cluster, admin, topic, assignment):
+    admin.create_topics([NewTopic(topic, replica_assignments=assignment)]).all()
+    wait_in_sync(cluster, topic)
+
+
+def replicas(cluster, topic):
+    return {number: view.replicas for number, view in partitions(live(cluster)[0], topic).items()}
+
+
+def said(capsys, main, *arguments, code=0):
+    """What a command prints."""
+    capsys.readouterr()
+    exit_code = main(list(arguments))
+    assert code in (None, exit_code)
+    return capsys.readouterr().out.splitlines()
+
+
+def plan_file(tmp_path, topic, rows, **fields):
+    path = tmp_path / "plan.json"
+    entries = [{"topic": topic, "partition": number, "replicas": ids, **fields} for number, ids in rows.items()]
+    path.write_text(json.dumps({"version": 1, "partitions": entries}))
+    return str(path)
+
+
+def overrides(admin, kind, name, setting):
+    resource = ConfigResource(kind, str(name))
+    found = admin.describe_configs([resource]).value(resource).get(setting)
+    return "" if found is None or found.source.name.startswith(("DEFAULT", "STATIC")) else found.value
+
+
+def test_leaders_drift_and_an_election_brings_them_back(cluster, admin, capsys, tmp_path):
+    """WE4-27: after a restart of broker 2 its partition is led by broker 0 until the election; WE4-28: by a file."""
+    topic = "topic-partitions"
+    assignment = {0: [1, 2, 0], 1: [2, 0, 1], 2: [0, 1, 2]}
+    make(cluster, admin, topic, assignment)
+    assert leaders(live(cluster)[0], topic) == {0: 1, 1: 2, 2: 0}
+    file = tmp_path / "election.json"
+    file.write_text(json.dumps({"partitions": [{"topic": topic, "partition": number} for number in range(3)]}))
+    ways = [
+        (preferred_replica_election.main, ["--bootstrap-server", cluster.bootstrap_servers]),
+        (preferred_replica_election.main, ["--zookeeper", cluster.zookeeper_connect, "--path-to-json-file", str(file)]),
+        (leader_election.main, ["--bootstrap-server", cluster.bootstrap_servers, "--election-type", "preferred",
+                                "--path-to-json-file", str(file)]),
+    ]  # fmt: skip
+    for number, (command, arguments) in enumerate(ways):
+        if number == 0:
+            cluster.brokers[2].stop()
+            wait_seen(cluster, topic, lambda views: views[1].leader == 0, "broker 0 to lead")
+            cluster.brokers[2].start()
+            wait_brokers(cluster, range(BROKERS))
+        else:
+            let_lead(cluster, admin, TopicPartition(topic, 1), 0)
+        wait_in_sync(cluster, topic)
+        assert leaders(live(cluster)[0], topic) == {0: 1, 1: 0, 2: 0}
+        printed = said(capsys, command, *arguments)
+        assert any(f"{topic}-1" in line for line in printed), printed
+        wait_seen(cluster, topic, lambda views: views[1].leader == 2, "the preferred leader")
+
+
+def let_lead(cluster, admin, partition, leader):
+    """Has another replica lead, as after a restart of the preferred one, but without one."""
+    before = partitions(live(cluster)[0], partition.topic)[partition.partition].replicas
+    for order in ([leader, *(id_ for id_ in before if id_ != leader)], before):
+        admin.alter_partition_reassignments({partition: order}).all()
+        admin.elect_leaders(ElectionType.PREFERRED, [partition] if order[0] == leader else [])
+    wait_seen(cluster, partition.topic, lambda views: views[partition.partition][:2] == (leader, before), "the drift")
+
+
+def test_a_topic_leaves_a_broker(cluster, admin, capsys, tmp_path):
+    """WE4-29: generate for brokers 0 and 2, execute, verify; then a preferred election balances."""
+    topic = "topic-reassign"
+    make(cluster, admin, topic, {0: [0, 1], 1: [1, 2], 2: [2, 0], 3: [0, 2]})
+    file = tmp_path / "reassign.json"
+    file.write_text(json.dumps({"version": 1, "topics": [{"topic": topic}]}))
+    boot = ("--bootstrap-server", cluster.bootstrap_servers)
+    printed = said(
+        capsys, reassign_partitions.main, *boot, "--generate", "--topics-to-move-json-file", str(file),
+        "--broker-list", "0,2",
+    )  # fmt: skip
+    assert printed[0] == "Current partition replica assignment"
+    assert printed[3] == "Proposed partition reassignment configuration"
+    proposed = {row["partition"]: row["replicas"] for row in json.loads(printed[4])["partitions"]}
+    one = {0: [0, 2], 1: [2, 0], 2: [0, 2], 3: [2, 0]}
+    assert proposed in (one, {number: ids[::-1] for number, ids in one.items()})
+    plan = tmp_path / "project.json"
+    plan.write_text(printed[4])
+    execute = (*boot, "--execute", "--reassignment-json-file", str(plan))
+    assert said(capsys, reassign_partitions.main, *execute)[-1].startswith("Successfully started partition reassign")
+    verify_until_done(cluster, capsys, str(plan))
+    assert replicas(cluster, topic) == proposed
+    admin.elect_leaders(ElectionType.PREFERRED)
+    wait_seen(cluster, topic, lambda views: all(v.leader == v.replicas[0] for v in views.values()), "balance")
+
+
+def verify_until_done(cluster, capsys, plan):
+    verify = ("--bootstrap-server", cluster.bootstrap_servers, "--verify", "--reassignment-json-file", plan)
+
+    def done():
+        printed = said(capsys, reassign_partitions.main, *verify)
+        assert printed[0] == "Status of partition reassignment:"
+        return printed if any(line.startswith("Clearing topic-level throttles") for line in printed) else None
+
+    return wait_until(done, 60, "the reassignment to be complete")
+
+
+def test_rates_of_a_broker(cluster, admin, capsys):
+    """WE4-30: both rates of broker 1, seen and removed."""
+    boot = ("--bootstrap-server", cluster.bootstrap_servers)
+    both = "follower.replication.throttled.rate=1024,leader.replication.throttled.rate=1024"
+    said(capsys, configs.main, *boot, "--alter", "--entity-type", "brokers", "--entity-name", "1", "--add-config", both)
+    described = (*boot, "--describe", "--entity-type", "brokers", "--entity-name", "1")
+    shown = wait_until(lambda: said(capsys, configs.main, *described)[1:], 30, "the rates")
+    assert sorted(line.split()[0] for line in shown) == both.split(",")
+    names = "follower.replication.throttled.rate,leader.replication.throttled.rate"
+    said(capsys, configs.main, *boot, "--alter", "--broker", "1", "--delete-config", names)
+    wait_until(lambda: not said(capsys, configs.main, *described)[1:], 30, "no rates")
+
+
+def test_a_throttled_move(cluster, admin, capsys, tmp_path):
+    """WE4-31 to 34: what --throttle sets, how it is changed while the move runs, and that --verify takes it away."""
+    topic = "topic-throttle"
+    make(cluster, admin, topic, {0: [0, 1], 1: [1, 2], 2: [2, 0]})
+    with Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"}) as producer:
+        for number in range(300):
+            producer.send(topic, value=b"x" * 1000, partition=number % 2)
+        producer.flush()
+    plan = plan_file(tmp_path, topic, {0: [0, 2], 1: [2, 0], 2: [0, 2]})
+    boot = ("--bootstrap-server", cluster.bootstrap_servers)
+    execute = (*boot, "--execute", "--reassignment-json-file", plan)
+    said(capsys, reassign_partitions.main, *execute, "--throttle", "10")
+    lists = ("0:0,0:1,1:1,1:2,2:0,2:2", "0:2,1:0")
+    names = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+    assert tuple(overrides(admin, ResourceType.TOPIC, topic, name) for name in names) == lists
+    rates = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+
+    def rates_are(wanted):
+        found = {overrides(admin, ResourceType.BROKER, id_, rate) for id_ in range(BROKERS) for rate in rates}
+        return found == {wanted}
+
+    wait_until(lambda: rates_are("10"), 30, "the rates")
+    refused = said(capsys, reassign_partitions.main, *execute, code=None)
+    if refused[-1].startswith("Cannot execute because there is an existing partition assignment."):  # it still runs
+        said(capsys, reassign_partitions.main, *execute, "--throttle", "10000000", "--additional")
+        wait_until(lambda: rates_are("10000000"), 30, "the new rates")
+    printed = verify_until_done(cluster, capsys, plan)
+    assert f"Reassignment of partition {topic}-0 is complete." in printed
+    assert printed[-2:] == ["Clearing broker-level throttles on brokers 0,1,2",
+                            f"Clearing topic-level throttles on topic {topic}"]  # fmt: skip
+    wait_until(lambda: rates_are(""), 30, "no rates")
+    assert [overrides(admin, ResourceType.TOPIC, topic, name) for name in names] == ["", ""]
+    assert replicas(cluster, topic) == {0: [0, 2], 1: [2, 0], 2: [0, 2]}
+
+
+def test_the_replication_factor_grows_and_shrinks(cluster, admin, capsys, tmp_path):
+    """WE4-35: from 2 to 3 with log_dirs of `any`; WE4-36: to 1."""
+    topic = "topic-factor"
+    make(cluster, admin, topic, {0: [0, 1], 1: [2, 1], 2: [1, 0]})
+    boot = ("--bootstrap-server", cluster.bootstrap_servers)
+    wider = {0: [0, 1, 2], 1: [2, 1, 0], 2: [0, 1, 2]}
+    for target, fields in ((wider, {"log_dirs": ["any"] * 3}), ({0: [2], 1: [1], 2: [0]}, {})):
+        plan = plan_file(tmp_path, topic, target, **fields)
+        refused = said(
+            capsys, reassign_partitions.main, *boot, "--execute", "--reassignment-json-file", plan,
+            "--disallow-replication-factor-change", code=1,
+        )  # fmt: skip
+        assert f"{topic}-0: The replication factor is changed from" in "\n".join(refused)
+        said(capsys, reassign_partitions.main, *boot, "--execute", "--reassignment-json-file", plan)
+        verify_until_done(cluster, capsys, plan)
+        wait_in_sync(cluster, topic)
+        assert replicas(cluster, topic) == target
+    lines = said(capsys, topics.main, *boot, "--describe", "--topic", topic)
+    assert "ReplicationFactor: 1" in lines[0]
+
+
+def test_partitions_without_a_leader_are_shown(cluster, admin, capsys):
+    """WE4-16, WE4-17: under-replicated and unavailable partitions while brokers are down; none once they are back."""
+    topic = "topic-unavailable"
+    make(cluster, admin, topic, {0: [0, 1], 1: [1, 2], 2: [2, 1], 3: [0, 2]})
+    for broker in (1, 2):
+        cluster.brokers[broker].stop()
+    wait_brokers(cluster, [0])
+    views = {
+        view: ("--bootstrap-server", cluster.brokers[0].bootstrap, "--describe", f"--{view}-partitions",
+               "--topic", topic)
+        for view in ("unavailable", "under-replicated", "under-min-isr")
+    }  # fmt: skip
+
+    def shown(view):
+        return [int(line.split("Partition: ")[1].split()[0]) for line in said(capsys, topics.main, *views[view])]
+
+    wait_until(lambda: shown("unavailable") == [1, 2], 30, "the partitions without a leader")
+    assert {0, 3} <= set(shown("under-replicated"))
+    assert shown("under-min-isr") == [1, 2]
+    for broker in (1, 2):
+        cluster.brokers[broker].start()
+    wait_brokers(cluster, range(BROKERS))
+    wait_in_sync(cluster, topic)
+    assert [shown(view) for view in views] == [[], [], []]
+
+
+def test_a_move_is_seen_cancelled_and_its_topic_deleted(cluster, admin, capsys, tmp_path):
+    """A move to a broker that is down waits, is listed, and can be called off; what is over cannot."""
+    topic = "topic-cancel"
+    make(cluster, admin, topic, {0: [0]})
+    partition = TopicPartition(topic, 0)
+    plan = plan_file(tmp_path, topic, {0: [1]})
+    pause = cluster.brokers[1]
+    pause.signal(signal.SIGSTOP)
+    try:
+        boot = ("--bootstrap-server", f"{cluster.brokers[0].bootstrap},{cluster.brokers[2].bootstrap}")
+        with AdminClient({"bootstrap.servers": boot[1]}) as other:
+            other.alter_partition_reassignments({partition: [1]}).all()
+            assert other.list_partition_reassignments()[partition].adding == [1]
+        lines = said(capsys, reassign_partitions.main, *boot, "--list")
+        assert lines == ["Current partition reassignments:", f"{topic}-0: replicas: 1,0. adding: 1. removing: 0."]
+        cancel = (*boot, "--cancel", "--reassignment-json-file", plan, "--preserve-throttles")
+        assert said(capsys, reassign_partitions.main, *cancel) == [
+            f"Successfully cancelled partition reassignment for: {topic}-0",
+            "None of the specified partition moves are active.",
+        ]
+        assert said(capsys, reassign_partitions.main, *cancel)[0] == (
+            "None of the specified partition reassignments are active."
+        )
+    finally:
+        pause.signal(signal.SIGCONT)
+    wait_brokers(cluster, range(BROKERS))
+    assert replicas(cluster, topic) == {0: [0]}
+    admin.alter_partition_reassignments({partition: [2]}).all()
+    admin.delete_topics([topic]).all()
+    wait_until(lambda: topic not in admin.list_topics(), 30, "the topic to be gone")

@@ -1,0 +1,133 @@
+"""One cluster of kafka_py's and Apache Kafka 2.8.2's brokers: each copies from the other, whoever is the controller.
+
+inter.broker.protocol.version is 2.6, where leaders write in-sync sets to ZooKeeper, and once 2.8, where Apache's ask
+the controller to (KIP-497) and followers truncate on fetch (KIP-595).
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from acknowledged import Load, Peek, bootstrap_of, check_replica, check_replicas, log_bytes, until
+
+from kafka_py.testing.apache import ApacheBroker, apache_kafka
+from kafka_py.testing.broker import AnyBroker, BrokerProcess
+from kafka_py.testing.processes import ZookeeperServer
+from kafka_py.testing.topics import ask_metadata, create_topic
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+KINDS: dict[str, type[BrokerProcess] | type[ApacheBroker]] = {"ours": BrokerProcess, "apache": ApacheBroker}
+EVERYBODY = {0, 1, 2}
+TOPIC = "copied"
+PARTITIONS = 3
+
+
+class Mixed:
+    """Three brokers of both kinds, the first one the first controller; a topic with three partitions, RF 3."""
+
+    def __init__(self, folder: Path, connect: str, kinds: tuple[str, ...], protocol: str) -> None:
+        settings = {
+            "inter.broker.protocol.version": protocol,
+            "replica.lag.time.max.ms": "4000",
+            "zookeeper.session.timeout.ms": "4000",
+            "num.replica.fetchers": "2",
+            "auto.leader.rebalance.enable": "false",
+            "auto.create.topics.enable": "false",
+            "controlled.shutdown.retry.backoff.ms": "1000",
+        }
+        self.kinds = kinds
+        self.brokers: list[AnyBroker] = [
+            KINDS[kind](folder / f"broker-{number}", connect, broker_id=number, settings=settings)
+            for number, kind in enumerate(kinds)
+        ]
+        self.peek: Peek
+        self._connect = connect
+
+    def start(self) -> None:
+        for broker in self.brokers:
+            broker.start(120)
+        self.peek = Peek(self._connect)
+        until(lambda: all(len(ask_metadata(broker.bootstrap).brokers) == 3 for broker in self.brokers))
+        create_topic(
+            [broker.bootstrap for broker in self.brokers], TOPIC, PARTITIONS, replication_factor=3,
+            configs={"min.insync.replicas": "2"}, timeout_s=60,
+        )  # fmt: skip
+
+    def wait_in_sync(self) -> None:
+        until(lambda: all(self.peek.isr(TOPIC, number) == EVERYBODY for number in range(PARTITIONS)))
+
+    def wait_led_without(self, broker: AnyBroker) -> None:
+        others = EVERYBODY - {broker.broker_id}
+        until(lambda: all(self.peek.state(TOPIC, number)["leader"] in others for number in range(PARTITIONS)))
+        until(lambda: self.peek.controller() in others)
+
+    def stop(self) -> None:
+        for broker in self.brokers:
+            broker.kill()
+        with contextlib.suppress(AttributeError):
+            self.peek.close()
+
+
+@pytest.fixture
+def mixed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mixed]:
+    apache_kafka()
+    kinds, protocol = request.param
+    zookeeper = ZookeeperServer(tmp_path / "zookeeper").start()
+    try:
+        zookeeper.wait_serving(60)
+        made = Mixed(tmp_path, f"{zookeeper.connect}/mixed", kinds, protocol)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+    finally:
+        zookeeper.end()
+
+
+TWO_OF_OURS = ("ours", "ours", "apache")
+ONE_OF_OURS = ("apache", "ours", "apache")
+each_mixture = pytest.mark.parametrize(
+    "mixed",
+    [(TWO_OF_OURS, "2.6"), (ONE_OF_OURS, "2.6"), (TWO_OF_OURS, "2.8"), (ONE_OF_OURS, "2.8")],
+    indirect=True,
+    ids=["two-2.6", "one-2.6", "two-2.8", "one-2.8"],
+)
+
+
+@each_mixture
+def test_each_broker_is_killed_in_turn_and_nothing_acknowledged_is_lost(mixed: Mixed) -> None:
+    load = Load(bootstrap_of(mixed.brokers), TOPIC, PARTITIONS)
+    controllers = set()
+    for broker in mixed.brokers:
+        load.wait_more()
+        controllers.add(mixed.kinds[mixed.peek.controller() or 0])
+        broker.kill()
+        mixed.wait_led_without(broker)
+        load.wait_more()
+        broker.start(120)
+        mixed.wait_in_sync()
+    load.end()
+    check_replicas(mixed.brokers, TOPIC, load)
+    assert controllers == {"ours", "apache"} or mixed.kinds == ONE_OF_OURS
+
+
+@each_mixture
+def test_each_broker_is_restarted_cleanly_and_the_controller_moves_between_kinds(mixed: Mixed) -> None:
+    load = Load(bootstrap_of(mixed.brokers), TOPIC, PARTITIONS)
+    for broker in mixed.brokers:
+        load.wait_more()
+        broker.stop(60)
+        mixed.wait_led_without(broker)
+        load.wait_more()
+        broker.start(120)
+        mixed.wait_in_sync()
+    load.end()
+    check_replicas(mixed.brokers, TOPIC, load)
+    for broker in mixed.brokers:
+        broker.stop(60)
+    for partition, acknowledged in enumerate(load.acknowledged):
+        for broker in mixed.brokers:
+            check_replica(log_bytes(broker, TOPIC, partition), acknowledged)

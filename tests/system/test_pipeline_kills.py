@@ -1,0 +1,210 @@
+"""Spark killed at random points: drivers with all they have, and the Python workers of executors.
+
+A stream into Parquet repeats nothing, the sink loses nothing, and the pipelines topic-to-parquet and mirror do neither.
+KAFKA_PY_KILLS sets how many times each is killed; the seed is printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
+pytest.importorskip("psutil")
+
+import psutil
+import pyarrow.parquet as pa_parquet
+
+from kafka_py.clients import Consumer, Producer, TopicPartition
+from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.processes import ROOT
+from kafka_py.testing.topics import create_topic
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
+
+KILLS = int(os.environ.get("KAFKA_PY_KILLS", "3"))
+PER_RUN = 3000
+PARTITIONS = 2
+
+STREAM = """
+import sys
+from kafka_py.pipeline.session import spark_session
+bootstrap, topic, sink, target, folder = sys.argv[1:]
+spark = spark_session("killed", master="local[2,4]", settings={"spark.local.dir": folder + "/local",
+    "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"})
+print("READY", flush=True)
+stream = (spark.readStream.format("kafka_py").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic)
+    .option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", "500").load().select("key", "value"))
+writer = stream.writeStream.format(sink).option("checkpointLocation", folder + "/checkpoint")
+if sink == "parquet":
+    writer = writer.option("path", target)
+else:
+    writer = writer.option("kafka.bootstrap.servers", bootstrap).option("topic", target)
+writer.trigger(availableNow=True).start().awaitTermination()
+print("DONE", flush=True)
+spark.stop()
+"""
+
+JOB = """
+import sys
+print("READY", flush=True)
+from kafka_py.pipeline.jobs.run import main
+code = main(sys.argv[1:])
+if code == 0:
+    print("DONE", flush=True)
+"""
+
+
+class Killed:
+    """A program that is started and, sooner or later, killed with all that it has started."""
+
+    def __init__(self, program: str, *arguments: str) -> None:
+        self._command = [sys.executable, "-c", program, *arguments]
+
+    def run(self, draw: random.Random | None) -> bool:
+        """Whether it came to its end; without `draw` nobody kills it."""
+        process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        try:
+            if draw is None:
+                out, err = process.communicate(timeout=600)
+                assert "DONE" in out, err[-4000:]
+                return True
+            assert process.stdout is not None
+            process.stdout.readline()
+            deadline = time.monotonic() + draw.uniform(1.0, 25.0)
+            while time.monotonic() < deadline and process.poll() is None:
+                if draw.random() < 0.05:
+                    self._kill_a_worker(process.pid, draw)
+                time.sleep(0.1)
+            return process.poll() == 0
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+
+    @staticmethod
+    def _kill_a_worker(pid: int, draw: random.Random) -> None:
+        """One of the Python processes that run tasks: children of the daemon below the JVM."""
+        with contextlib.suppress(psutil.Error):
+            workers = [
+                child for child in psutil.Process(pid).children(recursive=True)
+                if "pyspark.daemon" in " ".join(child.cmdline()) and "daemon" in " ".join(child.parent().cmdline())
+            ]  # fmt: skip
+            if workers:
+                draw.choice(workers).send_signal(signal.SIGKILL)
+
+
+def feed(bootstrap: str, topic: str, first: int, count: int) -> None:
+    with Producer({"bootstrap.servers": bootstrap, "acks": "all"}) as producer:
+        for n in range(first, first + count):
+            producer.send(topic, b"%d" % n, b"k%d" % n, n % PARTITIONS)
+        producer.flush()
+
+
+def values_of(bootstrap: str, topic: str) -> Iterator[tuple[int, int]]:
+    """(partition, value), in the order of each partition."""
+    with Consumer({"bootstrap.servers": bootstrap, "auto.offset.reset": "earliest"}) as consumer:
+        partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+        consumer.assign(partitions)
+        ends = consumer.end_offsets(partitions)
+        while any(consumer.position(each) < ends[each] for each in partitions):
+            for record in consumer.poll(timeout=10.0):
+                yield record.partition, int(record.value)
+
+
+def survive(program: Killed, bootstrap: str, topic: str) -> int:
+    """Feeds and kills, KILLS times, then lets it end; returns how many records there are."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    total = 0
+    for _ in range(KILLS):
+        feed(bootstrap, topic, total, PER_RUN)
+        total += PER_RUN
+        program.run(draw)
+    program.run(None)
+    return total
+
+
+def parquet_values(folder: Path) -> list[int]:
+    """By what readers see: Spark's log of finished files where there is one, else all files not hidden."""
+    log = folder / "_spark_metadata"
+    if log.exists():
+        names: set[str] = set()
+        for path in log.iterdir():
+            if path.name.isdigit() or path.suffix == ".compact":
+                lines = path.read_text().splitlines()[1:]
+                names |= {json.loads(line)["path"].removeprefix("file://") for line in lines}
+        files = [Path(name) for name in names]
+    else:
+        hidden = ("_", ".")
+        files = [
+            path for path in folder.rglob("*.parquet")
+            if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)
+        ]  # fmt: skip
+    return sorted(int(value) for path in files for value in pa_parquet.ParquetFile(path).read()["value"].to_pylist())
+
+
+@pytest.fixture
+def topic(module_broker: BrokerProcess, request: pytest.FixtureRequest) -> str:
+    name = f"killed-{request.node.name.removeprefix('test_').replace('_', '-')[:40]}"
+    create_topic([module_broker.bootstrap], name, PARTITIONS)
+    return name
+
+
+def test_a_stream_into_parquet_repeats_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
+    program = Killed(STREAM, module_broker.bootstrap, topic, "parquet", str(tmp_path / "out"), str(tmp_path))
+    total = survive(program, module_broker.bootstrap, topic)
+    assert parquet_values(tmp_path / "out") == list(range(total))
+
+
+def test_the_sink_loses_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
+    create_topic([module_broker.bootstrap], f"{topic}-out", PARTITIONS)
+    program = Killed(STREAM, module_broker.bootstrap, topic, "kafka_py", f"{topic}-out", str(tmp_path))
+    total = survive(program, module_broker.bootstrap, topic)
+    assert {value for _, value in values_of(module_broker.bootstrap, f"{topic}-out")} == set(range(total))
+
+
+def test_topic_to_parquet_loses_and_repeats_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
+    variables = {"BOOTSTRAP": module_broker.bootstrap, "TOPIC": topic, "OUT": str(tmp_path / "out")}
+    job = _job("pipeline-to-parquet.yaml", tmp_path, {"5000000": "1000"}, variables)
+    total = survive(job, module_broker.bootstrap, topic)
+    assert parquet_values(tmp_path / "out") == list(range(total))
+
+
+def test_the_mirror_loses_and_repeats_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
+    server = module_broker.bootstrap
+    variables = {"SOURCE": server, "TARGET": server, "TOPIC": topic, "PREFIX": "copy.", "STATE": str(tmp_path / "s")}
+    job = _job("pipeline-mirror.yaml", tmp_path, {"1000000": "1000"}, variables)
+    total = survive(job, server, topic)
+    expected = [(n % PARTITIONS, n) for n in range(total)]
+    assert sorted(values_of(server, f"copy.{topic}"), key=lambda pair: pair[1]) == expected
+
+
+def _job(file: str, folder: Path, edits: dict[str, str], variables: dict[str, str]) -> Killed:
+    """A shipped pipeline with smaller batches."""
+    text = (ROOT / "config" / file).read_text()
+    for old, new in edits.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / file
+    path.write_text(text)
+    settings = [word for name, value in variables.items() for word in ("--set", f"{name}={value}")]
+    return Killed(JOB, str(path), "--master", "local[2,4]", *settings)

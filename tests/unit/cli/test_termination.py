@@ -1,0 +1,54 @@
+"""What signals do to a command that waits, works, or is ending already."""
+
+import os
+import signal
+
+import pytest
+
+from kafka_py.cli.termination import EndSignals, Terminated
+
+
+def send(number):
+    os.kill(os.getpid(), number)
+
+
+def test_a_signal_wakes_a_command_that_waits():
+    woken = []
+    with EndSignals() as signals:
+        signals.wake = lambda: woken.append(True)
+        assert (signals.came, signals.exit_code) == (False, 0)
+        with signals.waiting():
+            send(signal.SIGTERM)
+        assert (woken, signals.came, signals.exit_code) == ([True], True, 128 + signal.SIGTERM)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_interrupts_a_command_that_works(number):
+    with EndSignals() as signals:
+        with pytest.raises(Terminated) as caught:
+            send(number)
+        assert caught.value.exit_code == signals.exit_code == 128 + number
+
+
+def test_only_a_later_signal_interrupts_the_ending():
+    now = [5.0]
+    with EndSignals(lambda: now[0]) as signals:
+        with signals.waiting():
+            send(signal.SIGTERM)
+            send(signal.SIGTERM)
+        now[0] += 2
+        with pytest.raises(Terminated), signals.waiting():
+            send(signal.SIGINT)
+        assert signals.exit_code == 128 + signal.SIGTERM
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored_and_the_rest_is_as_before():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with EndSignals() as signals:
+            send(signal.SIGINT)
+            assert not signals.came
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,96 @@
+"""Coroutines on a loop thread, callbacks in the thread that calls."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_py.clients.consumer.calling_thread import CallingThread
+from kafka_py.clients.errors import IllegalState
+from kafka_py.clients.loop import LoopThread
+
+
+@pytest.fixture
+def thread() -> Iterator[LoopThread]:
+    made = LoopThread("test")
+    yield made
+    made.stop()
+
+
+def test_callbacks_run_in_the_calling_thread_and_may_call_again(thread: LoopThread) -> None:
+    caller = CallingThread(thread)
+    threads: list[int] = []
+
+    async def inner() -> str:
+        threads.append(threading.get_ident())
+        return await caller.call_user(note, "innermost")
+
+    def note(result: str) -> str:
+        threads.append(threading.get_ident())
+        return result
+
+    def callback() -> str:
+        threads.append(threading.get_ident())
+        return caller.run(inner())
+
+    async def outer() -> str:
+        return await caller.call_user(callback)
+
+    assert caller.run(outer()) == "innermost"
+    me = threading.get_ident()
+    assert threads[0] == threads[2] == me
+    assert threads[1] != me
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), StopIteration(3)])
+def test_what_a_callback_raises_reaches_the_coroutine_and_the_caller(thread: LoopThread, error: Exception) -> None:
+    caller = CallingThread(thread)
+
+    def fails() -> None:
+        raise error
+
+    async def calls() -> None:
+        await caller.call_user(fails)
+
+    with pytest.raises(ValueError if isinstance(error, ValueError) else RuntimeError):
+        caller.run(calls())
+
+
+def test_an_interrupt_cancels_the_coroutine(thread: LoopThread) -> None:
+    caller = CallingThread(thread)
+    cancelled = threading.Event()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    async def calls() -> None:
+        try:
+            await caller.call_user(interrupt)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        caller.run(calls())
+    assert cancelled.wait(30)
+
+
+def test_a_loop_that_has_ended_is_said_to_be(thread: LoopThread) -> None:
+    async def nothing() -> None: ...
+
+    thread.stop()
+    with pytest.raises(IllegalState, match="closed"):
+        CallingThread(thread).run(nothing())
+
+
+def test_the_loop_s_own_thread_cannot_wait_for_itself(thread: LoopThread) -> None:
+    caller = CallingThread(thread)
+
+    async def nothing() -> None: ...
+
+    async def waits() -> None:
+        caller.run(nothing())
+
+    with pytest.raises(IllegalState, match="own thread"):
+        caller.run(waits())

@@ -1,0 +1,179 @@
+"""One connection: it leaves a broker alone that asks for it, and counts what goes through."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kafka_py.clients.configs import ClientOptions
+from kafka_py.clients.connections import Connections
+from kafka_py.clients.metadata import Node
+from kafka_py.clients.metrics import PRODUCER, ClientMetrics
+from kafka_py.clients.node_connection import Counts, NodeConnection
+from kafka_py.clients.throttling import WAITS_SINCE, asked_to_wait_ms
+from kafka_py.net.client import ConnectionLost
+from kafka_py.wire.apis import APIS, ApiKey
+from kafka_py.wire.messages.heartbeat import HeartbeatRequest
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_py.wire.schema import schema_of
+
+NODE = Node(1, "h", 9092)
+
+
+class Clock:
+    now = 0.0
+
+    def wall_ms(self) -> int:
+        return 0
+
+    def monotonic_ms(self) -> float:
+        return self.now
+
+
+class Wire:
+    """An open connection that notes what is sent, and answers when told."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.versions = {ApiKey.METADATA: (0, 8), ApiKey.HEARTBEAT: (0, 4)}
+        self.sent: list[Any] = []
+        self.answers: list[asyncio.Future[Any]] = []
+        self.last_request_size = 0
+        self.bytes_received = 0
+        self.unsent_bytes = 0
+        self._news = asyncio.Event()
+
+    async def wait_sent(self, count: int) -> None:
+        async with asyncio.timeout(30):
+            while len(self.sent) < count:
+                self._news.clear()
+                await self._news.wait()
+
+    @property
+    def in_flight(self) -> int:
+        return sum(not answer.done() for answer in self.answers)
+
+    def send_nowait(self, request: Any, version: int) -> asyncio.Future[Any]:
+        self.sent.append(request)
+        self._news.set()
+        self.last_request_size = 100
+        answer = asyncio.get_running_loop().create_future()
+        self.answers.append(answer)
+        return answer
+
+    def send_and_forget(self, request: Any, version: int) -> None:
+        self.sent.append(request)
+        self._news.set()
+
+    def answer(self, index: int, throttle_time_ms: int = 0) -> None:
+        self.bytes_received += 50
+        self.answers[index].set_result(MetadataResponse(throttle_time_ms=throttle_time_ms))
+
+    def close(self, reason: str = "") -> None:
+        self.closed = True
+        for answer in self.answers:
+            if not answer.done():
+                answer.set_exception(ConnectionLost(reason))
+
+
+async def muted(for_ms: int, version: int | None = None) -> tuple[NodeConnection, Wire]:
+    """A connection whose first answer asked for a pause."""
+    wire: Any = Wire()
+    connection = NodeConnection(NODE, wire, 30_000)
+    first = connection.send(MetadataRequest(), version=version)
+    asyncio.get_running_loop().call_soon(wire.answer, 0, for_ms)
+    await first
+    return connection, wire
+
+
+def test_requests_wait_in_order_for_as_long_as_the_broker_asked() -> None:
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        connection, wire = await muted(50)
+        assert 0 < connection.muted_for_ms <= 50
+        second, third = connection.send(MetadataRequest()), connection.send(HeartbeatRequest())
+        connection.send_and_forget(HeartbeatRequest())
+        assert len(wire.sent) == 1
+        assert connection.in_flight == 3
+        await wire.wait_sent(4)
+        assert loop.time() - began >= 0.05
+        assert [type(request).__name__ for request in wire.sent[1:]] == ["MetadataRequest"] + ["HeartbeatRequest"] * 2
+        wire.answer(1)
+        assert (await second).throttle_time_ms == 0
+        assert not third.done()
+        connection.send(MetadataRequest())
+        assert len(wire.sent) == 5
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_of_an_old_version_was_held_back_already() -> None:
+    async def scenario() -> None:
+        connection, wire = await muted(60_000, version=5)
+        assert connection.muted_for_ms == 0
+        connection.send(MetadataRequest())
+        assert len(wire.sent) == 2
+
+    asyncio.run(scenario())
+
+
+def test_closing_fails_what_waits() -> None:
+    async def scenario() -> None:
+        connection, wire = await muted(60_000)
+        waiting = connection.send(MetadataRequest())
+        connection.close()
+        with pytest.raises(ConnectionLost):
+            await waiting
+        assert len(wire.sent) == 1
+
+    asyncio.run(scenario())
+
+
+def test_who_no_longer_waits_is_not_asked_for() -> None:
+    async def scenario() -> None:
+        connection, wire = await muted(20)
+        left, stayed = connection.send(MetadataRequest()), connection.send(HeartbeatRequest())
+        left.cancel()
+        await wire.wait_sent(2)
+        assert isinstance(wire.sent[1], HeartbeatRequest)
+        wire.close("gone")
+        with pytest.raises(ConnectionLost, match="gone"):
+            await stayed
+
+    asyncio.run(scenario())
+
+
+def test_traffic_is_counted_for_the_client_and_for_the_broker() -> None:
+    async def scenario() -> None:
+        options = ClientOptions.parse({"bootstrap.servers": "h:1"})
+        metrics = ClientMetrics(options, "me", Clock(), PRODUCER)
+        connections = Connections(options, "me", Clock(), metrics=metrics)
+        counts = Counts(PRODUCER.whole(metrics, owner=connections), PRODUCER.node(metrics, "node-1"))
+        wire: Any = Wire()
+        connection = NodeConnection(NODE, wire, 30_000, counts)
+        for index in range(2):
+            answer = connection.send(MetadataRequest())
+            asyncio.get_running_loop().call_soon(wire.answer, index)
+            await answer
+        for find in (counts.whole, counts.node):
+            assert (find.requests, find.bytes_sent, find.responses, find.bytes_received) == (2, 200, 2, 100)
+        values = metrics.values()
+        assert values.find("request-total", "producer-node-metrics", node_id="node-1") == 2
+        assert values.find("request-size-max", "producer-metrics") == 100
+        assert values.find("request-latency-max", node_id="node-1") >= 0
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("api", WAITS_SINCE)
+def test_every_answer_that_may_ask_for_a_pause_has_the_field(api: ApiKey) -> None:
+    response = APIS[api].response
+    assert "throttle_time_ms" in {field.name for field in schema_of(response).fields}
+    made = response(throttle_time_ms=7)
+    assert asked_to_wait_ms(api, WAITS_SINCE[api], made) == 7
+    assert asked_to_wait_ms(api, WAITS_SINCE[api] - 1, made) == 0
+
+
+def test_other_answers_never_ask_for_a_pause() -> None:
+    assert asked_to_wait_ms(ApiKey.LEADER_AND_ISR, 4, object()) == 0

@@ -1,0 +1,426 @@
+"""Groups kept in a log: what is written, what comes back when it is read, what goes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.coordinator.configs import CoordinatorOptions
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.member import Member
+from kafka_py.coordinator.groups.offsets import CommittedOffset
+from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset_keys, offset_value
+from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
+from kafka_py.coordinator.groups.store import TOPIC, GroupStore
+from kafka_py.coordinator.runtime import Appended, Surroundings
+from kafka_py.log.answers import Origin
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.records.batch import Record
+from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.compression import Codec
+from kafka_py.records.control import ControlType
+from kafka_py.testing.stored_logs import LogWorld
+
+GROUP = "consumerGroupId"
+PARTITION = 20
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+DAY_MS = 86_400_000
+
+
+def commit(offset: int, at_ms: int = 0, metadata: str = "") -> CommittedOffset:
+    return CommittedOffset(offset, 2, metadata, at_ms)
+
+
+class World:
+    """A store over one real log; appends are acknowledged at once, or when the test says so."""
+
+    def __init__(self, **settings: object) -> None:
+        self.disk = LogWorld({"cleanup.policy": "compact"}, topic_partition=TopicPartition(TOPIC, PARTITION))
+        given = {name.replace("_", "."): str(value) for name, value in settings.items()}
+        self.options = CoordinatorOptions.parse(given)
+        self.versions = ValueVersions()
+        self.error = ErrorCode.NONE
+        self.waiting: list[Callable[[], None]] | None = None
+        self.asked: list[tuple[int, int, int]] = []
+        self.settled = 0
+        self.tasks: list[Coroutine[Any, Any, None]] = []
+        self.store = self.new_store()
+
+    def new_store(self) -> GroupStore:
+        def settle() -> None:
+            self.settled += 1
+
+        around = Surroundings(
+            append=self._append,
+            log_of=self._log_of,
+            in_thread=self._in_thread,
+            spawn=self.tasks.append,
+            clock=self.disk.clock,
+            settle=settle,
+        )
+        return GroupStore(lambda: self.options, lambda: self.versions, 50, around)
+
+    def _append(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
+        assert partition == PARTITION
+        self.asked.append((partition, acks, timeout_ms))
+        if self.error is not ErrorCode.NONE:
+            on_done(self.error, -1)
+            return
+        info = self.disk.append(memoryview(bytearray(batch)), origin=Origin.COORDINATOR)
+        if self.waiting is None:
+            on_done(ErrorCode.NONE, info.first_offset)
+        else:
+            self.waiting.append(lambda: on_done(ErrorCode.NONE, info.first_offset))
+
+    def _log_of(self, partition: int) -> PartitionLog | None:
+        return self.disk.log if partition == PARTITION else None
+
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        return work()
+
+    def run(self) -> None:
+        """Lets everything spawned come to its end."""
+        while self.tasks:
+            asyncio.run(self.tasks.pop(0))
+
+    def own(self) -> World:
+        self.store.runtime.elected(PARTITION, 0)
+        self.run()
+        return self
+
+    def reload(self) -> GroupStore:
+        """A new broker that leads the same log."""
+        self.store = self.new_store()
+        self.own()
+        return self.store
+
+    def commit(self, *rows: tuple[TopicPartition, CommittedOffset], group: str = GROUP) -> ErrorCode:
+        codes: list[ErrorCode] = []
+        self.store.commit(self.store.get_or_create(group), dict(rows), codes.append)
+        return codes[0] if codes else ErrorCode.REQUEST_TIMED_OUT
+
+    def records(self) -> list[Record]:
+        return self.disk.read_all()
+
+    def stable_group(self) -> Group:
+        group = self.store.get_or_create(GROUP)
+        group.protocol_type, group.protocol, group.generation = "consumer", "range", 3
+        group.add(Member("m", None, "client", "/127.0.0.1", 60_000, 10_000, (("range", b"sub"), ("x", b"y"))))
+        group.state = STABLE
+        return group
+
+    def persist(self, group: Group) -> ErrorCode:
+        codes: list[ErrorCode] = []
+        self.store.persist(group, {"m": b"work"}, codes.append)
+        return codes[0]
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = World()
+    yield made.own()
+    for task in made.tasks:
+        task.close()
+
+
+def refusal(store: GroupStore, group: str | None, *, may_be_empty: bool = False) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        store.check(group, may_be_empty=may_be_empty)
+    return caught.value.code
+
+
+# ---- who coordinates
+
+
+def test_the_worked_example_falls_into_partition_20(world: World) -> None:
+    """S3-119, W7.20a: group consumerGroupId is kept in partition 20 of 50; masking instead would give 28."""
+    assert world.store.runtime.partition_for(GROUP) == 20
+    world.store.check(GROUP)
+
+
+def test_other_partitions_are_refused(world: World) -> None:
+    assert refusal(world.store, "my-group") is ErrorCode.NOT_COORDINATOR
+    assert refusal(world.store, "") is ErrorCode.INVALID_GROUP_ID
+    assert refusal(world.store, None, may_be_empty=True) is ErrorCode.INVALID_GROUP_ID
+    assert refusal(world.store, "", may_be_empty=True) is ErrorCode.NOT_COORDINATOR
+    world.store.is_active = False
+    assert refusal(world.store, GROUP) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_while_a_partition_is_read_its_groups_wait() -> None:
+    world = World()
+    assert refusal(world.store, GROUP) is ErrorCode.NOT_COORDINATOR
+    world.store.runtime.elected(PARTITION, 0)
+    assert refusal(world.store, GROUP) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert world.store.loading
+    world.run()
+    world.store.check(GROUP)
+    assert not world.store.loading
+
+
+# ---- commits
+
+
+def test_a_commit_comes_back_from_the_log(world: World) -> None:
+    assert world.commit((P0, commit(5, 100, "note")), (P1, commit(6))) is ErrorCode.NONE
+    group = world.reload().get(GROUP)
+    assert group is not None
+    assert group.state is EMPTY and group.generation == 0 and group.protocol_type is None
+    assert group.offsets.committed == {
+        P0: CommittedOffset(5, 2, "note", 100, -1, 0),
+        P1: CommittedOffset(6, 2, "", 0, -1, 0),
+    }
+
+
+def test_commits_are_appended_as_the_settings_say(world: World) -> None:
+    world.commit((P0, commit(5)))
+    world.options = CoordinatorOptions.parse({"offsets.commit.required.acks": "1", "offsets.commit.timeout.ms": "77"})
+    world.commit((P0, commit(6)))
+    assert world.asked == [(20, -1, 5000), (20, 1, 77)]
+
+
+def test_the_codec_of_the_settings_is_used() -> None:
+    world = World(offsets_topic_compression_codec=1).own()
+    world.commit((P0, commit(5)))
+    assert world.disk.data(f"{0:020}.log")[22] & 7 == Codec.GZIP
+    group = world.reload().get(GROUP)
+    assert group is not None and group.offsets.committed[P0].offset == 5
+
+
+def test_a_commit_holds_only_when_it_is_acknowledged(world: World) -> None:
+    world.waiting = []
+    assert world.commit((P0, commit(5))) is ErrorCode.REQUEST_TIMED_OUT
+    group = world.store.get(GROUP)
+    assert group is not None and not group.offsets.committed and group.offsets.is_pending(P0)
+    world.waiting[0]()
+    assert group.offsets.committed[P0].offset == 5
+    assert world.store.committed_count == 1
+
+
+def test_a_commit_that_fails_is_translated_and_forgotten(world: World) -> None:
+    world.error = ErrorCode.MESSAGE_TOO_LARGE
+    assert world.commit((P0, commit(5))) is ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+    group = world.store.get(GROUP)
+    assert group is not None and group.offsets.is_empty
+    world.error = ErrorCode.REQUEST_TIMED_OUT
+    assert world.persist(group) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_old_brokers_in_the_cluster_get_values_that_they_can_read(world: World) -> None:
+    world.versions = ValueVersions(offset=2, group=1)
+    world.commit((P0, commit(5)))
+    world.persist(world.stable_group())
+    assert [record.value[:2] for record in world.records() if record.value] == [b"\0\2", b"\0\1"]
+
+
+# ---- groups
+
+
+def test_a_group_with_members_comes_back_stable(world: World) -> None:
+    assert world.persist(world.stable_group()) is ErrorCode.NONE
+    group = world.reload().get(GROUP)
+    assert group is not None and group.state is STABLE
+    assert (group.generation, group.protocol_type, group.protocol, group.leader) == (3, "consumer", "range", "m")
+    member = group.members["m"]
+    assert (member.client_id, member.client_host, member.assignment) == ("client", "/127.0.0.1", b"work")
+    assert (member.rebalance_timeout_ms, member.session_timeout_ms) == (60_000, 10_000)
+    assert member.protocols == (("range", b"sub"),), "until it joins again it knows the chosen strategy alone"
+
+
+def test_membership_hears_of_groups_that_come_and_go(world: World) -> None:
+    world.persist(world.stable_group())
+    loaded: list[str] = []
+    world.store = world.new_store()
+    world.store.events.on_loaded = lambda group: loaded.append(group.id)
+    world.store.events.on_unloaded = lambda group: loaded.append(f"not {group.id}")
+    world.own()
+    group = world.store.get(GROUP)
+    assert loaded == [GROUP]
+    world.store.runtime.resigned(PARTITION, 1)
+    assert world.store.get(GROUP) is None
+    world.run()
+    assert loaded == [GROUP, f"not {GROUP}"]
+    assert group is not None and group.state is DEAD
+    assert refusal(world.store, GROUP) is ErrorCode.NOT_COORDINATOR
+
+
+def test_an_old_resignation_is_ignored(world: World) -> None:
+    world.store.runtime.elected(PARTITION, 5)
+    world.store.runtime.resigned(PARTITION, 3)
+    world.store.check(GROUP)
+    world.store.runtime.resigned(PARTITION, None)
+    assert refusal(world.store, GROUP) is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_later_election_does_not_read_the_partition_again(world: World) -> None:
+    world.commit((P0, commit(5)))
+    group = world.store.get(GROUP)
+    world.store.runtime.elected(PARTITION, 9)
+    assert not world.tasks
+    assert world.store.get(GROUP) is group
+
+
+def test_a_partition_lost_while_it_is_read_is_not_taken() -> None:
+    world = World()
+    world.store.runtime.elected(PARTITION, 0)
+    world.store.runtime.resigned(PARTITION, 1)
+    world.run()
+    assert refusal(world.store, GROUP) is ErrorCode.NOT_COORDINATOR
+    world.store.runtime.elected(PARTITION, 2)
+    world.run()
+    world.store.check(GROUP)
+
+
+# ---- what goes
+
+
+def test_a_removed_group_stays_away(world: World) -> None:
+    world.commit((P0, commit(5)))
+    group = world.store.get_or_create(GROUP)
+    world.persist(world.stable_group())
+    group.become(DEAD, 0)
+    world.store.remove(group)
+    assert world.store.get(GROUP) is None
+    assert world.reload().get(GROUP) is None
+    assert [record.key for record in world.records() if record.value is None] == [
+        *offset_keys(GROUP, [P0]),
+        group_key(GROUP),
+    ]
+
+
+def test_tombstones_are_not_waited_for_and_come_in_batches_of_a_sane_size(world: World) -> None:
+    rows = [(TopicPartition("t" * 200, number), commit(number)) for number in range(3000)]
+    for start in range(0, 3000, 1000):
+        world.commit(*rows[start : start + 1000])
+    world.asked.clear()
+    assert world.store.remove_offsets(world.store.get_or_create(GROUP), [row[0] for row in rows]) == 3000
+    assert [asked[1] for asked in world.asked] == [0, 0, 0]
+    assert world.reload().get(GROUP) is None
+
+
+def test_a_group_left_with_nothing_ends_when_its_last_offset_goes(world: World) -> None:
+    """W7.20b: an expired offset leaves a tombstone; a simple consumer's group has no record of its own."""
+    world.commit((P0, commit(5)), (P1, commit(6)))
+    group = world.store.get_or_create(GROUP)
+    world.store.remove_offsets(group, [P0])
+    assert world.store.get(GROUP) is group
+    world.store.remove_offsets(group, [P1])
+    assert world.store.get(GROUP) is None and group.state is DEAD
+    assert [record.key for record in world.records() if record.value is None] == offset_keys(GROUP, [P0, P1])
+
+
+def test_offsets_expire_after_the_retention_time(world: World) -> None:
+    """S3-055: seven days unless offsets.retention.minutes says otherwise; the records are removed by tombstones."""
+    world.commit((P0, commit(5, world.disk.clock.wall_ms())))
+    world.disk.clock.advance(7 * DAY_MS - 1)
+    assert list(world.store.remove_expired()) and world.store.get(GROUP) is not None
+    world.disk.clock.advance(1)
+    list(world.store.remove_expired())
+    assert world.store.get(GROUP) is None
+    assert world.store.expired_count == 1
+    assert world.records()[-1].value is None
+
+
+def test_a_group_that_somebody_is_about_to_join_is_kept(world: World) -> None:
+    group = world.store.get_or_create(GROUP)
+    group.pending_members["m"] = None  # type: ignore[assignment]
+    list(world.store.remove_expired())
+    assert world.store.get(GROUP) is group
+    group.pending_members.clear()
+    list(world.store.remove_expired())
+    assert world.store.get(GROUP) is None
+
+
+def test_a_rebalancing_group_without_offsets_is_kept(world: World) -> None:
+    group = world.store.get_or_create(GROUP)
+    group.become(PREPARING_REBALANCE, 0)
+    list(world.store.remove_expired())
+    assert world.store.get(GROUP) is group
+
+
+def test_the_offsets_of_deleted_topics_go(world: World) -> None:
+    other = TopicPartition("u", 0)
+    world.commit((P0, commit(5)), (other, commit(6)))
+    list(world.store.remove_topics(["t"]))
+    group = world.reload().get(GROUP)
+    assert group is not None and list(group.offsets.committed) == [other]
+
+
+# ---- reading what others wrote
+
+
+def batch_of(*rows: tuple[bytes | None, bytes | None], **builder: Any) -> memoryview:
+    made = BatchBuilder(**builder)
+    for key, value in rows:
+        made.append(1000, key, value)
+    return memoryview(bytearray(made.build()))
+
+
+def unchecked(world: World) -> None:
+    """A log that takes records which a compacted topic refuses, as broken brokers wrote them."""
+    world.disk.log.config = LogWorld().config
+
+
+def test_records_that_cannot_be_read_are_left_out(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    unchecked(world)
+    good = offset_keys(GROUP, [P0])[0], offset_value(commit(5))
+    rows = [(None, b"x"), (b"\0\7", b"x"), (good[0], b"\0\3"), (group_key("a"), b"\0\7"), (b"\0\2\xff", None), good]
+    world.disk.append(batch_of(*rows), origin=Origin.COORDINATOR)
+    with caplog.at_level(logging.ERROR):
+        group = world.reload().get(GROUP)
+    assert group is not None and group.offsets.committed[P0].offset == 5
+    assert "5 records of the offsets topic were left out" in caplog.text
+
+
+def test_a_damaged_batch_is_left_out(world: World) -> None:
+    world.commit((P0, commit(5)))
+    size = len(world.disk.data(f"{0:020}.log"))
+    world.commit((P0, commit(6)))
+    world.commit((P1, commit(7)))
+    with_damage = bytearray(world.disk.data(f"{0:020}.log"))
+    with_damage[size + 70] ^= 1
+    world.disk.log.segments[0].file().write(with_damage, 0)
+    group = world.reload().get(GROUP)
+    assert group is not None
+    assert {where: found.offset for where, found in group.offsets.committed.items()} == {P0: 5, P1: 7}
+
+
+def test_a_batch_cut_by_nonsense_ends_its_segment_alone(world: World) -> None:
+    world.commit((P0, commit(5)))
+    world.disk.log.roll(0)
+    world.commit((P1, commit(7)))
+    segment = world.disk.log.segments[0]
+    segment.file().write(b"\xff" * 40, 0)
+    group = world.reload().get(GROUP)
+    assert group is not None and list(group.offsets.committed) == [P1]
+
+
+def test_commits_of_a_transaction_count_when_its_marker_says_so(world: World) -> None:
+    for producer_id, where in ((1, P0), (2, P1), (3, TopicPartition("t", 2))):
+        row = offset_keys(GROUP, [where])[0], offset_value(commit(producer_id))
+        made = batch_of(row, producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True)
+        world.disk.append(made, origin=Origin.COORDINATOR)
+    world.disk.mark(1, 0, ControlType.COMMIT)
+    world.disk.mark(2, 0, ControlType.ABORT)
+    group = world.reload().get(GROUP)
+    assert group is not None
+    assert list(group.offsets.committed) == [P0]
+    assert group.offsets.is_pending(TopicPartition("t", 2))
+    assert not group.offsets.is_pending(P1)
+
+
+def test_large_partitions_are_read_in_turns(world: World) -> None:
+    rows = [(TopicPartition("t", number), commit(number)) for number in range(3000)]
+    world.commit(*rows)
+    for start in range(3):
+        world.commit(*((where, commit(start)) for where, _ in rows[:600]))
+    group = world.reload().get(GROUP)
+    assert group is not None and len(group.offsets.committed) == 3000
+    assert group.offsets.committed[P0].offset == 2
+    assert world.settled

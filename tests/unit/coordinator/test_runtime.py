@@ -1,0 +1,206 @@
+"""Partitions that come, are read, and go; with a state that only notes what happens to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from kafka_py.base.clock import SystemClock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.coordinator.loading import TURN_MS, Turn
+from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, Surroundings
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.records.batch import BatchHeader, Record
+from kafka_py.records.control import ControlType
+from kafka_py.testing.stored_logs import LogWorld, batch
+
+
+class Notes:
+    """A state that writes down what it hears."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+        self.fails_at = ""
+
+    def replay(self, partition: int) -> Notes:
+        return self
+
+    def records(self, header: BatchHeader, records: list[Record]) -> None:
+        self.seen += [record.value for record in records]
+
+    def marker(self, header: BatchHeader, *, committed: bool) -> None:
+        self.seen.append(f"{header.producer_id} {'committed' if committed else 'aborted'}")
+
+    def finish(self) -> Iterator[object]:
+        yield 1
+        if self.fails_at == "finish":
+            raise RuntimeError("out of order")
+        self.seen.append("in place")
+        yield 2
+
+    def unload(self, partition: int) -> Iterator[object]:
+        self.seen.append(f"forgot {partition}")
+        yield 1
+        self.seen.append("told")
+
+
+class World:
+    def __init__(self) -> None:
+        self.disk = LogWorld()
+        self.state = Notes()
+        self.tasks: list[Coroutine[Any, Any, None]] = []
+        self.hosted = True
+        self.before_read: Callable[[], None] = lambda: None
+        around = Surroundings(
+            append=self._append,
+            log_of=self._log_of,
+            in_thread=self._in_thread,
+            spawn=self.tasks.append,
+            clock=self.disk.clock,
+        )
+        self.runtime = CoordinatorRuntime("topic", 10, self.state, around, buffer_bytes=1000)
+
+    def _append(self, partition: int, data: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
+        on_done(ErrorCode.NONE, 7)
+
+    def _log_of(self, partition: int) -> PartitionLog | None:
+        return self.disk.log if self.hosted else None
+
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        self.before_read()
+        return work()
+
+    def run(self) -> None:
+        while self.tasks:
+            asyncio.run(self.tasks.pop(0))
+
+    def refusal(self, partition: int = 3) -> ErrorCode | None:
+        try:
+            self.runtime.check(partition)
+        except KafkaError as error:
+            return error.code
+        return None
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_records_and_markers_come_in_the_order_of_the_log(world: World) -> None:
+    world.disk.append(batch([b"1", b"2"]))
+    world.disk.append(batch([b"3"], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True))
+    world.disk.mark(5, 0, ControlType.COMMIT)
+    world.disk.append(batch([b"4"], producer_id=6, producer_epoch=0, base_sequence=0, transactional=True))
+    world.disk.mark(6, 0, ControlType.ABORT)
+    world.disk.log.roll(0)
+    world.disk.append_many(50)
+    world.runtime.elected(3, 0)
+    world.run()
+    assert world.state.seen[:6] == [b"1", b"2", b"3", "5 committed", b"4", "6 aborted"]
+    assert len(world.state.seen) == 6 + 50 + 1
+    assert world.refusal() is None
+
+
+def test_reading_begins_at_the_log_start(world: World) -> None:
+    world.disk.append(batch([b"1", b"2"]))
+    world.disk.append(batch([b"3"]))
+    world.disk.log.update_high_watermark(3)
+    world.disk.log.advance_log_start_offset(2)
+    world.runtime.elected(3, 0)
+    world.run()
+    assert world.state.seen == [b"3", "in place"]
+
+
+def test_partitions_are_read_one_after_the_other(world: World) -> None:
+    for partition in (1, 2, 3):
+        world.runtime.elected(partition, 0)
+    assert len(world.tasks) == 1
+    assert world.runtime.is_loading
+    world.run()
+    assert world.runtime.owned == {1, 2, 3}
+
+
+def test_a_partition_lost_while_its_file_is_read_is_dropped(world: World) -> None:
+    world.disk.append(batch([b"1"]))
+    world.before_read = lambda: world.runtime.resigned(3, 1)
+    world.runtime.elected(3, 0)
+    world.run()
+    assert world.refusal() is ErrorCode.NOT_COORDINATOR
+    assert world.state.seen == ["forgot 3", "told"] or "in place" not in world.state.seen
+
+
+def test_a_partition_that_is_not_here_is_not_taken(world: World) -> None:
+    world.hosted = False
+    world.runtime.elected(3, 0)
+    world.run()
+    assert world.refusal() is ErrorCode.NOT_COORDINATOR
+    assert not world.runtime.is_loading
+
+
+def test_a_load_that_fails_leaves_nothing_and_a_later_election_tries_again(world: World) -> None:
+    world.state.fails_at = "finish"
+    world.runtime.elected(3, 0)
+    world.run()
+    assert world.refusal() is ErrorCode.NOT_COORDINATOR
+    assert world.state.seen == ["forgot 3", "told"]
+    world.state.fails_at = ""
+    world.runtime.elected(3, 1)
+    world.run()
+    assert world.refusal() is None
+
+
+def test_a_resignation_is_told_step_by_step_but_counts_at_once(world: World) -> None:
+    world.runtime.elected(3, 0)
+    world.run()
+    world.runtime.resigned(3, 1)
+    assert world.refusal() is ErrorCode.NOT_COORDINATOR
+    assert world.state.seen[-1] == "forgot 3"
+    world.run()
+    assert world.state.seen[-1] == "told"
+    world.runtime.resigned(3, 2)
+    assert world.state.seen[-1] == "told", "there is nothing more to forget"
+
+
+def test_appends_go_to_partitions_that_are_ours(world: World) -> None:
+    heard: list[tuple[ErrorCode, int]] = []
+    world.runtime.append(3, b"", -1, 100, lambda code, offset: heard.append((code, offset)))
+    world.runtime.elected(3, 0)
+    world.run()
+    world.runtime.append(3, b"", -1, 100, lambda code, offset: heard.append((code, offset)))
+    assert heard == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NONE, 7)]
+
+
+def test_others_have_their_turn_after_a_few_milliseconds() -> None:
+    """Work that takes forty turns lets a neighbour run meanwhile."""
+
+    async def scenario() -> int:
+        clock = SystemClock()
+        turn = Turn(clock)
+        runs = 0
+        over = False
+
+        async def neighbour() -> None:
+            nonlocal runs
+            while not over:
+                runs += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(neighbour())
+        end_ms = clock.monotonic_ms() + 10 * TURN_MS
+        while clock.monotonic_ms() < end_ms:
+            await turn.maybe_end()
+        over = True
+        await task
+        return runs
+
+    assert asyncio.run(scenario()) >= 3
+
+
+def test_the_name_of_a_group_decides_its_partition(world: World) -> None:
+    assert world.runtime.partition_for("my-group") == 1906497762 % 10
+    assert TopicPartition(world.runtime.topic, 2) == ("topic", 2)

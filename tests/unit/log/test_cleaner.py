@@ -1,0 +1,401 @@
+"""Whole compactions of real logs on a disk in memory: what is left, what crashes leave, what must wait."""
+
+from __future__ import annotations
+
+import errno
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.answers import Origin
+from kafka_py.log.background import InlineBackground
+from kafka_py.log.cleaner import Cleaner, dirtiness_of
+from kafka_py.log.cleaning import CleanJob, Stopped
+from kafka_py.log.configs import LogOptions
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.control import ControlType
+from kafka_py.testing.files import Loss
+from kafka_py.testing.stored_logs import LogWorld
+
+DAY_MS = 86_400_000
+
+
+class World(LogWorld):
+    """A compacted log with its cleaner; nothing runs by itself."""
+
+    def __init__(self, settings: dict[str, object] | None = None, **options: object) -> None:
+        super().__init__({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", **(settings or {})})
+        given = {name.replace("_", "."): str(value) for name, value in options.items()}
+        self.options = LogOptions.parse(given)
+        self.saved: dict[TopicPartition, int] = {}
+        self.offline: list[str] = []
+        self.cleaner = self.new_cleaner()
+
+    def new_cleaner(self) -> Cleaner:
+        def save(_path: str, entries: Mapping[TopicPartition, int]) -> None:
+            self.saved = dict(entries)
+
+        return Cleaner(
+            self.options, self.clock, InlineBackground(), None, logs=lambda: [self.log],
+            is_current=lambda log: log is self.log, checkpoint=save,
+            io_failed=lambda path, _error: self.offline.append(path),
+        )  # fmt: skip
+
+    def put(self, *rows: tuple[str, str | None], roll: bool = True, **fields: Any) -> None:
+        """One batch of these keys and values, and then a new segment."""
+        builder = BatchBuilder(**fields)
+        for key, value in rows:
+            builder.append(self.clock.wall_ms(), key.encode(), None if value is None else value.encode())
+        self.append(memoryview(bytearray(builder.build())), origin=Origin.COORDINATOR)
+        self.log.update_high_watermark(self.log.log_end_offset)
+        if roll:
+            self.log.roll(self.clock.wall_ms())
+
+    def end(self, producer_id: int, kind: ControlType, *, roll: bool = True) -> None:
+        self.mark(producer_id, 0, kind)
+        self.log.update_high_watermark(self.log.log_end_offset)
+        if roll:
+            self.log.roll(self.clock.wall_ms())
+
+    def clean(self) -> None:
+        self.cleaner.look()
+
+    def texts(self) -> list[tuple[int, str, str | None]]:
+        """Data that is left, as offset, key, value."""
+        return [
+            (record.offset, record.key.decode(), None if record.value is None else record.value.decode())
+            for record in self.read_all()
+            if record.key is not None and len(record.key) != 4
+        ]
+
+    def bases(self) -> list[int]:
+        return [segment.base_offset for segment in self.log.segments]
+
+
+def test_the_last_record_of_each_key_stays_at_its_offset() -> None:
+    world = World()
+    world.put(("a", "1"), ("b", "1"))
+    world.put(("a", "2"), ("c", "1"))
+    world.put(("b", "2"), roll=False)
+    world.clean()
+    assert world.texts() == [(1, "b", "1"), (2, "a", "2"), (3, "c", "1"), (4, "b", "2")]
+    assert world.saved == {world.topic_partition: 4}
+    assert world.bases() == [0, 4]
+
+
+def test_the_first_compaction_takes_every_segment_but_the_active_one() -> None:
+    """W5.33: from checkpoint 0 on; the checkpoint moves to where the active segment begins."""
+    world = World({"segment.bytes": 1000})
+    for number in range(40):
+        world.put((f"k{number % 3}", "x" * 50), roll=number % 5 == 4)
+    world.put(("k0", "end"), roll=False)
+    active = world.bases()[-1]
+    before = world.log.size_bytes
+    world.clean()
+    assert world.log.size_bytes < before / 4
+    assert world.saved == {world.topic_partition: active}
+    assert [row[1] for row in world.texts()] == ["k1", "k2", "k0", "k0"]
+    found = dirtiness_of(world.log, active, world.clock.wall_ms())
+    assert found.cleanable_bytes == 0 and found.clean_bytes > 0
+
+
+def test_what_is_left_is_read_and_recovered_like_any_log() -> None:
+    world = World()
+    for number in range(30):
+        world.put(*((f"k{number % 7}-{i % 4}", "v" * 30) for i in range(8)), roll=number % 3 == 2)
+    world.clean()
+    left = world.texts()
+    end = world.log.log_end_offset
+    for offset in range(0, end, 7):
+        data = world.log.read(offset, 1 << 20, up_to_offset=end)
+        assert data.size
+    for is_clean in (True, False):
+        world.open(is_clean=is_clean)
+        assert world.texts() == left
+        assert world.log.log_end_offset == end
+
+
+def test_tombstones_go_with_the_second_compaction_after_their_time() -> None:
+    """delete.retention.ms; W5 (tombstones): removal begins with the second compaction."""
+    world = World({"delete.retention.ms": DAY_MS, "segment.bytes": 100})
+    world.put(("a", "1"))
+    world.put(("a", None))
+    world.clean()
+    assert world.texts() == [(1, "a", None)]
+    world.clock.advance(DAY_MS - 1000)
+    world.put(("b", "1"))
+    world.clean()
+    assert world.texts() == [(1, "a", None), (2, "b", "1")]
+    world.clock.advance(2 * DAY_MS)
+    world.put(("c", "1"))
+    world.clean()
+    world.clock.advance(2 * DAY_MS)
+    world.put(("d", "1"))
+    world.clean()
+    assert [row[1] for row in world.texts()] == ["b", "c", "d"]
+
+
+def test_young_records_and_undecided_ones_must_wait() -> None:
+    world = World({"min.compaction.lag.ms": 60_000})
+    world.put(("a", "1"))
+    world.put(("a", "2"))
+    world.clean()
+    assert len(world.texts()) == 2
+    world.clock.advance(60_001)
+    world.put(("a", "3"))
+    world.clean()
+    assert [row[0] for row in world.texts()] == [1, 2]
+
+
+def test_nothing_beyond_the_high_watermark_is_compacted() -> None:
+    world = World()
+    world.put(("a", "1"))
+    world.put(("a", "2"))
+    world.log.high_watermark = 1
+    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    assert (found.first_dirty, found.end) == (0, 1)
+
+
+def test_a_log_is_due_when_it_is_dirty_enough_or_has_waited_too_long() -> None:
+    world = World({"min.cleanable.dirty.ratio": "0.6"})
+    world.put(("a", "1"))
+    world.put(("b", "1"))
+    world.clean()
+    world.put(("a", "2"))
+    assert world.cleaner.look() == 0, "a third of it is dirty"
+    world.log.config = World({"min.cleanable.dirty.ratio": "0.6", "max.compaction.lag.ms": 1000}).log.config
+    world.clock.advance(2000)
+    assert world.cleaner.look() == 1
+    assert [row[0] for row in world.texts()] == [1, 2]
+
+
+def test_a_checkpoint_that_cannot_be_is_left_aside() -> None:
+    world = World()
+    world.put(("a", "1"))
+    world.put(("a", "2"))
+    assert dirtiness_of(world.log, 99, 0).first_dirty == 0
+    world.log.log_start_offset = 1
+    assert dirtiness_of(world.log, 0, 0).first_dirty == 1
+    world.cleaner.start({world.topic_partition: 2, TopicPartition("gone", 0): 5})
+    assert world.cleaner.clean_to == {world.topic_partition: 2}
+    world.cleaner.forget(world.topic_partition)
+    assert not world.cleaner.clean_to
+
+
+def test_a_full_table_ends_the_dirty_part_early_and_the_next_round_goes_on() -> None:
+    world = World(log_cleaner_dedupe_buffer_size=24 * 10, log_cleaner_threads=1, log_cleaner_enable="false")
+    world.put(*((f"k{number}", "1") for number in range(30)))
+    world.put(*((f"k{number}", "2") for number in range(30)))
+    for _ in range(40):
+        if not world.cleaner.look():
+            break
+    assert [row[2] for row in world.texts()] == ["2"] * 30
+    assert world.saved == {world.topic_partition: 60}
+
+
+def test_aborted_data_shadows_nothing_and_goes() -> None:
+    world = World({"delete.retention.ms": 0})
+    world.put(("a", "committed"))
+    world.put(("a", "aborted"), producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    world.end(7, ControlType.ABORT)
+    world.put(("b", "committed"), producer_id=8, producer_epoch=0, base_sequence=0, transactional=True)
+    world.end(8, ControlType.COMMIT)
+    world.put(("c", "1"))
+    world.clean()
+    assert [row[1:] for row in world.texts()] == [("a", "committed"), ("b", "committed"), ("c", "1")]
+    world.clock.advance(1000)
+    world.put(("c", "2"))
+    world.clean()
+    assert [row[1:] for row in world.texts()] == [("a", "committed"), ("b", "committed"), ("c", "2")]
+
+
+def test_an_undecided_transaction_ends_what_can_be_compacted() -> None:
+    world = World()
+    world.put(("a", "1"))
+    world.put(("a", "2"))
+    world.put(("a", "3"), producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    world.put(("a", "4"))
+    world.clean()
+    assert [row[2] for row in world.texts()] == ["2", "3", "4"]
+
+
+def test_producers_are_still_known_after_their_records_are_gone() -> None:
+    world = World()
+    world.put(("a", "1"), producer_id=7, producer_epoch=0, base_sequence=0)
+    world.put(("a", "2"), producer_id=7, producer_epoch=0, base_sequence=1)
+    world.put(("a", "3"))
+    world.put(("b", "1"), roll=False)
+    world.clean()
+    assert [row[2] for row in world.texts()] == ["3", "1"]
+    for name in world.names(".snapshot"):
+        world.files.remove(f"{world.directory}/{name}")
+    world.open(is_clean=False)
+    known = dict(world.log.producers.active())
+    assert known[7].last_sequence == 1
+
+
+def test_files_carry_the_time_of_the_last_segment_they_replace() -> None:
+    world = World()
+    world.put(("a", "1"))
+    world.clock.advance(5000)
+    world.put(("a", "2"))
+    before = world.files.info(world.log.segments[1].path).modified_ms
+    world.clock.advance(5000)
+    world.clean()
+    assert world.files.info(world.log.segments[0].path).modified_ms == before
+
+
+def test_old_files_are_removed_after_the_delay_and_nothing_else_is_left() -> None:
+    """W5.35: .cleaned, then .swap, the old ones .deleted, then the final name."""
+    world = World()
+    world.put(("a", "1"))
+    world.put(("a", "2"))
+    world.clean()
+    assert not world.names(".cleaned") and not world.names(".swap")
+    assert sorted(world.names(".log.deleted")) == [f"{base:020}.log.deleted" for base in (0, 1)]
+    world.clock.advance(60_000)
+    assert not world.names(".deleted")
+    assert sorted(world.names(".log")) == [f"{base:020}.log" for base in (0, 2)]
+
+
+# ---- what changes meanwhile
+
+
+def job_of(world: World) -> CleanJob:
+    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18)
+    return job.run()
+
+
+def three_segments() -> World:
+    world = World()
+    for number in range(3):
+        world.put(("a", str(number)))
+    return world
+
+
+def test_a_log_that_was_truncated_meanwhile_keeps_its_segments() -> None:
+    world = three_segments()
+    job = job_of(world)
+    world.log.truncate_to(2)
+    assert not world.log.take_cleaned(job)
+    job.discard()
+    assert not world.names(".cleaned")
+    assert len(world.texts()) == 2
+
+
+def test_a_log_that_lost_segments_meanwhile_keeps_the_rest() -> None:
+    world = three_segments()
+    job = job_of(world)
+    world.log.advance_log_start_offset(1)
+    assert world.log.delete_old_segments(world.clock.wall_ms()) == 1
+    assert not world.log.take_cleaned(job)
+
+
+def test_appends_meanwhile_do_no_harm() -> None:
+    world = three_segments()
+    job = job_of(world)
+    world.put(("a", "3"))
+    assert world.log.take_cleaned(job)
+    assert [row[2] for row in world.texts()] == ["2", "3"]
+
+
+def test_a_stopped_cleaning_has_no_effect() -> None:
+    world = three_segments()
+    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    job = world.log.clean_job(
+        found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18, is_stopped=lambda: True
+    )
+    job.clock = HurryingClock(world.clock)
+    with pytest.raises(Stopped):
+        job.run()
+
+
+class HurryingClock:
+    """A clock on which every look costs ten milliseconds."""
+
+    def __init__(self, clock: Any) -> None:
+        self._clock = clock
+        self._looks = 0
+
+    def wall_ms(self) -> int:
+        return int(self._clock.wall_ms())
+
+    def monotonic_ms(self) -> float:
+        self._looks += 1
+        return self._looks * 10.0
+
+
+def test_it_pauses_and_keeps_to_the_bound_of_its_reads_and_writes() -> None:
+    world = three_segments()
+    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    pauses: list[float] = []
+    job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=100.0, sleep=pauses.append)
+    job.clock = HurryingClock(world.clock)
+    job.run()
+    assert len(pauses) == 9, "three batches: counted, looked at, sifted"
+    assert max(pauses) == 1.0
+
+
+# ---- failures and crashes
+
+
+def test_a_log_that_cannot_be_read_is_left_alone_and_others_go_on() -> None:
+    world = three_segments()
+    world.files.corrupt(world.log.segments[1].path, 65)
+    world.clean()
+    assert list(world.cleaner.uncleanable) == [world.topic_partition]
+    assert not world.names(".cleaned")
+    assert world.cleaner.look() == 0
+
+
+def test_a_disk_that_fails_takes_the_directory_offline() -> None:
+    world = three_segments()
+    world.files.fail("write", errno.EIO, path=".cleaned")
+    world.clean()
+    assert world.offline == ["/logs"]
+
+
+@pytest.mark.parametrize("operation", range(1, 16))
+@pytest.mark.parametrize("loss", list(Loss))
+def test_a_crash_at_any_rename_loses_nothing(operation: int, loss: Loss) -> None:
+    """The last value of every key is there, whatever step of .cleaned, .swap, .deleted was reached."""
+    world = World({"segment.bytes": 250})
+    for number in range(12):
+        world.put((f"k{number % 3}", str(number)))
+    world.log.flush()
+    world.files.sync_directory(world.directory)
+    expected = {"k0": "9", "k1": "10", "k2": "11"}
+    world.files.fail("rename", errno.EIO, after=operation - 1, times=1000)
+    try:
+        world.clean()
+    except Exception:
+        assert world.failures or world.offline
+    world.files.heal()
+    world.crash(loss, random.Random(operation))
+    assert {key: value for _, key, value in world.texts()} == expected
+    assert world.log.log_end_offset == 12
+    assert not world.names(".cleaned") and not world.names(".swap")
+    world.cleaner = world.new_cleaner()
+    world.log.update_high_watermark(world.log.log_end_offset)
+    world.clean()
+    assert {key: value for _, key, value in world.texts()} == expected
+
+
+def test_everything_may_go_and_the_log_goes_on() -> None:
+    world = World({"delete.retention.ms": 0})
+    world.put(("a", "1"))
+    world.put(("a", None))
+    world.clean()
+    world.clock.advance(10)
+    world.put(("b", None))
+    world.clean()
+    world.clock.advance(10)
+    world.put(("c", "1"), roll=False)
+    assert [row[1] for row in world.texts()][-1] == "c"
+    log: PartitionLog = world.open(is_clean=True)
+    assert log.log_end_offset == 4

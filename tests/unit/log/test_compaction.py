@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import pytest
+
+from kafka_py.log.compaction import Dirtiness, LastBatch, Part, Sieve, Transactions, group_parts
+from kafka_py.log.key_offsets import KeyOffsets
+from kafka_py.log.txn_index import AbortedTransaction
+from kafka_py.records.batch import Record, decode_records, read_header, verify_crc
+from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.compression import Codec
+from kafka_py.records.control import ControlType, end_txn_marker
+
+GIB = 1 << 30
+
+
+def parts(*sizes: float) -> list[Part]:
+    return [Part(number * 1000, int(size * GIB)) for number, size in enumerate(sizes)]
+
+
+def test_the_worked_example_of_grouping() -> None:
+    """W5.32: 0.4, 0.4, 0.3, 0.7, 0.3, 1 GB with segments of 1 GB."""
+    groups = group_parts(parts(0.4, 0.4, 0.3, 0.7, 0.3, 1), GIB, 10 << 20, 6000)
+    sizes = [[round(part.size / GIB, 1) for part in group] for group in groups]
+    assert sizes == [[0.4, 0.4], [0.3, 0.7], [0.3], [1.0]]
+
+
+def test_a_group_has_no_larger_indexes_than_a_segment() -> None:
+    rows = [Part(0, 10, 60, 0), Part(10, 10, 60, 0), Part(20, 10, 0, 60), Part(30, 10, 0, 60)]
+    assert [len(group) for group in group_parts(rows, 1000, 100, 40)] == [1, 2, 1]
+
+
+def test_a_group_spans_no_more_offsets_than_its_index_can_name() -> None:
+    far = (1 << 31) - 1
+    assert len(group_parts([Part(0, 1), Part(5, 1)], 100, 100, far + 1)) == 1
+    assert len(group_parts([Part(0, 1), Part(5, 1)], 100, 100, far + 2)) == 2
+    assert len(group_parts([Part(0, 1), Part(5, 0)], 100, 100, far + 2)) == 1, "an empty one needs no index"
+
+
+def test_the_dirty_ratio() -> None:
+    """Dirty bytes by all that can be compacted; above min.cleanable.dirty.ratio it is due."""
+    assert Dirtiness(0, 0, 0, 0).ratio == 0
+    dirty = Dirtiness(10, 20, 50, 50)
+    assert dirty.ratio == 0.5 and not dirty.is_due(0.5) and dirty.is_due(0.49)
+    assert Dirtiness(10, 20, 99, 1, is_overdue=True).is_due(0.5)
+    assert not Dirtiness(10, 20, 99, 0, is_overdue=True).is_due(0.0)
+
+
+def batch(*records: tuple[int, bytes | None, bytes | None], **fields: object) -> memoryview:
+    builder = BatchBuilder(base_offset=records[0][0], **fields)  # type: ignore[arg-type]
+    for offset, key, value in records:
+        builder.append_at(offset, 1000 + offset, key, value, (("h", b"x"),))
+    return memoryview(bytearray(builder.build()))
+
+
+def sieve_with(keys: dict[bytes, int], latest: int, producers: dict[int, LastBatch] | None = None) -> Sieve:
+    table = KeyOffsets(24 * 100, 0.9)
+    for key, offset in keys.items():
+        table.put(key, offset)
+    table.latest = latest
+    return Sieve(table, Transactions(), producers or {})
+
+
+def sift(sieve: Sieve, data: memoryview, *, keeps_deletes: bool = False) -> list[Record] | None:
+    left = sieve.sift(data, read_header(data), keeps_deletes=keeps_deletes)
+    if left is None:
+        return None
+    verify_crc(left)
+    return decode_records(left)
+
+
+def offsets(records: list[Record] | None) -> list[int]:
+    return [record.offset for record in records or ()]
+
+
+def test_a_record_stays_while_no_later_one_has_its_key() -> None:
+    """W5.34: a record at O1 stays when O1 >= O2, the offset that the table has for its key."""
+    sieve = sieve_with({b"a": 12, b"b": 9}, 12)
+    data = batch((10, b"a", b"old"), (11, b"b", b"new"), (12, b"a", b"new"), (13, b"a", b"beyond the table"))
+    assert offsets(sift(sieve, data)) == [11, 12, 13]
+    assert sieve.records_kept == 3
+
+
+def test_tombstones_stay_until_their_time_is_over() -> None:
+    sieve = sieve_with({b"a": 10}, 20)
+    assert offsets(sift(sieve, batch((10, b"a", None)), keeps_deletes=True)) == [10]
+    assert sift(sieve, batch((10, b"a", None))) is None
+
+
+def test_records_without_a_key_go() -> None:
+    assert offsets(sift(sieve_with({}, 20), batch((10, None, b"v"), (11, b"a", b"v")))) == [11]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.LZ4])
+def test_what_is_left_of_a_batch_keeps_its_place_and_its_producer(codec: Codec) -> None:
+    data = batch((10, b"a", b"1"), (11, b"b", b"2"), (12, b"c", b"3"), codec=codec, producer_id=7, producer_epoch=2,
+                 base_sequence=40, leader_epoch=5)  # fmt: skip
+    left = sieve_with({b"a": 99, b"c": 99}, 99).sift(data, read_header(data), keeps_deletes=False)
+    assert left is not None
+    before, after = read_header(data), read_header(left)
+    assert (after.base_offset, after.last_offset, after.partition_leader_epoch) == (10, 12, 5)
+    assert (after.producer_id, after.producer_epoch, after.base_sequence) == (7, 2, 40)
+    assert after.codec is codec and after.last_sequence == before.last_sequence
+    assert decode_records(left) == [Record(11, 1011, b"b", b"2", (("h", b"x"),))]
+
+
+def test_a_batch_of_which_all_stays_is_not_touched() -> None:
+    data = batch((10, b"a", b"1"))
+    assert sieve_with({b"a": 10}, 20).sift(data, read_header(data), keeps_deletes=False) is data
+
+
+def test_the_last_batch_of_a_live_producer_leaves_its_header() -> None:
+    data = batch((10, b"a", b"1"), (11, b"a", b"2"), producer_id=7, producer_epoch=0, base_sequence=3)
+    for producers, stays in (({7: LastBatch(11, 0)}, True), ({7: LastBatch(30, 0)}, False), ({}, False)):
+        left = sieve_with({b"a": 30}, 30, producers).sift(data, read_header(data), keeps_deletes=False)
+        assert (left is not None) is stays
+        if left is not None:
+            header = read_header(left)
+            assert (header.record_count, header.last_offset, header.last_sequence) == (0, 11, 4)
+
+
+def test_an_emptied_batch_names_no_codec() -> None:
+    """Java's consumer fails on a batch without bytes that says it is compressed."""
+    data = batch((10, b"a", b"1"), codec=Codec.LZ4, producer_id=7, producer_epoch=0, base_sequence=3)
+    left = sieve_with({b"a": 30}, 30, {7: LastBatch(10, 0)}).sift(data, read_header(data), keeps_deletes=False)
+    assert left is not None and read_header(left).codec is Codec.NONE
+    verify_crc(left)
+
+
+def marker(offset: int, kind: ControlType, producer_id: int = 7) -> memoryview:
+    data = end_txn_marker(
+        kind, producer_id=producer_id, producer_epoch=0, coordinator_epoch=0, timestamp=1, base_offset=offset
+    )
+    return memoryview(bytearray(data))
+
+
+def in_transaction(*records: tuple[int, bytes, bytes | None]) -> memoryview:
+    return batch(*records, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+
+
+def test_data_of_an_aborted_transaction_goes_and_its_marker_only_afterwards() -> None:
+    aborted = AbortedTransaction(7, 10, 20, 21)
+    sieve = sieve_with({b"a": 10}, 30)
+    sieve.transactions = Transactions([aborted])
+    assert sift(sieve, in_transaction((10, b"a", b"1"))) is None
+    assert offsets(sift(sieve, marker(20, ControlType.ABORT))) == [20]
+    assert sieve.transactions.kept == [aborted]
+    sieve.transactions = Transactions([aborted])
+    assert offsets(sift(sieve, marker(20, ControlType.ABORT), keeps_deletes=True)) == [20]
+    sieve.transactions = Transactions([aborted])
+    assert sift(sieve, marker(20, ControlType.ABORT)) is None
+    assert sieve.transactions.kept == []
+
+
+def test_a_commit_marker_goes_when_nothing_of_its_transaction_was_met() -> None:
+    sieve = sieve_with({b"a": 10}, 30)
+    assert offsets(sift(sieve, in_transaction((10, b"a", b"1")))) == [10]
+    assert offsets(sift(sieve, marker(20, ControlType.COMMIT))) == [20]
+    assert sift(sieve, marker(25, ControlType.COMMIT)) is None
+
+
+def test_the_marker_that_alone_tells_of_a_producer_leaves_its_header() -> None:
+    data = marker(25, ControlType.COMMIT)
+    left = sieve_with({}, 30, {7: LastBatch(-1, 0)}).sift(data, read_header(data), keeps_deletes=False)
+    assert left is not None and read_header(left).is_control and read_header(left).record_count == 0
+    data = memoryview(bytearray(left))
+    assert sieve_with({}, 30).sift(data, read_header(data), keeps_deletes=False) is None
+
+
+def test_a_producer_that_aborts_and_then_commits_keeps_what_it_committed() -> None:
+    sieve = sieve_with({b"a": 12}, 30)
+    sieve.transactions = Transactions([AbortedTransaction(7, 10, 11, 12)])
+    assert sift(sieve, in_transaction((10, b"a", b"1"))) is None
+    assert sift(sieve, marker(11, ControlType.ABORT)) is not None
+    assert offsets(sift(sieve, in_transaction((12, b"a", b"2")))) == [12]

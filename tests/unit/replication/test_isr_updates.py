@@ -1,0 +1,193 @@
+"""In-sync sets written to ZooKeeper, and the controller told in batches."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from functools import wraps
+from typing import Any
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.replication.isr import Committed, Expanding, Shrinking
+from kafka_py.replication.isr_updates import LONGEST_SILENCE_MS, NOTICE_CHECK_MS, QUIET_MS, IsrUpdates
+from kafka_py.replication.partition import Partition
+from kafka_py.testing.copying import T0, CopyingWorld, Replica
+from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.session import ZkError
+
+
+class FakeStore:
+    """Notes what is written. versions: what the next writes are answered with; None is a refusal."""
+
+    def __init__(self, *versions: int | ZkError | None) -> None:
+        self.versions = list(versions)
+        self.written: list[PartitionState] = []
+        self.announced: list[list[TopicPartition]] = []
+        self.held: asyncio.Event | None = None
+
+    async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
+        self.written.append(state)
+        if self.held is not None:
+            await self.held.wait()
+        version = self.versions.pop(0)
+        if isinstance(version, ZkError):
+            raise version
+        return version
+
+    async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
+        self.announced.append(list(partitions))
+
+
+class Leader:
+    """Replica 1 leads T0 with replicas 1, 2, 3."""
+
+    def __init__(self, *versions: int | ZkError | None, isr: tuple[int, ...] = (1, 2)) -> None:
+        self.world = CopyingWorld()
+        self.me, _, _ = (Replica(number, self.world) for number in (1, 2, 3))
+        self.me.lead(4, isr=isr)
+        self.store = FakeStore(*versions)
+        self.committed: list[tuple[Partition, bool]] = []
+        self.updates = IsrUpdates(
+            self.store, self.clock, self.me.metrics.manager, lambda *change: self.committed.append(change)
+        )
+
+    @property
+    def clock(self) -> Clock:
+        return self.me.clock
+
+    @property
+    def partition(self) -> Partition:
+        return self.me.partition
+
+    def pending(self, isr: Expanding | Shrinking) -> None:
+        self.partition.isr = isr
+        self.updates.submit(self.partition)
+
+
+def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        run_virtual(test())
+
+    return run
+
+
+@story
+async def test_an_expansion_is_written_with_what_the_leader_knows_and_then_counts() -> None:
+    leader = Leader(8)
+    leader.pending(Expanding(frozenset({1, 2}), adding=3))
+    await asyncio.sleep(0.01)
+    assert leader.store.written == [PartitionState(1, 4, (1, 2, 3), 1, 0)]
+    assert leader.partition.isr == Committed(frozenset({1, 2, 3}))
+    assert leader.partition.zk_version == 8
+    assert leader.me.metrics.manager.isr_expands == 1
+
+
+@story
+async def test_a_shrink_lets_the_watermark_go_on_once_it_is_written() -> None:
+    leader = Leader(8)
+    leader.me.append(b"m")
+    leader.partition.followers[2].last_caught_up_ms = leader.partition.followers[3].last_caught_up_ms = -1e9
+    leader.store.held = asyncio.Event()
+    leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))
+    await asyncio.sleep(1)
+    assert leader.me.offsets == (1, 0)
+    leader.store.held.set()
+    await asyncio.sleep(1)
+    assert leader.me.offsets == (1, 1)
+    assert leader.committed == [(leader.partition, True)]
+    assert leader.me.metrics.manager.isr_shrinks == 1
+
+
+@story
+async def test_a_refused_change_stays_pending_until_the_controller_speaks() -> None:
+    leader = Leader(None)
+    leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))
+    await asyncio.sleep(100)
+    assert leader.partition.isr.in_flight
+    assert len(leader.store.written) == 1
+    assert leader.me.metrics.manager.failed_isr_updates == 1
+    assert not leader.partition.shrink_isr(leader.clock.monotonic_ms())
+    leader.me.lead(5, isr=(1, 3))
+    assert leader.partition.isr == Committed(frozenset({1, 3}))
+
+
+@story
+async def test_lost_connections_are_outlasted() -> None:
+    leader = Leader(ZkError(), ZkError(), 8)
+    leader.pending(Expanding(frozenset({1, 2}), adding=3))
+    await asyncio.sleep(5)
+    assert leader.partition.isr == Committed(frozenset({1, 2, 3}))
+
+
+@story
+async def test_an_answer_that_comes_after_a_new_role_is_nothing() -> None:
+    leader = Leader(8)
+    leader.store.held = asyncio.Event()
+    leader.pending(Expanding(frozenset({1, 2}), adding=3))
+    await asyncio.sleep(1)
+    leader.me.lead(5, isr=(1,))
+    leader.store.held.set()
+    await asyncio.sleep(1)
+    assert leader.partition.isr == Committed(frozenset({1}))
+    assert leader.partition.zk_version == 0
+
+
+@story
+async def test_the_controller_hears_when_it_has_been_quiet_for_a_while() -> None:
+    leader = Leader(8, 9)
+    leader.pending(Expanding(frozenset({1, 2}), adding=3))
+    await asyncio.sleep(QUIET_MS / 1000)
+    leader.updates.announce_if_due()
+    assert leader.store.announced == []
+    await asyncio.sleep(NOTICE_CHECK_MS / 1000)
+    leader.updates.announce_if_due()
+    await asyncio.sleep(0.01)
+    assert leader.store.announced == [[T0]]
+    leader.updates.announce_if_due()
+    await asyncio.sleep(LONGEST_SILENCE_MS / 1000)
+    leader.updates.announce_if_due()
+    assert leader.store.announced == [[T0]]
+
+
+@story
+async def test_the_controller_hears_once_a_minute_though_there_is_never_quiet() -> None:
+    leader = Leader(*range(100))
+    sets = (Expanding(frozenset({1, 2}), adding=3), Shrinking(frozenset({1, 2, 3}), frozenset({3})))
+    for number in range(30):
+        leader.pending(sets[number % 2])
+        await asyncio.sleep(NOTICE_CHECK_MS / 1000)
+        leader.updates.announce_if_due()
+    await asyncio.sleep(0.01)
+    assert leader.store.announced == [[T0]]
+
+
+@story
+async def test_a_follower_joins_at_the_watermark_and_at_the_start_of_the_leaders_epoch() -> None:
+    """The sum of W8.1 and the rule of chapter 8.1.2: the follower's end must reach the watermark, not the log end."""
+    leader = Leader(8, isr=(1,))
+    me = leader.me
+    me.manager.fetches.on_isr_pending = leader.updates.submit
+    me.append(*[b"m"] * 5)
+    follower = leader.world.replicas[2]
+    follower.follow(me, 4)
+    await follower.until(lambda: 2 in leader.partition.isr.members)
+    assert leader.store.written[-1].isr == (1, 2)
+    await follower.caught_up(me)
+
+
+@story
+async def test_w8_12_too_few_in_sync_replicas_refuse_acks_all_before_and_after_the_append() -> None:
+    """W8.12: RF 3, min.insync.replicas 2, and the in-sync set shrinks to one."""
+    leader = Leader(8)
+    leader.me.log.config = type(leader.me.log.config).for_topic(None, {"min.insync.replicas": "2"})
+    answers = leader.me.append(b"m1", acks=-1, timeout_ms=60_000)
+    leader.partition.followers[2].last_caught_up_ms = leader.partition.followers[3].last_caught_up_ms = -1e9
+    leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))
+    await asyncio.sleep(0.01)
+    leader.me.manager.parked.note_change(leader.partition, watermark_raised=True)
+    await asyncio.sleep(0.01)
+    assert [answer.error for answer in answers] == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+    assert [one.error for one in leader.me.append(b"m2", acks=-1)] == [ErrorCode.NOT_ENOUGH_REPLICAS]
+    assert [one.error for one in leader.me.append(b"m3", acks=1)] == [ErrorCode.NONE]

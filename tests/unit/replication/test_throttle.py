@@ -1,0 +1,87 @@
+"""How fast replicas that are not in sync may be filled (KIP-73)."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.replication.isr import Committed
+from kafka_py.replication.throttle import UNLIMITED, ByteRate, Throttle
+from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.copying import T0, CopyingWorld, Replica
+from kafka_py.testing.virtual_time import run_virtual
+
+
+def throttle(*named: str, limit: int = 1000, clock: ManualClock | None = None) -> Throttle:
+    return Throttle(1, ByteRate(clock or ManualClock(), 11, 1000), limit, lambda _partition: named)
+
+
+def test_bytes_are_spread_over_all_samples_from_the_start() -> None:
+    clock = ManualClock()
+    rate = ByteRate(clock, 11, 1000)
+    rate.add(10_000)
+    assert rate.per_second() == 1000
+    clock.advance(10_500)
+    assert rate.per_second() == 10_000 / 10.5
+    clock.advance(500)
+    assert rate.per_second() == 0
+
+
+def test_only_named_replicas_of_this_broker_are_held_back() -> None:
+    clock = ManualClock()
+    assert throttle("*").covers(T0)
+    assert throttle("0:1", "1:2").covers(T0)
+    assert not throttle("0:2").covers(T0)
+    assert not throttle("0:1").covers(TopicPartition("t", 1))
+    assert not throttle().covers(T0)
+    one = throttle("*", clock=clock)
+    one.record(T0, 10_000)
+    assert not one.holds_back(T0)
+    one.record(T0, 1)
+    assert one.holds_back(T0)
+    one.limit = UNLIMITED
+    assert not one.holds_back(T0)
+
+
+def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        run_virtual(test())
+
+    return run
+
+
+def byte_rate(replica: Replica) -> ByteRate:
+    return ByteRate(replica.clock, 11, 1000)
+
+
+@story
+async def test_a_new_replica_is_filled_no_faster_than_the_leader_may() -> None:
+    world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
+    leader, follower = Replica(1, world), Replica(2, world)
+    leader.lead(0, isr=(1,))
+    leader.manager.fetches.throttle = Throttle(1, byte_rate(leader), 1000, lambda _partition: ["0:1"])
+    leader.append(*[b"x" * 932] * 60)  # a thousand bytes each
+    follower.follow(leader, 0)
+    await asyncio.sleep(30)
+    assert 30_000 < follower.log.size_bytes < 45_000
+    leader.partition.isr = Committed(frozenset({1, 2}))  # who is in sync is not held back
+    await asyncio.sleep(2)
+    assert follower.log.size_bytes == leader.log.size_bytes
+
+
+@story
+async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_is_lifted() -> None:
+    world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
+    leader, follower = Replica(1, world), Replica(2, world)
+    leader.lead(0, isr=(1,))
+    leader.append(*[b"x" * 932] * 60)
+    limit = Throttle(2, byte_rate(follower), 1000, lambda _partition: ["*"])
+    follower.fetchers._following.throttle = limit
+    follower.follow(leader, 0)
+    await asyncio.sleep(30)
+    assert 30_000 < follower.log.size_bytes < 45_000
+    limit.limit = UNLIMITED
+    await asyncio.sleep(2)
+    assert follower.log.size_bytes == leader.log.size_bytes
