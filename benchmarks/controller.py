@@ -37,6 +37,23 @@ LIMITS_S = {"create": 10.0, "fail over": 5.0, "elect": 0.3}
 SESSION_TIMEOUT_MS = 6000
 
 
+class Took(NamedTuple):
+    """Seconds on the clock, and of this process's CPU (all controllers; ZooKeeper's come on top)."""
+
+    wall: float
+    cpu: float
+
+
+class Stopwatch:
+    """Counts from where it is made."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def took(self) -> Took:
+        return Took(time.perf_counter() - self._wall, time.process_time() - self._cpu)
+
+
 class EncodingConnection(NotedConnection):
     """Requests are encoded, and counted instead of kept."""
 
@@ -92,32 +109,32 @@ class World(ControllerWorld):
                 await asyncio.sleep(0.001)
 
 
-async def create(world: World, brokers: int) -> float:
+async def create(world: World, brokers: int) -> Took:
     """100 topics of 10 partitions, three replicas: from the first znode to the last LeaderAndIsr."""
-    begun = time.perf_counter()
+    watch = Stopwatch()
     await world.make_topics("created", CREATED // 10, 10, 3, brokers)
     await world.wait(lambda: world.has_told(range(1, brokers + 1), CREATED * 3))
-    return time.perf_counter() - begun
+    return watch.took()
 
 
-async def fail_over(world: World, brokers: int) -> float:
+async def fail_over(world: World, brokers: int) -> Took:
     """The seat of the controller is emptied: until another one has told every broker its part."""
     before = world.active()
     assert before is not None and before.cluster is not None
     partitions = before.cluster.partition_count
     replicas = sum(1 for _ in before.cluster.replicas())
     world.forget()
-    begun = time.perf_counter()
+    watch = Stopwatch()
     await (await world.store()).session.delete("/controller")
     await world.wait(lambda: world.active() is not None and world.has_told(range(1, brokers + 1), replicas))
     after = world.active()
     assert after is not None
     await after.list_reassignments([])  # in its turn, so when all else is done
     assert after.cluster is not None and after.cluster.partition_count == partitions
-    return time.perf_counter() - begun
+    return watch.took()
 
 
-async def elect(world: World, brokers: int) -> float:
+async def elect(world: World, brokers: int) -> Took:
     """A broker that leads 1,000 partitions dies: from the end of its session to the last LeaderAndIsr."""
     controller = world.active()
     assert controller is not None
@@ -136,23 +153,16 @@ async def elect(world: World, brokers: int) -> float:
     await store.session.exists(f"/brokers/ids/{victim}", lambda _: loop.call_soon(gone.set))
     closing = asyncio.ensure_future(broker.session.close())
     await gone.wait()
-    begun = time.perf_counter()
+    watch = Stopwatch()
     await world.wait(lambda: world.has_told(others, LED))
-    took = time.perf_counter() - begun
+    took = watch.took()
     await closing
     await broker.controller.shutdown()
     await world.start(victim)
     return took
 
 
-class Took(NamedTuple):
-    """Seconds on the clock, and of this process's CPU (all controllers; ZooKeeper's come on top)."""
-
-    wall: float
-    cpu: float
-
-
-RUNS: dict[str, Callable[[World, int], Awaitable[float]]] = {"create": create, "fail over": fail_over, "elect": elect}
+RUNS: dict[str, Callable[[World, int], Awaitable[Took]]] = {"create": create, "fail over": fail_over, "elect": elect}
 
 
 async def measure(connect: str, options: argparse.Namespace) -> dict[str, Took]:
@@ -163,7 +173,7 @@ async def measure(connect: str, options: argparse.Namespace) -> dict[str, Took]:
         await world.wait(
             lambda: (one := world.active()) and one.cluster and len(one.cluster.brokers) == options.brokers
         )
-        took = {}
+        took: dict[str, Took] = {}
         for step in options.only:
             if step == "fail over":
                 world.forget()
@@ -176,9 +186,7 @@ async def measure(connect: str, options: argparse.Namespace) -> dict[str, Took]:
             profile = cProfile.Profile(time.process_time) if options.profile else None
             if profile is not None:
                 profile.enable()
-            cpu = time.process_time()
-            wall = await RUNS[step](world, options.brokers)
-            took[step] = Took(wall, time.process_time() - cpu)
+            took[step] = await RUNS[step](world, options.brokers)
             if profile is not None:
                 profile.disable()
                 profile.dump_stats(f"{options.profile}.{step.replace(' ', '-')}")

@@ -112,7 +112,17 @@ def find_coordinator(connection: Connection) -> None:
 # ---- many groups
 
 
-def join(group: str, member_id: str = "", metadata: bytes = b"subscription" * 5) -> JoinGroupRequest:
+def subscription(partitions: Sequence[int] = ()) -> bytes:
+    """What a sticky member says: its topic, and the partitions that it has."""
+    user_data = struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
+    topic = b"\0\5bench"
+    return struct.pack(">hi", 0, 1) + topic + struct.pack(">i", len(user_data)) + user_data
+
+
+SUBSCRIPTION = subscription()
+
+
+def join(group: str, member_id: str = "", metadata: bytes = SUBSCRIPTION) -> JoinGroupRequest:
     return JoinGroupRequest(
         group_id=group,
         session_timeout_ms=SESSION_MS,
@@ -245,11 +255,6 @@ def heartbeats(server: Server, options: argparse.Namespace) -> None:
 # ---- one large group
 
 
-def owned(partitions: Sequence[int]) -> bytes:
-    """As large as what a sticky member says of the partitions that it has."""
-    return b"subscription" * 5 + b"".join(struct.pack(">i", partition) for partition in partitions)
-
-
 def shares(partitions: int, members: int) -> Iterator[list[int]]:
     for number in range(members):
         yield list(range(number, partitions, members))
@@ -263,8 +268,8 @@ def large_group(server: Server, options: argparse.Namespace) -> None:
         connection.send([join(group)], JOIN)
     first = check([connection.answers()[0] for connection in connections[:-1]])
     ids = [answer.member_id for answer in first]
-    settle(connections[:-1], group, first, [owned(part) for part in shares(options.partitions, size - 1)])
-    metadata = [owned(part) for part in shares(options.partitions, size - 1)]
+    settle(connections[:-1], group, first, [subscription(part) for part in shares(options.partitions, size - 1)])
+    metadata = [subscription(part) for part in shares(options.partitions, size - 1)]
     connections[-1].send([join(group)], JOIN)
     for connection, member, said in zip(connections, ids[:-1], metadata, strict=False):
         connection.send([join(group, member, said)], JOIN)
@@ -273,7 +278,7 @@ def large_group(server: Server, options: argparse.Namespace) -> None:
     connections[size - 2].send([join(group, ids[-1], metadata[-1])], JOIN)
     answers = check([connection.answers()[0] for connection in connections])
     joined_s = time.perf_counter() - began
-    settle(connections, group, answers, [owned(part) for part in shares(options.partitions, size)])
+    settle(connections, group, answers, [subscription(part) for part in shares(options.partitions, size)])
     took_s = time.perf_counter() - began
     cpu_s = server.cpu_seconds() - cpu_before
     print(
@@ -307,7 +312,7 @@ def main() -> None:
         with servers.broker(zookeeper, {DELAY: "1000"}) as server:
             measure(server, options)
         if options.apache:
-            with servers.apache_broker(zookeeper, {DELAY: "5000"}) as server:
+            with servers.apache_broker(zookeeper, {DELAY: "2000"}) as server:
                 measure(server, options)
 
 

@@ -27,7 +27,7 @@ from kafka_py.clients import (
 TEXT = "org.apache.kafka.common.serialization.String"
 
 
-class PrefixInterceptor:
+class PrefixInterceptor(ProducerInterceptor):
     """Adds `prefix1-` and counts successes; its `close`, called once, prints their share."""
 
     def __init__(self) -> None:
@@ -47,14 +47,11 @@ class PrefixInterceptor:
         print(f"success ratio: {self.sent / max(self.sent + self.failed, 1):.2%}")
 
 
-class SecondPrefixInterceptor:
+class SecondPrefixInterceptor(ProducerInterceptor):
     """Adds `prefix2-`; of the ends of records it wants to know nothing."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         return record._replace(value="prefix2-" + record.value)
-
-    def on_acknowledgement(self, metadata: RecordMetadata, error: KafkaError | None) -> None:
-        pass
 
 
 def send(bootstrap_servers: str, topic: str, interceptors: list[type[ProducerInterceptor] | str]) -> None:

@@ -21,6 +21,7 @@ from kafka_py.cli.run_class import CLASSES
 SHELLS = ("bash", "zsh")
 KNOWN_VALUES = {
     "--compression-codec": ("none", "gzip", "snappy", "lz4", "zstd"),
+    "--election-type": ("preferred", "unclean"),
     "--entity-type": ("topics", "clients", "users", "brokers", "broker-loggers", "ips"),
     "--isolation-level": ("read_uncommitted", "read_committed"),
     "--offset": ("earliest", "latest"),

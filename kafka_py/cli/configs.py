@@ -92,7 +92,11 @@ Short = list[tuple[str, str]]
 
 def _types_of(options: argparse.Namespace) -> tuple[list[str], Short]:
     """The types that the options name, in order, and what their short forms say. Raises Refused."""
-    short = [(kind, _given(options, name)) for name, kind in SHORT_FORMS.items() if _given(options, name) is not None]
+    short: Short = []
+    for option, kind in SHORT_FORMS.items():
+        name = _given(options, option)
+        if name is not None:
+            short.append((kind, name))
     short += [(kind, "") for name, kind in DEFAULTS.items() if _given(options, name)]
     long_types = list(options.entity_type or ())
     types = long_types + [kind for kind, _ in short]

@@ -9,6 +9,7 @@ before the last commit. Source: reference tools, section 17.
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import sys
 import time
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from kafka_py.cli.message_formatters import MessageFormatter
     from kafka_py.clients.consumer.consumer import Consumer
     from kafka_py.clients.consumer.records import ConsumerRecord
+
+log = logging.getLogger(__name__)
 
 DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
 POLL_RECORDS = 5000
@@ -184,10 +187,20 @@ def open_source(consumer: Consumer, options: argparse.Namespace) -> None:
                 consumer.seek(partition, int(offset))
     elif options.topic is not None:
         consumer.subscribe([options.topic])
+        _warn_if_missing(consumer, options.topic)
     else:
         from kafka_py.cli.topic_requests import topic_pattern
 
         consumer.subscribe(pattern=topic_pattern(options.whitelist))
+
+
+def _warn_if_missing(consumer: Consumer, topic: str) -> None:
+    """Whoever mistypes a topic would wait in vain; one that is to come is waited for."""
+    from kafka_py.clients.errors import ClientTimeout
+
+    with suppress(ClientTimeout):
+        if not consumer.partitions_for(topic, POLL_S):
+            log.warning("Topic %s does not exist; waiting for it", topic)
 
 
 def rewind(consumer: Consumer, records: Iterable[ConsumerRecord]) -> None:

@@ -7,7 +7,6 @@ batches below the high watermark must agree. Source: reference tools, section 23
 from __future__ import annotations
 
 import argparse
-import asyncio
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -114,8 +113,10 @@ class Verification:
 
     async def round(self) -> None:
         """Reads from every replica once and compares. Raises CommandFailed for offsets that differ."""
+        from asyncio import gather
+
         brokers = dict.fromkeys(broker for ids in self._replicas.values() for broker in ids)
-        answers = await asyncio.gather(*(self._fetch(broker) for broker in brokers))
+        answers = await gather(*(self._fetch(broker) for broker in brokers))
         by_broker = dict(zip(brokers, answers, strict=True))
         worst: tuple[int, TopicPartition, int] | None = None
         for partition, ids in self._replicas.items():
@@ -144,6 +145,8 @@ class Verification:
 
     async def _fetch(self, broker: int) -> dict[TopicPartition, Fetched]:
         """What one broker's replicas hold from where we are; nothing while it cannot be reached."""
+        from asyncio import sleep
+
         from kafka_py.records.batch import iter_headers
         from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
@@ -162,11 +165,11 @@ class Verification:
             await self._admin.know(broker)
             response = await self._admin.cluster.send(broker, request)
         except KafkaError:
-            await asyncio.sleep(PAUSE_AFTER_FAILURE_S)
+            await sleep(PAUSE_AFTER_FAILURE_S)
             return {}
         return {
             TopicPartition(topic.topic, one.partition): Fetched(
-                one.high_watermark, [header for _, header in iter_headers(one.records or b"")]
+                one.high_watermark, [header for _, header in iter_headers(one.record_set or b"")]
             )
             for topic in response.responses
             for one in topic.partition_responses
@@ -240,6 +243,8 @@ def main(arguments: Sequence[str]) -> int:
     except re.error:
         raise CommandFailed(f"{options.topic_white_list} is an invalid regex.") from None
     log_warnings()
+    import asyncio
+
     asyncio.run(verify(options, pattern))
     return 0
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-    from kafka_py.base.ids import TopicPartition
+    from kafka_py.base.ids import ElectionType, TopicPartition
     from kafka_py.clients.admin.client import AdminClient, AsyncAdminClient
     from kafka_py.clients.admin.group_descriptions import (
         ConsumerGroupDescription,
@@ -81,6 +81,7 @@ __all__ = [
     "ConsumerRecord",
     "ConsumerRecords",
     "CountingAssignor",
+    "ElectionType",
     "ErrorCode",
     "GroupMetadata",
     "GroupState",
@@ -116,7 +117,7 @@ __all__ = [
 
 _HOMES = {
     "base.errors": ("ConfigError", "ErrorCode", "KafkaError"),
-    "base.ids": ("TopicPartition",),
+    "base.ids": ("ElectionType", "TopicPartition"),
     "clients.admin.client": ("AdminClient", "AsyncAdminClient"),
     "clients.admin.group_descriptions": (
         "ConsumerGroupDescription",

@@ -30,7 +30,9 @@ RECORDS_AT_ONCE = 200
 """Records that are taken in between two looks at the clock."""
 BIG_BATCH_BYTES = 32 * 1024
 """Batches from this size on, or compressed ones, are decoded in a thread."""
-SETTLE_EVERY = 40_000
+SETTLE_EVERY = 20_000
+"""Records, after which what was made of them is taken out of the garbage collector's rounds."""
+_STEPS_TO_SETTLE = 1000
 
 
 class Replay(Protocol):
@@ -107,7 +109,9 @@ class PartitionLoad:
         offset = self._log.log_start_offset
         while self._is_wanted() and offset < self._log.log_end_offset:
             offset = await self._read_on(offset)
-        for _ in self._replay.finish():
+        for number, _ in enumerate(self._replay.finish(), 1):
+            if number % _STEPS_TO_SETTLE == 0:
+                self._settle()
             await self._turn.maybe_end()
             if not self._is_wanted():
                 return False

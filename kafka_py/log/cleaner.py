@@ -1,7 +1,7 @@
 """Which log is compacted next, and when: the dirtiest of those that are due, as many at once as there are threads.
 
-Runs on the loop; the work itself (cleaning.py) runs in a thread. How far each log is compacted is kept in its
-directory's `cleaner-offset-checkpoint`. A log that cannot be compacted is left alone until the next start.
+Runs on the loop; the work itself (cleaning.py) runs in a thread or a process. How far each log is compacted is kept in
+its directory's `cleaner-offset-checkpoint`. A log that cannot be compacted is left alone until the next start.
 Source: reference replication, sections 12 and 15.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.background import Background
 from kafka_py.log.cleaning import CleanJob, Stopped
+from kafka_py.log.cleaning_process import run_cleaning
 from kafka_py.log.compaction import Dirtiness
 from kafka_py.log.configs import MAX_LONG, LogOptions
 from kafka_py.log.context import LATER
@@ -49,12 +51,23 @@ def dirtiness_of(log: PartitionLog, checkpointed: int | None, now_ms: int) -> Di
         end,
         sum(segment.size for segment in closed if segment.base_offset < first_dirty),
         sum(segment.size for segment in due),
-        _is_overdue(due, config.max_compaction_lag_ms, now_ms),
+        _overdue_ms(due, config.max_compaction_lag_ms, now_ms),
     )
 
 
-def _is_overdue(segments: Iterable[Segment], max_lag_ms: int, now_ms: int) -> bool:
-    return max_lag_ms < MAX_LONG and any(one.waited_ms(now_ms, now_ms) > max_lag_ms for one in segments)
+def _overdue_ms(segments: Iterable[Segment], max_lag_ms: int, now_ms: int) -> float:
+    if max_lag_ms >= MAX_LONG:
+        return 0.0
+    return max([0.0, *(one.waited_ms(now_ms, now_ms) - max_lag_ms for one in segments)])
+
+
+class LastRun(NamedTuple):
+    """Figures of the compaction that ended last, for the metrics."""
+
+    fullest_table: float = 0.0
+    recopied: float = 0.0
+    took_s: float = 0.0
+    overdue_s: float = 0.0
 
 
 class Cleaner:
@@ -88,6 +101,12 @@ class Cleaner:
         self._is_current = is_current
         self._checkpoint = checkpoint
         self._io_failed = io_failed
+        self.last_run = LastRun()
+        self.dirtiest_ratio = 0.0
+        """Of the log that was the dirtiest at the last look."""
+        self.looked_ms = clock.wall_ms()
+        self.processed_bytes: Callable[[int], None] = lambda _bytes: None
+        """Told of what each compaction has read and written."""
         self._running: set[TopicPartition] = set()
         self._stopped = False
         self._waits = 0
@@ -103,6 +122,14 @@ class Cleaner:
         """The log is gone; another one of that name begins anew."""
         self.clean_to.pop(topic_partition, None)
         self.uncleanable.pop(topic_partition, None)
+
+    @property
+    def since_look_ms(self) -> int:
+        return self._clock.wall_ms() - self.looked_ms
+
+    def uncleanable_in(self, log_dir: str) -> list[PartitionLog]:
+        """The logs of a directory that failed."""
+        return [log for log in self._logs() if log.log_dir == log_dir and log.topic_partition in self.uncleanable]
 
     def stop(self) -> None:
         """Nothing begins any more, and what runs ends soon without effect."""
@@ -132,7 +159,8 @@ class Cleaner:
         return begun
 
     def _dirtiest(self) -> tuple[PartitionLog, Dirtiness] | None:
-        now_ms = self._clock.wall_ms()
+        now_ms = self.looked_ms = self._clock.wall_ms()
+        self.dirtiest_ratio = 0.0
         best: tuple[PartitionLog, Dirtiness] | None = None
         for log in self._logs():
             topic_partition = log.topic_partition
@@ -141,6 +169,7 @@ class Cleaner:
             if topic_partition in self.uncleanable or len(log.segments) < 2:
                 continue
             found = dirtiness_of(log, self.clean_to.get(topic_partition), now_ms)
+            self.dirtiest_ratio = max(self.dirtiest_ratio, found.ratio)
             if found.is_due(log.config.min_cleanable_dirty_ratio) and (best is None or found.ratio > best[1].ratio):
                 best = log, found
         return best
@@ -157,18 +186,33 @@ class Cleaner:
             is_stopped=lambda: self._stopped,
         )
         self._running.add(topic_partition)
-        self._background.run(
-            job.run, lambda _: self._finished(log, job), lambda error: self._failed(log, job, error)
-        )
+        began_ms = self._clock.monotonic_ms()
+
+        def finished(_: CleanJob) -> None:
+            took_s = (self._clock.monotonic_ms() - began_ms) / 1000
+            recopied = job.bytes_written / max(job.bytes_read, 1)
+            self.last_run = LastRun(job.table_fullness, recopied, took_s, dirtiness.overdue_ms / 1000)
+            self.processed_bytes(job.bytes_read + job.bytes_written)
+            self._finished(log, job)
+
+        self._background.run(lambda: run_cleaning(job), finished, lambda error: self._failed(log, job, error))
 
     def _finished(self, log: PartitionLog, job: CleanJob) -> None:
-        self._running.discard(log.topic_partition)
+        """Puts the result in place, a few segments at a time."""
         try:
             taken = not self._stopped and self._is_current(log) and log.take_cleaned(job)
         except KafkaError as error:
             _log.error("%s was not compacted: %s", log.topic_partition, error)
             self.uncleanable[log.topic_partition] = str(error)
+            self._running.discard(log.topic_partition)
             return
+        if taken and job.cleaned:
+            if self._later is None:
+                self._finished(log, job)
+            else:
+                self._later(0, lambda: self._finished(log, job))
+            return
+        self._running.discard(log.topic_partition)
         if not taken:
             self._background.run(job.discard)
             return

@@ -30,6 +30,10 @@ WORK_MS = 1.0
 PAUSE_MS = 0.5
 
 
+def _never() -> bool:
+    return False
+
+
 class Stopped(Exception):
     """The cleaning was told to stop, or the log has changed under it."""
 
@@ -73,7 +77,7 @@ class CleanJob:
     buffer_bytes: int
     load_factor: float
     bytes_per_s: float
-    is_stopped: Callable[[], bool] = lambda: False
+    is_stopped: Callable[[], bool] = _never
     sleep: Callable[[float], None] = system_sleep
     cleaned: list[Cleaned] = field(default_factory=list)
     end_offset: int = 0
@@ -81,6 +85,7 @@ class CleanJob:
     bytes_written: int = 0
     records_read: int = 0
     records_kept: int = 0
+    table_fullness: float = 0.0
     _work_began_ms: float = 0.0
     _began_ms: float = 0.0
 
@@ -96,6 +101,7 @@ class CleanJob:
             aborted = self._aborted(place)
             self._fill(place, keys, Transactions(one for one in aborted if one.last_offset >= self.first_dirty))
             self.end_offset = keys.latest + 1
+            self.table_fullness = keys.fullness
             sieve = Sieve(keys, Transactions(aborted), self.producers)
             parts = [part for part in self.parts if part.base_offset < self.end_offset]
             max_index = self.config.segment_index_bytes
@@ -105,6 +111,13 @@ class CleanJob:
         finally:
             keys.close()
         return self
+
+    def take_result(self, done: CleanJob) -> None:
+        """What came of the same job elsewhere."""
+        self.cleaned, self.end_offset = done.cleaned, done.end_offset
+        self.bytes_read, self.bytes_written = done.bytes_read, done.bytes_written
+        self.records_read, self.records_kept = done.records_read, done.records_kept
+        self.table_fullness = done.table_fullness
 
     def discard(self) -> None:
         """Removes what was written."""
@@ -159,9 +172,7 @@ class CleanJob:
                     keys.latest = max(keys.latest, header.last_offset)
             keys.latest = max(keys.latest, next_base - 1)
 
-    def _fill_from(
-        self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: Transactions
-    ) -> bool:
+    def _fill_from(self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: Transactions) -> bool:
         """The keys of one batch; False when the table is full. Neither markers nor aborted data shadow anything."""
         if header.magic < 2:
             return True
@@ -180,9 +191,7 @@ class CleanJob:
 
     # ---- second pass: what stays
 
-    def _clean_group(
-        self, place: PartitionDirectory, group: Sequence[Part], sieve: Sieve, horizon_ms: int
-    ) -> None:
+    def _clean_group(self, place: PartitionDirectory, group: Sequence[Part], sieve: Sieve, horizon_ms: int) -> None:
         """Writes one `.cleaned` segment out of several, synced, with the last one's time of modification."""
         base_offset = group[0].base_offset
         target_place = CleanedDirectory(self.path, self.files, OpenHandles())

@@ -31,9 +31,7 @@ class Part(NamedTuple):
     time_index_bytes: int = 0
 
 
-def group_parts(
-    parts: Sequence[Part], max_bytes: int, max_index_bytes: int, end_offset: int
-) -> list[list[Part]]:
+def group_parts(parts: Sequence[Part], max_bytes: int, max_index_bytes: int, end_offset: int) -> list[list[Part]]:
     """Neighbours that become one segment: together no larger than a segment and its indexes may be.
 
     end_offset: where the last part ends (exclusive).
@@ -64,14 +62,14 @@ class Dirtiness(NamedTuple):
     """How much there is to do in a log.
 
     first_dirty: everything below was compacted before. end: everything from here on must wait (exclusive).
-    is_overdue: max.compaction.lag.ms has passed for some record.
+    overdue_ms: by how much max.compaction.lag.ms has passed for some record; 0 when it has not.
     """
 
     first_dirty: int
     end: int
     clean_bytes: int
     cleanable_bytes: int
-    is_overdue: bool = False
+    overdue_ms: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -80,7 +78,7 @@ class Dirtiness(NamedTuple):
         return self.cleanable_bytes / total if total else 0.0
 
     def is_due(self, min_ratio: float) -> bool:
-        return self.cleanable_bytes > 0 and (self.is_overdue or self.ratio > min_ratio)
+        return self.cleanable_bytes > 0 and (self.overdue_ms > 0 or self.ratio > min_ratio)
 
 
 # ---- transactions

@@ -45,6 +45,11 @@ class KeyOffsets:
     def is_full(self) -> bool:
         return self.count >= self._limit
 
+    @property
+    def fullness(self) -> float:
+        """Keys by slots, 0 to 1."""
+        return self.count / self._slots
+
     def put(self, key: bytes, offset: int) -> None:
         """Notes the offset as the last one of the key. The table must not be full."""
         digest = md5(key, usedforsecurity=False).digest()

@@ -33,7 +33,7 @@ from kafka_py.log.handles import OpenHandles
 from kafka_py.log.loading import LoadedDirectory, load_directory
 from kafka_py.log.log_dir import LogDir, LogDirError
 from kafka_py.log.meta_properties import MetaProperties, agreed
-from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters
+from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters, measure_cleaner
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.recovery import open_log
 from kafka_py.log.upkeep import Upkeep
@@ -125,6 +125,7 @@ class LogDirs(FutureLogs):
                 LogDirectoryMetrics(metrics, log_dir, logDirectory=path)
         if metrics is not None:
             LogManagerMetrics(metrics, self)
+            measure_cleaner(metrics, self.cleaner, self._dirs)
 
     # -- start
 

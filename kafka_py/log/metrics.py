@@ -5,9 +5,12 @@ Source: reference metrics table, kafka.log.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
-from kafka_py.base.metric_rows import Gauge, Timing
+from kafka_py.base.metric_rows import Gauge, Rate, Timing
+from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.partition_log import PartitionLog
 
 
@@ -49,6 +52,68 @@ class LogDirectoryMetrics(MetricTable, group="kafka.log:type=LogManager", tags=(
     offline = Gauge(
         "LogDirectoryOffline", of=lambda log_dir: 0 if log_dir.is_online else 1, about="1 when the directory failed."
     )
+
+
+class CleanerMetrics(MetricTable, group="kafka.log:type=LogCleaner"):
+    """Compaction; the owner is the Cleaner."""
+
+    max_buffer_utilization = Gauge(
+        "max-buffer-utilization-percent", of=lambda cleaner: int(cleaner.last_run.fullest_table * 100),
+        unit="percent", about="How full the key table was in the last run.",
+    )  # fmt: skip
+    recopy = Gauge(
+        "cleaner-recopy-percent", of=lambda cleaner: int(cleaner.last_run.recopied * 100), unit="percent",
+        about="Bytes written by bytes read in the last run.",
+    )  # fmt: skip
+    max_clean_time = Gauge(
+        "max-clean-time-secs", of=lambda cleaner: int(cleaner.last_run.took_s), unit="s", about="Of the last run."
+    )
+    max_compaction_delay = Gauge(
+        "max-compaction-delay-secs", of=lambda cleaner: int(cleaner.last_run.overdue_s), unit="s",
+        about="By how much the last run was late for max.compaction.lag.ms.",
+    )  # fmt: skip
+    dead_threads = Gauge("DeadThreadCount", of=lambda _cleaner: 0, about="Always 0: there are no threads that could.")
+
+
+class CleanerManagerMetrics(MetricTable, group="kafka.log:type=LogCleanerManager"):
+    """Which logs are dirty; the owner is the Cleaner."""
+
+    max_dirty = Gauge(
+        "max-dirty-percent", of=lambda cleaner: int(cleaner.dirtiest_ratio * 100), unit="percent",
+        about="Of the dirtiest log, when the cleaner last looked.",
+    )  # fmt: skip
+    since_last_run = Gauge(
+        "time-since-last-run-ms", of=lambda cleaner: cleaner.since_look_ms, unit="ms", about="Since it last looked."
+    )
+
+
+class UncleanableMetrics(MetricTable, group="kafka.log:type=LogCleanerManager", tags=("logDirectory",)):
+    """What cannot be compacted in one directory; assigned functions."""
+
+    partitions = Gauge("uncleanable-partitions-count", about="Logs that failed and are left alone.")
+    size = Gauge("uncleanable-bytes", unit="bytes", about="Bytes of those logs.")
+
+
+class CleanerThroughput(MetricTable, group="kafka.utils:type=Throttler"):
+    """What compaction reads and writes."""
+
+    cleaner_io = Rate("cleaner-io", unit="bytes", about="Bytes read and written.")
+
+
+def measure_cleaner(registry: MetricRegistry, cleaner: Cleaner, directories: Iterable[str]) -> None:
+    """Shows the metrics of compaction."""
+    CleanerMetrics(registry, cleaner)
+    CleanerManagerMetrics(registry, cleaner)
+    throughput = CleanerThroughput(registry)
+
+    def count(size: int) -> None:
+        throughput.cleaner_io += size
+
+    cleaner.processed_bytes = count
+    for directory in directories:
+        table = UncleanableMetrics(registry, logDirectory=directory)
+        table.partitions = lambda path=directory: len(cleaner.uncleanable_in(path))
+        table.size = lambda path=directory: sum(log.size_bytes for log in cleaner.uncleanable_in(path))
 
 
 class LogMeters:

@@ -16,10 +16,10 @@ from kafka_py.log.answers import LogRead as LogRead
 from kafka_py.log.answers import Origin as Origin
 from kafka_py.log.answers import TimestampOffset as TimestampOffset
 from kafka_py.log.answers import UnexpectedAppendOffset as UnexpectedAppendOffset
+from kafka_py.log.cleanable_log import CleanableLog
 from kafka_py.log.epochs import EpochEnd, EpochStart
 from kafka_py.log.producer_state import AppendedBatch
 from kafka_py.log.segment import Segment
-from kafka_py.log.stored_log import StoredLog
 from kafka_py.log.time_index import TimeOffset
 from kafka_py.log.validation import check_follower_batches, prepare_leader_append
 from kafka_py.records.batch import (
@@ -36,7 +36,7 @@ from kafka_py.records.batch import (
 _log = logging.getLogger(__name__)
 
 
-class PartitionLog(StoredLog):
+class PartitionLog(CleanableLog):
     """The log of one partition. Made by recovery.open_log."""
 
     __slots__ = ()
@@ -126,10 +126,10 @@ class PartitionLog(StoredLog):
         return AppendInfo(
             batches[0][1].base_offset,
             last.last_offset,
-            max(header.max_timestamp for _, header in batches),
+            max([header[8] for _, header in batches]),
             NO_TIMESTAMP,
             self.log_start_offset,
-            sum(header.record_count for _, header in batches),
+            sum([header[12] for _, header in batches]),
             size,
             False,
             rolled,
@@ -139,7 +139,7 @@ class PartitionLog(StoredLog):
     def _check_markers(self, records: memoryview, batches: list[tuple[int, BatchHeader]]) -> None:
         """Raises KafkaError(CORRUPT_MESSAGE) for a control batch that cannot be read: recovery would cut it again."""
         for position, header in batches:
-            if header.attributes & CONTROL_FLAG and header.producer_id >= 0:
+            if header[5] & CONTROL_FLAG and header[9] >= 0:
                 try:
                     producer_replay.read_marker(records[position : position + header.size_bytes], header)
                 except CorruptBatch as corrupt:
@@ -148,17 +148,20 @@ class PartitionLog(StoredLog):
     def _append_fetched(self, records: memoryview, batches: list[tuple[int, BatchHeader]], now_ms: int) -> bool:
         """Writes batches that fit one segment in one go; whether that began a new segment."""
         first_offset, last_offset = batches[0][1].base_offset, batches[-1][1].last_offset
-        largest = max((header.max_timestamp, -header.last_offset) for _, header in batches)
+        # The greatest timestamp and, of the batches that have it, the first one's last offset.
+        largest = max((header[8], -(header[0] + header[6])) for _, header in batches)
+        latest = self._epochs.latest
         for _, header in batches:
-            epoch = header.partition_leader_epoch
-            if epoch != self._epochs.latest and epoch >= 0:
-                self.assign_epoch(epoch, header.base_offset)
+            epoch = header[2]
+            if epoch != latest and epoch >= 0:
+                self.assign_epoch(epoch, header[0])
+                latest = self._epochs.latest
         rolled = self._segments.active.should_roll(len(records), last_offset, largest[0], self.config, now_ms)
         if rolled:
             rolled = self._roll(max(first_offset, self.log_end_offset), now_ms)
         self._write(records, last_offset, largest[0], -largest[1])
         for position, header in batches:
-            if header.producer_id >= 0:
+            if header[9] >= 0:
                 self._take_over(header, records[position : position + header.size_bytes])
         self._producers.end_offset = last_offset + 1
         return rolled

@@ -11,13 +11,11 @@ import contextlib
 import errno
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.log import filenames, producer_replay, retention
-from kafka_py.log.cleaning import Cleaned, CleanJob
-from kafka_py.log.compaction import Dirtiness, LastBatch, Part
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.context import LONGEST_DELAY_MS, LogContext
 from kafka_py.log.directory import PartitionDirectory
@@ -286,63 +284,6 @@ class StoredLog:
         files, background = self._context.files, self._context.background
         delay_ms = min(self.config.file_delete_delay_ms, LONGEST_DELAY_MS)
         self._context.later(delay_ms, lambda: background.run(lambda: remove_files(files, paths)))
-
-    # -- compact
-
-    def clean_job(self, dirtiness: Dirtiness, **limits: Any) -> CleanJob:
-        """A compaction of what is dirty: run it in any thread, then hand it to `take_cleaned` on the loop.
-
-        limits: the remaining fields of CleanJob.
-        """
-        segments = [segment for segment in self._segments.segments if segment.base_offset < dirtiness.end]
-        return CleanJob(
-            self._place.path,
-            self._context.files,
-            self._context.clock,
-            self.config,
-            [
-                Part(one.base_offset, one.size, one.offset_index.size_bytes, one.time_index.size_bytes)
-                for one in segments
-            ],
-            dirtiness.first_dirty,
-            dirtiness.end,
-            list(self._segments.bases),
-            {
-                producer_id: LastBatch(known.batches[-1].last_offset if known.batches else -1, known.epoch)
-                for producer_id, known in self._producers.active()
-            },
-            self._generation,
-            **limits,
-        )
-
-    def take_cleaned(self, job: CleanJob) -> bool:
-        """Puts the result of a compaction in place; False, and it is discarded, when the log has changed meanwhile.
-
-        Raises KafkaError(KAFKA_STORAGE_ERROR).
-        """
-        present = {segment.base_offset: segment for segment in self._segments.segments[:-1]}
-        sizes_hold = all(
-            part.base_offset in present and present[part.base_offset].size == part.size for part in job.parts
-        )
-        if self._failed or job.generation != self._generation or job.path != self._place.path or not sizes_hold:
-            return False
-        try:
-            for cleaned in job.cleaned:
-                self._swap([present[base_offset] for base_offset in cleaned.sources], cleaned)
-        except OSError as error:
-            self._io_failed(error)
-        return True
-
-    def _swap(self, old: Sequence[Segment], cleaned: Cleaned) -> None:
-        """In the order that a start after a crash understands: `.swap`, then the old ones go, then the final names."""
-        base_offset, place = cleaned.base_offset, self._place
-        place.change_state(base_offset, filenames.CLEANED, filenames.SWAP)
-        self._delete_files(old, snapshot_kept=base_offset)
-        place.change_state(base_offset, filenames.SWAP, "")
-        new = Segment(place, base_offset, size=cleaned.size, created_ms=old[0].created_ms)
-        new.open_indexes(self.config)
-        self._segments.replace(old, new)
-        self._names_changed = True
 
     # -- truncate
 

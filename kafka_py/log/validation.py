@@ -17,6 +17,7 @@ from kafka_py.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
     CRC_START,
+    HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     MAGIC,
@@ -94,21 +95,21 @@ def check_follower_batches(
     """
     batches = []
     next_offset = -1
+    position, end = 0, len(records)
     try:
-        for position, header in iter_headers(records):
-            verify_crc(records, position, header)
-            if header.magic != MAGIC:
-                raise KafkaError(
-                    ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {header.magic} is not supported"
-                )
-            if header.base_offset < next_offset or header.last_offset_delta < 0:
+        while (header := _whole_batch(records, position, end)) is not None:
+            next_position = position + header[1] + LOG_OVERHEAD
+            if crc32c(records[position + CRC_START : next_position]) != header[4]:
+                verify_crc(records, position, header)
+            if header[0] < next_offset or header[6] < 0:
                 raise UnexpectedAppendOffset(
                     f"fetched batch at offset {header.base_offset} lies before offset {next_offset}",
                     header.base_offset,
                     header.last_offset,
                 )
-            next_offset = header.next_offset
+            next_offset = header[0] + header[6] + 1
             batches.append((position, header))
+            position = next_position
     except CorruptBatch as corrupt:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
     if batches and batches[0][1].base_offset < log_end_offset:
@@ -118,6 +119,25 @@ def check_follower_batches(
             batches[-1][1].last_offset,
         )
     return batches
+
+
+def _whole_batch(records: memoryview, position: int, end: int) -> BatchHeader | None:
+    """The header of the v2 batch at `position`; None when it is not all there.
+
+    Raises CorruptBatch, KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT).
+    """
+    if end - position >= HEADER_SIZE:
+        header = read_header(records, position)
+        if position + header[1] + LOG_OVERHEAD > end:
+            return None
+    else:
+        found = next(iter_headers(records, position, end), None)  # an older format may be shorter
+        if found is None:
+            return None
+        header = found[1]
+    if header[3] != MAGIC:
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {header.magic} is not supported")
+    return header
 
 
 def _check_cut_short(records: memoryview, corrupt: CorruptBatch) -> None:

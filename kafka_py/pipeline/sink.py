@@ -8,7 +8,8 @@ commit_protocol.py.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -19,6 +20,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.clients.producer.producer import Producer
+from kafka_py.pipeline.bulk import BulkSender
 from kafka_py.pipeline.commit_protocol import TaskReport, Written, abandon, settle
 from kafka_py.pipeline.options import Options
 
@@ -58,15 +60,37 @@ class TopicWriter:
         tally = Tally()
         with Producer({**PRODUCER_DEFAULTS, **self._options.client_settings("executor"), "acks": "all",
                        "enable.idempotence": True}) as producer:  # fmt: skip
+            send = self._sender(producer, tally)
             for batch in iterator:
-                self._send(producer, batch, tally)
+                send(batch)
                 tally.check()
             producer.flush()
         tally.check()
         report.written = tally.written()
         return report
 
-    def _send(self, producer: Producer, batch: Any, tally: Tally) -> None:
+    def _sender(self, producer: Producer, tally: Tally) -> Callable[[Any], None]:
+        """What takes an Arrow batch: by columns, or record by record where that cannot be."""
+        if "headers" in self._columns or "partitioner.class" in self._options.kafka:
+            return partial(self._send_records, producer, tally)
+        size = int(self._options.kafka.get("batch.size", PRODUCER_DEFAULTS["batch.size"]))
+        return partial(self._send_columns, BulkSender(producer, max(1, size), tally.note))
+
+    def _send_columns(self, sender: BulkSender, batch: Any) -> None:
+        columns = {name: self._array(batch, name) for name in self._columns}
+        fixed = self._options["topic"]
+        if fixed is not None:
+            sender.send(fixed, columns.get("key"), columns["value"], columns.get("partition"))
+            return
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        table = pa.RecordBatch.from_pydict(columns)
+        for topic in pc.unique(columns["topic"]).to_pylist():
+            some = table.filter(pc.equal(table["topic"], topic))
+            sender.send(topic, *(some[name] if name in columns else None for name in ("key", "value", "partition")))
+
+    def _send_records(self, producer: Producer, tally: Tally, batch: Any) -> None:
         columns = {name: self._values(batch, name) for name in self._columns}
         count = batch.num_rows
         topics = columns.get("topic") or repeat(self._options["topic"], count)
@@ -85,21 +109,25 @@ class TopicWriter:
             raise KafkaError(error.code, f"writing to {topic or 'a null topic'}: {error.message}") from error
 
     def _values(self, batch: Any, name: str) -> list[Any]:
-        """A column as the producer takes it; text becomes UTF-8 without a copy per record."""
+        """A column as the producer takes it, record by record."""
+        values: list[Any] = self._array(batch, name).to_pylist()
+        if name == "headers":
+            return [[(each["key"], each["value"]) for each in row] if row else None for row in values]
+        return values
+
+    def _array(self, batch: Any, name: str) -> Any:
+        """A column as Arrow has it, text as its UTF-8 bytes."""
         import pyarrow as pa
 
         array = batch.column(batch.schema.get_field_index(name))
-        if name in ("key", "value") and pa.types.is_string(array.type):
+        if name in ("key", "value") and array.type != pa.binary():
             array = array.cast(pa.binary())
-        values: list[Any] = array.to_pylist()
-        if name == "headers":
-            return [[(each["key"], each["value"]) for each in row] if row else None for row in values]
         if name == "topic" and array.null_count and self._options["topic"] is None:
             raise KafkaError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION,
                 "a record has null in the column topic, and the option topic is not given",
             )
-        return values
+        return array
 
 
 class BatchSink(TopicWriter, DataSourceArrowWriter):
@@ -130,18 +158,19 @@ class Tally:
         self._failure: KafkaError | None = None
         self._failed = 0
 
-    def note(self, metadata: RecordMetadata | None, error: KafkaError | None) -> None:
+    def note(self, metadata: RecordMetadata | None, error: KafkaError | None, count: int = 1) -> None:
+        """metadata: of the last of `count` records that went together."""
         if metadata is None:
-            self._failed += 1
+            self._failed += count
             if self._failure is None:
                 self._failure = error
             return
         topic, partition, offset, *_ = metadata
         seen = self._counts.get((topic, partition))
         if seen is None:
-            self._counts[topic, partition] = [1, offset, offset]
+            self._counts[topic, partition] = [count, offset - count + 1 if offset >= 0 else offset, offset]
         else:
-            seen[0] += 1
+            seen[0] += count
             seen[2] = offset
 
     def check(self) -> None:

@@ -67,6 +67,8 @@ class KafkaSource(DataSource):
         return StreamReader(options, schema) if HAS_ADMISSION_CONTROL else PlainStreamReader(options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchSink:
+        if overwrite:
+            raise ConfigError("A topic cannot be overwritten: use mode('append')")
         return BatchSink(Options(self.options, Where.WRITE), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamSink:

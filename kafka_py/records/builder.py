@@ -150,6 +150,18 @@ class BatchBuilder:
             self.last_offset_delta = before
             raise
 
+    def extend(self, timestamp: int, records: Data, count: int) -> None:
+        """Add `count` records that were encoded elsewhere: offset deltas from 0 on, timestamp deltas 0.
+
+        Raises ValueError unless the batch is empty.
+        """
+        if self.record_count:
+            raise ValueError("only an empty batch can be filled at once")
+        self._records += records
+        self.base_timestamp = self.max_timestamp = timestamp
+        self.record_count = count
+        self.last_offset_delta = count - 1
+
     @property
     def uncompressed_size(self) -> int:
         """Header included."""

@@ -309,11 +309,15 @@ def _gather(raw: NDArray[np.uint8], starts: Ints, lengths: Ints, total: int) -> 
     if (lengths == size).all():
         rows: NDArray[np.uint8] = np.lib.stride_tricks.sliding_window_view(raw, size)[starts].reshape(-1)
         return rows
-    # Strings follow each other in the data, so what is inside one is what a running sum of begins and ends says.
     low, high = int(starts[0]), int(starts[-1] + lengths[-1])
-    inside = np.zeros(high - low + 1, np.int8)
-    held = np.flatnonzero(lengths)
-    inside[starts[held] - low] += 1
-    inside[starts[held] + lengths[held] - low] -= 1
-    chosen: NDArray[np.uint8] = raw[low:high][np.cumsum(inside[:-1], dtype=np.int8).view(np.bool_)]
+    chosen: NDArray[np.uint8] = raw[low:high][inside_mask(starts, lengths, low, high)]
     return chosen
+
+
+def inside_mask(starts: Ints, lengths: Ints, low: int, high: int) -> NDArray[np.bool_]:
+    """For each place from `low` to `high` (exclusive) whether it lies in one of the spans, which rise and are apart."""
+    edges = np.zeros(high - low + 1, np.int8)
+    held = np.flatnonzero(lengths)
+    edges[starts[held] - low] += 1
+    edges[starts[held] + lengths[held] - low] -= 1
+    return np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)

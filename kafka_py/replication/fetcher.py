@@ -20,7 +20,7 @@ from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetch_state import Followed
 from kafka_py.replication.fetcher_metrics import FetcherMetrics
 from kafka_py.replication.follower_session import FollowerSession
-from kafka_py.replication.following import Following
+from kafka_py.replication.following import Following, pieces
 from kafka_py.replication.leader_link import EpochQuestion, Leader, LinkFailed, OffsetReply, error_of
 from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.replication.reads import EpochEnd
@@ -256,27 +256,35 @@ class Fetcher:
             for answer in topic.partition_responses:
                 one = self.followed.get(TopicPartition(topic.topic, answer.partition))
                 if one is not None and one is sent.get(one.topic_partition) and self._is_fetching(one):
-                    self._take_partition(one, answer)
-                    await turn.maybe_yield()
+                    await self._take_partition(one, answer, turn)
 
-    def _take_partition(self, one: Followed, answer: FetchablePartitionResponse) -> None:
+    async def _take_partition(self, one: Followed, answer: FetchablePartitionResponse, turn: Turn) -> None:
         code = answer.error_code
         if code == ErrorCode.NONE:
             diverging = answer.diverging_epoch
             if diverging.epoch >= 0:
                 self._cut(one, cut_after(EpochEnd(diverging.epoch, diverging.end_offset), self._own(one)))
-                self._session.want(one)
+                if self._is_current(one):
+                    self._session.want(one)
             else:
-                self._append(one, answer)
+                await self._append(one, answer, turn)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._session.forget(one.topic_partition)
             self._out_of_range[one.topic_partition] = one
         else:
             self._refused(one, error_of(code), "fetch")
 
-    def _append(self, one: Followed, answer: FetchablePartitionResponse) -> None:
+    async def _append(self, one: Followed, answer: FetchablePartitionResponse, turn: Turn) -> None:
+        """One write, but for very many small batches."""
         records = cast("Buffer | None", answer.record_set)  # what was received is never a slice of a file
-        size = len(records) if records else 0
+        for piece in pieces(memoryview(records or b"")):
+            if not self._is_current(one) or not self._append_piece(one, answer, piece):
+                return
+            self.metrics.bytes += len(piece)
+            await turn.maybe_yield()
+
+    def _append_piece(self, one: Followed, answer: FetchablePartitionResponse, records: memoryview) -> bool:
+        """Whether it went well."""
         before = one.fetch_offset, one.told_log_start
         try:
             self._following.take(one, records, answer.high_watermark, answer.log_start_offset)
@@ -286,13 +294,13 @@ class Fetcher:
                 self._delay(one)
             else:
                 self._give_up(one, error)
-            return
+            return False
         except Exception as error:
             self._give_up(one, error)
-            return
-        self.metrics.bytes += size
+            return False
         if (one.fetch_offset, one.log.log_start_offset) != before:
             self._session.want(one)
+        return True
 
     def _refused(self, one: Followed, error: ErrorCode, what: str) -> None:
         """The leader answered one partition with an error that has no procedure of its own."""

@@ -7,20 +7,40 @@ Source: reference replication, sections 2 and 6.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.answers import AppendInfo
 from kafka_py.log.partition_log import UnexpectedAppendOffset
+from kafka_py.records.batch import LOG_OVERHEAD
 from kafka_py.replication.fetch_state import Followed
 from kafka_py.replication.metrics import TopicMetrics
 from kafka_py.replication.parked import Parked
 from kafka_py.replication.throttle import Throttle
 from kafka_py.replication.truncation import OutOfRange
-from kafka_py.wire.primitives import Buffer
 
 log = logging.getLogger(__name__)
+
+
+_BATCHES_AT_ONCE = 1000
+"""How many batches are appended before others on the loop may have their turn."""
+
+
+def pieces(records: memoryview) -> Iterator[memoryview]:
+    """Whole batches, at most so many at once; one piece, even if it is empty, where there are not very many."""
+    begin = position = count = 0
+    end = len(records)
+    while end - position >= LOG_OVERHEAD:
+        size = int.from_bytes(records[position + 8 : position + LOG_OVERHEAD], "big", signed=True)
+        if size < 0:
+            break  # rubbish, which the append refuses
+        count += 1
+        if count > _BATCHES_AT_ONCE:
+            yield records[begin:position]
+            begin, count = position, 1
+        position += size + LOG_OVERHEAD
+    yield records[begin:]
 
 
 class Following:
@@ -37,7 +57,7 @@ class Following:
         self._clock = clock
         self._metrics = metrics
 
-    def take(self, one: Followed, records: Buffer | None, high_watermark: int, log_start_offset: int) -> None:
+    def take(self, one: Followed, records: memoryview, high_watermark: int, log_start_offset: int) -> None:
         """Appends fetched records, then takes over the leader's high watermark and log start.
 
         Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR), UnexpectedAppendOffset.
@@ -53,7 +73,7 @@ class Following:
         if (now != before or records) and (one.partition.listeners or self._parked.fetch.watched):
             self._parked.note_change(one.partition, watermark_raised=now > before)
 
-    def _append(self, one: Followed, records: Buffer) -> None:
+    def _append(self, one: Followed, records: memoryview) -> None:
         local = one.log
         if local.log_end_offset != one.fetch_offset:
             raise UnexpectedAppendOffset(
@@ -61,7 +81,7 @@ class Following:
                 one.fetch_offset,
                 one.fetch_offset,
             )
-        info: AppendInfo = local.append_as_follower(memoryview(records), self._clock.wall_ms())
+        info: AppendInfo = local.append_as_follower(records, self._clock.wall_ms())
         if info.last_offset < 0:
             return
         one.fetch_offset = local.log_end_offset

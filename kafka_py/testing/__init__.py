@@ -7,6 +7,7 @@ of ours), topics.py, guard.py (nothing outlives the tests), class_archive.py (wh
 For kafka_py's own tests besides: apache.py and java_clients.py (Apache's own broker, tools and clients), wire_client.py
 (any request, byte for byte); in memory zookeeper.py, files.py (forgets what was not synced), clock.py and
 virtual_time.py, local_broker.py (a broker on the test's loop), fake_cluster.py (a scripted broker on a real socket),
-scripted_group.py (a group coordinator without any).
+scripted_group.py (a group coordinator without any), groups.py (ours without a broker), copying.py (replicas that copy
+from each other without network).
 Nothing in the product imports this package.
 """

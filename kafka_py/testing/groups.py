@@ -130,9 +130,7 @@ class MemoryStore:
 
     def persist(self, group: Group, assignments: Mapping[str, bytes], on_done: OnPersisted) -> None:
         self.persisted.append(
-            Persisted(
-                group.id, group.generation, group.protocol, group.leader, tuple(group.members), dict(assignments)
-            )
+            Persisted(group.id, group.generation, group.protocol, group.leader, tuple(group.members), dict(assignments))
         )
         if self.holding:
             self._held.append(on_done)

@@ -130,6 +130,10 @@ class Peek:
         except Exception:
             return None
 
+    def depose_controller(self) -> None:
+        """Has the brokers elect anew."""
+        self._client.delete("/controller")
+
     def children(self, path: str) -> list[str]:
         return list(self._client.get_children(path))
 

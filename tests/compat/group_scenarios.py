@@ -17,6 +17,8 @@ from typing import Any, Protocol, Self
 from kafka_py.clients import (
     CommitFailed,
     Consumer,
+    ErrorCode,
+    KafkaError,
     Producer,
     RebalanceInProgress,
     RebalanceListener,
@@ -266,6 +268,20 @@ def static_restart(bootstrap: str, topic: str, partitions: int) -> None:
             assert (again.assigned, again.generation) == (had, generation)
             assert other.generation == generation
             assert len(other.events.heard) == heard
+
+
+def fenced_instance(bootstrap: str, topic: str, partitions: int) -> None:
+    """KIP-345: of two consumers with one instance id the later one stays, and the other is told why it ends."""
+    group = new_group()
+    settings = {"group_instance_id": "only-one", "session_timeout_ms": 30_000}
+    first = Reader(bootstrap, group, topic, **settings)
+    wait_shared([first], partitions)
+    with Reader(bootstrap, group, topic, **settings) as second:
+        wait_until(lambda: first.error, TIMEOUT_S, "the end of the first")
+        assert isinstance(first.error, KafkaError)
+        assert first.error.code is ErrorCode.FENCED_INSTANCE_ID
+        wait_shared([second], partitions)
+    first.consumer.close()
 
 
 def polls_too_rarely(bootstrap: str, topic: str, partitions: int) -> None:

@@ -139,6 +139,9 @@ STEPS = [
     Step("execute back by zookeeper", REASSIGN, f"{{zk}} --execute {PLAN} {{back}}"),
     Step("verify back by zookeeper", REASSIGN, f"{{zk}} --verify {PLAN} {{back}}", until="Clearing topic-level"),
     Step("verify log dirs before", REASSIGN, f"{{boot}} --verify {PLAN} {{log-dirs}}"),
+    Step("move to another log dir", REASSIGN, f"{{boot}} --execute {PLAN} {{log-dirs}} "
+         "--replica-alter-log-dirs-throttle 1000000"),
+    Step("verify log dirs", REASSIGN, f"{{boot}} --verify {PLAN} {{log-dirs}}", until="completed successfully"),
     Step("log dirs by zookeeper", REASSIGN, f"{{zk}} --execute {PLAN} {{log-dirs}}"),
     Step("log dirs nowhere", REASSIGN, f"{{boot}} --execute {PLAN} {{log-dirs-nowhere}}"),
     Step("verify log dirs nowhere", REASSIGN, f"{{boot}} --verify {PLAN} {{log-dirs-nowhere}}"),

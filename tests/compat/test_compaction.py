@@ -23,7 +23,11 @@ CONFIGS = {
     "index.interval.bytes": "500",
     "min.cleanable.dirty.ratio": "0.01",
 }
-SETTINGS = {"log.cleaner.backoff.ms": "100", "zookeeper.session.timeout.ms": "1000"}
+SETTINGS = {
+    "log.cleaner.backoff.ms": "100",
+    "zookeeper.session.timeout.ms": "6000",
+    "zookeeper.connection.timeout.ms": "60000",
+}
 READY_S = 60
 
 

@@ -16,6 +16,7 @@ from kafka_py.testing import apache
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
+from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 
 PARTITIONS = 4
 SETTINGS = {
@@ -128,12 +129,8 @@ def covers(members: list[Member]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", [JAVA])
-def test_the_old_java_client_does_too(
-    cluster: KafkaCluster, apache_kafka: apache.Jars, topic: str, library: str
-) -> None:
-    """The consumer of 2.8.2 itself."""
-    test_members_join_leave_and_crash(cluster, lambda: apache_kafka, topic, library)
+def test_members_of_java_2_8_2_do_too(cluster: KafkaCluster, apache_kafka: apache.Jars, topic: str) -> None:
+    test_members_join_leave_and_crash(cluster, lambda: apache_kafka, topic, JAVA)
 
 
 @pytest.mark.parametrize("library", daily("kafka-python"))
@@ -235,3 +232,27 @@ def test_a_coordinator_killed_mid_rebalance_loses_nothing(
             values |= produce(bootstrap, topic)
             group.wait_read(values)
             group.wait(lambda: state_of(bootstrap, group.name)[0] == "Stable", "stable")
+
+
+@pytest.mark.slow
+def test_another_broker_takes_over_a_group(kafka_cluster_factory: Callable[..., KafkaCluster], jars) -> None:
+    """The coordinator of three brokers is killed for good: the new one knows generation, members and offsets."""
+    settings = {**SETTINGS, "offsets.topic.replication.factor": 3, "default.replication.factor": 3}
+    with kafka_cluster_factory(brokers=3, settings=settings) as cluster:
+        topic = cluster.create_topic(partitions=PARTITIONS, replication_factor=3)
+        values = produce(cluster.bootstrap_servers, topic)
+        with Group(cluster.bootstrap_servers, topic, jars=jars, session_ms=30_000) as group:
+            one, two = group.member("confluent-kafka"), group.member(JAVA)
+            group.wait_balanced({one: 2, two: 2})
+            group.wait_read(values)
+            with WireClient(cluster.brokers[0].bootstrap) as client:
+                coordinator = client.ask(FindCoordinatorRequest(key=group.name), 3).node_id
+            cluster.brokers[coordinator].kill()
+            alive = ",".join(broker.bootstrap for broker in cluster.brokers if broker.running)
+            values |= produce(alive, topic)
+            group.wait_read(values)
+            group.wait(lambda: covers([one, two]), "all partitions owned")
+            three = group.member("kafka-python", bootstrap=alive)
+            group.wait(lambda: covers([one, two, three]) and three.assigned, "balanced over three")
+            values |= produce(alive, topic)
+            group.wait_read(values)

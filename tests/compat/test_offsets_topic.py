@@ -4,9 +4,9 @@ The same ZooKeeper, port, broker id and folder all along; only the software chan
 say must not. And the other way round Apache's own tools read what we have written.
 """
 
-
 import pytest
 
+from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.apache import ApacheBroker
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.processes import wait_until
@@ -23,14 +23,15 @@ from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest
+from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 TOPIC = "read"
 READY_S = 60
 SETTINGS = {
     "offsets.topic.num.partitions": "3",
-    "zookeeper.session.timeout.ms": "1000",
+    "zookeeper.session.timeout.ms": "6000",
+    "zookeeper.connection.timeout.ms": "60000",
     "offsets.retention.check.interval.ms": "600000",
 }
 SESSION_MS = 600_000
@@ -104,6 +105,18 @@ class Journey:
         assert self.ask(request, 1).error_code == 0
         return {"member_id": joined.member_id, "generation_id": joined.generation_id}
 
+    def commit_to_zookeeper(self, offset):
+        rows = [OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")]
+        topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=rows)]
+        answer = self.ask(OffsetCommitRequest(group_id="oldest", member_id="", topics=topics), 0)
+        assert answer.topics[0].partitions[0].error_code == 0
+
+    def in_zookeeper(self):
+        """Version 0: the stored offset of partition 0, and the error of a partition that has none."""
+        topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0, 1])]
+        found, absent = self.ask(OffsetFetchRequest(group_id="oldest", topics=topics), 0).topics[0].partitions
+        return found.committed_offset, found.error_code, absent.committed_offset, absent.error_code
+
     def state(self):
         """All that clients can learn of the groups."""
         self.wait_coordinators()
@@ -140,12 +153,16 @@ def test_groups_and_offsets_cross_from_apache_to_ours_and_back(journey):
     first = journey.join("members")
     journey.commit("members", 7, 7, **first)
     static = journey.join("static", "instance-1")
+    journey.commit_to_zookeeper(33)
+    assert journey.in_zookeeper() == (33, 0, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     of_apache = journey.state()
     assert of_apache["members"][1] == "Stable" and of_apache["simple-8"][0][(TOPIC, 0)] == (108, 5, "über 108")
     journey.apache.stop()
 
     journey.ours.start()
     assert journey.state() == of_apache
+    assert journey.in_zookeeper() == (33, 0, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    journey.commit_to_zookeeper(44)
     journey.commit("members", 8, 8, **first)  # the member goes on, it has noticed nothing
     journey.commit("static", 9, 8, group_instance_id="instance-1", **static)
     journey.commit_in_every_version(200)
@@ -162,5 +179,6 @@ def test_groups_and_offsets_cross_from_apache_to_ours_and_back(journey):
 
     journey.apache.start()
     assert journey.state() == of_ours
+    assert journey.in_zookeeper()[:2] == (44, 0)
     journey.commit("members", 20, 8, **first)
     assert journey.state()["members"][0][(TOPIC, 0)] == (20, 5, "über 20")

@@ -52,6 +52,10 @@ def test_a_member_that_polls_too_rarely_loses_its_partitions(apache: ApacheBroke
     scenes.polls_too_rarely(apache.bootstrap, topic, 6)
 
 
+def test_two_members_with_one_instance_id_do_not_last(apache: ApacheBroker, topic: str) -> None:
+    scenes.fenced_instance(apache.bootstrap, topic, 6)
+
+
 def test_cooperative_members_keep_what_stays_theirs(apache: ApacheBroker, topic: str) -> None:
     scenes.cooperative_keeps_reading(apache.bootstrap, topic, 6)
 

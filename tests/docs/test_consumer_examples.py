@@ -126,6 +126,46 @@ def test_we3_16b_offsets_in_a_database_make_it_exactly_once(bootstrap: str, topi
     assert committed(bootstrap, topic) == [None] * 3
 
 
+@pytest.mark.parametrize("crash", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_exactly_once_while_members_come_and_go(bootstrap: str, topic: str, tmp_path: Any, crash: bool) -> None:
+    """Whoever stops, orderly or not, in whatever moment: the next one goes on where the database stands."""
+    module = example("external_offsets")
+    path = tmp_path / "sums.sqlite"
+    configs = {**settings(bootstrap, topic), **module.settings(bootstrap, f"of-{topic}"), "max.poll.records": 7}
+    parts = [TopicPartition(topic, number) for number in range(3)]
+
+    def member(stopping: threading.Event) -> None:
+        consumer = Consumer(configs)
+        with contextlib.closing(module.Sums(path)) as sums, contextlib.suppress(LookupError):
+            module.run(consumer, topic, sums, stopping.is_set)
+        if crash:
+            consumer._thread.stop()  # not a word to the group
+        else:
+            consumer.close()
+
+    module.Sums(path).close()
+    expected: Counter[str] = Counter()
+    ends, rounds = 0, 3
+    running: list[tuple[threading.Thread, threading.Event]] = []
+    for _ in range(rounds):
+        for number, value in enumerate(fill(bootstrap, topic, 150)):
+            expected[f"key {number % 5}"] += int(value)
+        ends += 50
+        stopping = threading.Event()
+        running.append((threading.Thread(target=member, args=(stopping,)), stopping))
+        running[-1][0].start()
+        if len(running) > 2:
+            running[0][1].set()
+            running.pop(0)[0].join(TIMEOUT_S)
+    with contextlib.closing(module.Sums(path)) as sums:
+        wait_until(lambda: [sums.next_offset(each) for each in parts] == [ends] * 3, TIMEOUT_S, "all records")
+        for _, stopping in running:
+            stopping.set()
+        for thread, _ in running:
+            thread.join(TIMEOUT_S)
+        assert sums.totals() == expected
+
+
 def test_one_consumer_per_thread(bootstrap: str, topic: str) -> None:
     """All records, those of a partition in order, all of them committed at the end."""
     module = example("thread_per_consumer")
@@ -198,7 +238,12 @@ def test_a_sliding_window_with_retries_and_dead_letters(bootstrap: str, topic: s
                 raise ValueError(f"cannot do {record.value!r}")
             done.append(record.value)
 
-    configs = {**module.settings(bootstrap, f"of-{topic}"), **settings(bootstrap, topic), "max.poll.records": 5, "fetch.max.wait.ms": 50}
+    configs = {
+        **module.settings(bootstrap, f"of-{topic}"),
+        **settings(bootstrap, topic),
+        "max.poll.records": 5,
+        "fetch.max.wait.ms": 50,
+    }
     with Producer({"bootstrap.servers": bootstrap}) as producer, Consumer(configs) as consumer:
         windows = module.SlidingWindows(consumer, module.Handler(process, producer, topic), cells=2)
         consumer.subscribe([topic, f"{topic}.retry"])

@@ -55,6 +55,8 @@ class CallingThread:
             raise
         finally:
             self._waiting.remove(messages)
+        if done.cancelled():
+            raise IllegalState("the client was closed in the midst of the call")
         return done.result()
 
     def _serve(self, messages: queue.SimpleQueue[Message]) -> Any:

@@ -21,9 +21,10 @@ from typing import Any, Self, TypeVar
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
-from kafka_py.clients.consumer.async_consumer import CLOSE_TIMEOUT_S, AsyncConsumer, Offsets
+from kafka_py.clients.consumer.async_consumer import AsyncConsumer, Offsets
 from kafka_py.clients.consumer.calling_thread import CallingThread
 from kafka_py.clients.consumer.committer import Callback
+from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
 from kafka_py.clients.errors import ConcurrentModification, IllegalState

@@ -83,20 +83,22 @@ class Membership:
             await self.rebalancing.leave(reason)
 
     async def close(self, timeout_ms: float) -> None:
-        """Commits what is committed automatically, waits for commits under way, gives everything back."""
+        """Commits what is committed automatically, waits for commits under way, gives everything back.
+
+        What is not answered in time was still sent, where the coordinator is connected.
+        """
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
 
         def left_ms() -> float:
             return max(0.0, deadline_ms - self._clock.monotonic_ms())
 
         try:
-            if left_ms():
-                await self.committer.commit_automatically(left_ms())
+            await self.committer.commit_automatically(left_ms())
             await self.committer.finish(left_ms())
             if self._subscriptions.by_group:
                 await self.rebalancing.give_all_up()
         finally:
-            if self._subscriptions.by_group and left_ms():
+            if self._subscriptions.by_group:
                 await self.rebalancing.leave("the consumer is being closed", left_ms())
             await self.member.close()
             self.committer.close()

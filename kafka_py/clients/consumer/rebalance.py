@@ -150,7 +150,9 @@ class Rebalancing:
 
     async def _prepare(self) -> None:
         """Gives up what has to be given up before a join."""
-        await self.committer.commit_automatically(self._options.max_poll_interval_ms)
+        if self.member.stable_generation is not None:
+            longest_ms = min(self._options.max_poll_interval_ms, self._options.default_api_timeout_ms)
+            await self.committer.commit_automatically(longest_ms)
         owned = self._subscriptions.partitions()
         if self.member.generation == NO_GENERATION:
             await self._give_up(owned, lost=True)

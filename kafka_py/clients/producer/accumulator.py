@@ -184,6 +184,37 @@ class Accumulator:
             self._wake()
         return RecordFuture(batch, index)
 
+    def append_batch(
+        self, topic: str, partition: int, timestamp: int, records: bytes, count: int, callback: Callback
+    ) -> bool:
+        """Adds a batch of its own, of `count` records encoded as BatchBuilder.extend takes them: for writers in bulk.
+
+        callback: called once, with what became of the last record. False when metadata or memory is missing.
+        Raises KafkaError(MESSAGE_TOO_LARGE) for more than one request can hold.
+        """
+        topic_lanes = self.topics.get(topic)
+        if topic_lanes is None or not 0 <= partition < len(topic_lanes.lanes):
+            return False
+        size = HEADER_SIZE + len(records)
+        if size > self._largest:
+            raise KafkaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"The message is {size} bytes when serialized which is larger than {self._largest}, "
+                "which is the value of the max.request.size configuration.",
+            )
+        with self.lock:
+            if not self.pool.try_allocate(size):
+                return False
+            lane = topic_lanes.lanes[partition]
+            batch = self._open(topic_lanes, lane, size)
+            batch.builder.extend(timestamp, records, count)
+            batch.details = [(timestamp, -1, -1)] * count
+            batch.callbacks.append((count - 1, callback))
+            batch.size = size
+            lane.open = None
+        self._wake()
+        return True
+
     def choose(
         self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None
     ) -> int | None:

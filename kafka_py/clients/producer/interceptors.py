@@ -1,15 +1,16 @@
 """Interceptors of the producer (interceptor.classes): they see every record before it is serialized, and its end.
 
-An own interceptor has `on_send(record) -> record` and `on_acknowledgement(metadata, error)`, and may have
-`configure(configs)` and `close()`. They run one after the other in the order of the setting; what one raises is logged
-and goes no further: the next one gets what the last one without failure made of the record (KIP-42).
+An own interceptor is a ProducerInterceptor, or has `on_send(record) -> record` and `on_acknowledgement(metadata,
+error)`, and perhaps `configure(configs)` and `close()`. They run one after the other in the order of the setting;
+what one raises is logged and goes no further: the next one gets what the last one without failure made of the record
+(KIP-42).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.plugins import make_plugin
@@ -32,25 +33,27 @@ class ProducerRecord(NamedTuple):
     headers: Headers | None = None
 
 
-class ProducerInterceptor(Protocol):
-    """What interceptor.classes may name; made without arguments, once per producer."""
+class ProducerInterceptor:
+    """Base of producer interceptors; `configure(configs)` is called first where there is one."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         """The record to send instead; in the thread or task that called `send`."""
-        ...
+        return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: KafkaError | None) -> None:
         """A record was acknowledged, or failed: then only topic and partition of `metadata` are known, if that.
 
         On the producer's own thread, before the callback given to `send`: keep it short.
         """
-        ...
+
+    def close(self) -> None:
+        """The producer is closed."""
 
 
 class Interceptors:
     """The chain of one producer."""
 
-    def __init__(self, interceptors: Iterable[ProducerInterceptor]) -> None:
+    def __init__(self, interceptors: Iterable[Any]) -> None:
         self._chain = list(interceptors)
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:

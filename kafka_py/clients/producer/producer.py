@@ -110,6 +110,17 @@ class Producer:
             )
         return future
 
+    def send_batch(
+        self, topic: str, partition: int, timestamp: int, records: bytes, count: int, callback: Callback
+    ) -> bool:
+        """Hands over a batch encoded elsewhere, as Accumulator.append_batch takes it; never waits.
+
+        False when metadata (partitions_for asks for it) or memory is missing: then it is to be tried again.
+        """
+        if self._closed:
+            raise IllegalState("Cannot perform operation after producer has been closed")
+        return self._core.accumulator.append_batch(topic, partition, timestamp, records, count, callback)
+
     def _send_waiting(self, *arguments: Any) -> RecordFuture:
         if self._closed:
             raise IllegalState("Cannot perform operation after producer has been closed")

@@ -10,9 +10,7 @@ from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE
 
-_TOO_LARGE = frozenset(
-    (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE)
-)
+_TOO_LARGE = frozenset((ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE))
 _COMMON = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -45,19 +43,9 @@ def check_commit(group: Group, generation: int, member_id: str, instance_id: str
     Raises KafkaError: COORDINATOR_NOT_AVAILABLE, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,
         REBALANCE_IN_PROGRESS.
     """
-    if group.is_dead:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group.id} is gone")
-    if group.is_fenced(instance_id, member_id):
-        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, f"{instance_id} is another member of group {group.id} by now")
     if generation < 0 and group.is_empty:
         return None
-    member = group.members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id!r} is no member of group {group.id}")
-    if generation != group.generation:
-        raise KafkaError(
-            ErrorCode.ILLEGAL_GENERATION, f"group {group.id} is in generation {group.generation}, not {generation}"
-        )
+    member = group.speaker(member_id, instance_id, generation)
     if group.state is COMPLETING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, f"group {group.id} waits for its new assignment")
     return member

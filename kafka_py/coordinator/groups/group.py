@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups.answers import (
     AnswerJoin,
     AnswerSync,
@@ -191,6 +191,25 @@ class Group:
     def is_fenced(self, instance_id: str | None, member_id: str) -> bool:
         """Whether the instance id belongs to another member by now."""
         return instance_id is not None and self.static_members.get(instance_id, member_id) != member_id
+
+    def speaker(self, member_id: str, instance_id: str | None, generation: int) -> Member:
+        """The member that speaks, if it is one of this generation.
+
+        Raises KafkaError: COORDINATOR_NOT_AVAILABLE for a group that is gone, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID,
+        ILLEGAL_GENERATION, in this order.
+        """
+        if self.is_dead:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {self.id} is gone")
+        if self.is_fenced(instance_id, member_id):
+            raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, f"{instance_id} is another member of group {self.id} by now")
+        member = self.members.get(member_id)
+        if member is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id!r} is no member of group {self.id}")
+        if generation != self.generation:
+            raise KafkaError(
+                ErrorCode.ILLEGAL_GENERATION, f"group {self.id} is in generation {self.generation}, not {generation}"
+            )
+        return member
 
     @property
     def rebalance_timeout_ms(self) -> int:

@@ -154,7 +154,7 @@ class Joining:
     def _join_known(self, group: Group, request: JoinRequest, answer: AnswerJoin) -> None:
         _check_open(group, request)
         member_id, instance_id = request.member_id, request.group_instance_id
-        if group.forget_pending(member_id):
+        if instance_id is None and group.forget_pending(member_id):
             self._add(group, request, member_id, answer)
             return
         if group.is_fenced(instance_id, member_id):
@@ -170,8 +170,6 @@ class Joining:
         """
         member_id = member.member_id
         unchanged = member.protocols == request.protocols
-        if group.state is EMPTY:
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if group.state is COMPLETING_REBALANCE and unchanged:
             answer(joined(group, member_id))  # it missed the answer to its first join
         elif group.state is STABLE and unchanged and member_id != group.leader:

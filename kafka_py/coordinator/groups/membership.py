@@ -22,8 +22,8 @@ from kafka_py.coordinator.groups.joining import Joining, JoinRequest
 from kafka_py.coordinator.groups.leaving import Leaver, Leaving
 from kafka_py.coordinator.groups.overview import GroupDescription, ListedGroup
 from kafka_py.coordinator.groups.rebalancing import Rebalancing
-from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE
-from kafka_py.coordinator.groups.syncing import Syncing, SyncRequest, member_of
+from kafka_py.coordinator.groups.states import DEAD, PREPARING_REBALANCE
+from kafka_py.coordinator.groups.syncing import Syncing, SyncRequest
 
 log = logging.getLogger(__name__)
 
@@ -81,15 +81,12 @@ class Membership:
             group = store.get(group_id)
             if group is None:
                 return ErrorCode.UNKNOWN_MEMBER_ID
-            member = member_of(group, member_id, group_instance_id, generation)
+            member = group.speaker(member_id, group_instance_id, generation)
         except KafkaError as error:
             # While the group is loaded nobody can say whether the member is in it: it may carry on.
             return ErrorCode.NONE if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error.code
-        state = group.state
-        if state is EMPTY:
-            return ErrorCode.UNKNOWN_MEMBER_ID
         self.sessions.touch(group, member)
-        return ErrorCode.REBALANCE_IN_PROGRESS if state is PREPARING_REBALANCE else ErrorCode.NONE
+        return ErrorCode.REBALANCE_IN_PROGRESS if group.state is PREPARING_REBALANCE else ErrorCode.NONE
 
     def leave(self, group_id: str, leavers: Sequence[Leaver]) -> list[ErrorCode]:
         """LeaveGroup: how it went for each. Raises KafkaError for what concerns the group as a whole."""

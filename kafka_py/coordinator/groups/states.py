@@ -25,11 +25,11 @@ STABLE = GroupState.STABLE
 DEAD = GroupState.DEAD
 
 MOVES = moves_between("group", {
-    EMPTY:                {PREPARING_REBALANCE, DEAD},
-    PREPARING_REBALANCE:  {COMPLETING_REBALANCE, EMPTY, DEAD},
-    COMPLETING_REBALANCE: {STABLE, PREPARING_REBALANCE, DEAD},
-    STABLE:               {PREPARING_REBALANCE, DEAD},
-    DEAD:                 {DEAD},
+    EMPTY:                [PREPARING_REBALANCE, DEAD],
+    PREPARING_REBALANCE:  [COMPLETING_REBALANCE, EMPTY, DEAD],
+    COMPLETING_REBALANCE: [STABLE, PREPARING_REBALANCE, DEAD],
+    STABLE:               [PREPARING_REBALANCE, DEAD],
+    DEAD:                 [DEAD],
 })  # fmt: skip
 """From each state, the states it may move to. DEAD to DEAD: a group may be unloaded after it was removed."""
 

@@ -16,7 +16,7 @@ from kafka_py.coordinator.groups.context import Context
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.rebalancing import Rebalancing
-from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 
 log = logging.getLogger(__name__)
 
@@ -36,24 +36,6 @@ class SyncRequest:
     protocol_type: str | None = None
     protocol: str | None = None
     assignments: Mapping[str, bytes] = field(default_factory=dict)
-
-
-def member_of(group: Group, member_id: str, group_instance_id: str | None, generation: int) -> Member:
-    """The member that speaks, if it is one of this generation.
-
-    Raises KafkaError: COORDINATOR_NOT_AVAILABLE for a group that is gone, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID,
-    ILLEGAL_GENERATION, in this order.
-    """
-    if group.is_dead:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    if group.is_fenced(group_instance_id, member_id):
-        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
-    member = group.members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    if generation != group.generation:
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-    return member
 
 
 class Syncing:
@@ -93,13 +75,11 @@ class Syncing:
         group = store.get(request.group_id)
         if group is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        member = member_of(group, request.member_id, request.group_instance_id, request.generation)
+        member = group.speaker(request.member_id, request.group_instance_id, request.generation)
         if request.protocol_type is not None and request.protocol_type != group.protocol_type:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if request.protocol is not None and request.protocol != group.protocol:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        if group.state is EMPTY:
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if group.state is PREPARING_REBALANCE:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
         return group, member

@@ -110,8 +110,8 @@ def test_scopes(say):
     assert rows(say("--reset-offsets --group idle --topic t:1 --topic u --to-latest --dry-run")[1], 1, 2) == [
         ("t", "1"), ("u", "0"),
     ]  # fmt: skip
-    assert rows(say("--reset-offsets --group idle --all-topics --to-latest --dry-run")[1], 1, 2) == [("t", "0"),
-                                                                                                     ("t", "1")]  # fmt: skip
+    _, lines = say("--reset-offsets --group idle --all-topics --to-latest --dry-run")
+    assert rows(lines, 1, 2) == [("t", "0"), ("t", "1")]
 
 
 def test_what_is_exported_can_be_taken_in_again(say, cluster, tmp_path):

@@ -425,6 +425,19 @@ def test_the_async_consumer_iterates(cluster: FakeCluster) -> None:
     assert asyncio.run(scenario()) == [b"1", b"2"]
 
 
+def test_polling_without_waiting_lets_the_loop_read_on(cluster: FakeCluster) -> None:
+    fill(cluster, A, b"1")
+
+    async def scenario() -> None:
+        config = {"bootstrap.servers": cluster.bootstrap_servers, "auto.offset.reset": "earliest"}
+        async with AsyncConsumer(config) as made, asyncio.timeout(30):
+            await made.assign([A])
+            while not await made.poll(0):
+                pass
+
+    asyncio.run(scenario())
+
+
 def test_a_closed_consumer_says_so(cluster: FakeCluster) -> None:
     made = consumer(cluster)
     made.close()

@@ -434,3 +434,27 @@ def test_metrics_go_by_kafka_s_names(bootstrap: str, topic: str, group: str) -> 
         assert metrics.find("records-lead", fetches, topic=topic, partition="0") == 10
         assert metrics.find("fetch-size-max", fetches) > 0
         assert metrics.find("last-poll-seconds-ago", "consumer-metrics") >= 0
+
+
+def test_closing_in_no_time_still_leaves_the_group(bootstrap: str, topic: str, group: str) -> None:
+    """The other member has its partition long before the session of the one that left would end."""
+    with consumer(bootstrap, group, session_timeout_ms=60_000) as other:
+        other.subscribe([topic])
+        wait_assigned(other, 1)
+        made = consumer(bootstrap, group, session_timeout_ms=60_000, enable_auto_commit=True)
+        made.subscribe([topic])
+
+        def shared() -> bool:
+            other.poll(0.05)
+            made.poll(0.05)
+            return len(made.assignment() | other.assignment()) == 1 and made.group_metadata().generation_id > 1
+
+        wait_until(shared, TIMEOUT_S, "the second member")
+        before = other.group_metadata().generation_id
+        made.close(0)
+
+        def alone() -> bool:
+            other.poll(0.05)
+            return other.group_metadata().generation_id > before and len(other.assignment()) == 1
+
+        wait_until(alone, 30, "the partition")

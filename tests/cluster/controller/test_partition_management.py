@@ -2,7 +2,9 @@
 (WE4-27, 28), reassignment (WE4-29), throttles (WE4-30 to 34), the replication factor (WE4-35, 36)."""
 
 import json
+import re
 import signal
+import subprocess
 
 import pytest
 
@@ -21,7 +23,7 @@ from kafka_py.testing.cluster_views import (
     wait_in_sync,
     wait_seen,
 )
-from kafka_py.testing.processes import wait_until
+from kafka_py.testing.processes import ROOT, wait_until
 
 BROKERS = 3
 
@@ -215,6 +217,31 @@ def test_the_replication_factor_grows_and_shrinks(cluster, admin, capsys, tmp_pa
         assert replicas(cluster, topic) == target
     lines = said(capsys, topics.main, *boot, "--describe", "--topic", topic)
     assert "ReplicationFactor: 1" in lines[0]
+
+
+def test_replicas_are_compared(cluster, admin):
+    """kafka-replica-verification.sh goes through what every replica holds, and reports that nothing is behind."""
+    topic = "topic-verified"
+    make(cluster, admin, topic, {0: [0, 1, 2], 1: [2, 1, 0]})
+    with Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"}) as producer:
+        for number in range(20):
+            producer.send(topic, value=b"%d" % number, partition=number % 2)
+        producer.flush()
+    command = [
+        ROOT / "bin" / "kafka-replica-verification.sh", "--broker-list", cluster.bootstrap_servers, "--time", "-2",
+        "--topic-white-list", topic, "--report-interval-ms", "100", "--max-wait-ms", "100",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:
+        assert tool.stdout is not None
+        first = tool.stdout.readline()
+        reports = []
+        while not reports or not re.search(r"max lag is 0 for partition topic-verified-\d at offset 10", reports[-1]):
+            reports.append(tool.stdout.readline())
+            assert len(reports) < 100, reports
+        tool.send_signal(signal.SIGINT)
+    assert first.endswith(": verification process is started.\n")
+    assert reports[-1].endswith(" among 2 partitions\n")
+    assert not [line for line in reports if "unmatched" in line]
 
 
 def test_partitions_without_a_leader_are_shown(cluster, admin, capsys):

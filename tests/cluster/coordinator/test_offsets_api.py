@@ -40,7 +40,6 @@ GROUP = "g"
 async def coordinated(broker: LocalBroker, *groups: str) -> None:
     """Waits until the broker coordinates the groups."""
 
-
     async def serves(group: str) -> bool:
         found = await broker.ask(FindCoordinatorRequest(key=group, key_type=0), 3)
         return not found.error_code and not (await fetch(broker, group=group, version=5)).error_code

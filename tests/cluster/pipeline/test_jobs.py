@@ -72,6 +72,7 @@ def test_a_topic_goes_to_parquet_and_reruns_repeat_nothing(
     assert {"topic", "partition", "offset", "date"} <= set(frame.columns)
 
 
+@pytest.mark.slow
 def test_parquet_is_whole_wherever_a_batch_was_interrupted(
     spark: Any, make_topic: MakeTopic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_mirror_keeps_partitions_order_and_maps_offsets(
     link.close()
 
 
+@pytest.mark.slow
 def test_windows_count_late_records_until_the_watermark_passes(
     spark: Any, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -180,6 +182,7 @@ def test_windows_count_late_records_until_the_watermark_passes(
     assert {(row.user, row.clicks) for row in first} == {("a", 2), ("b", 1)}
 
 
+@pytest.mark.slow
 def test_values_that_cannot_be_decoded_fail_or_go_to_the_dead_letters(
     spark: Any, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -204,6 +207,7 @@ sink: {{kind: json, path: {tmp_path / "out"}}}
     assert dict(letter.headers) == {"topic": topic.name.encode(), "partition": b"0", "offset": b"1"}
 
 
+@pytest.mark.slow
 def test_an_audit_finds_what_did_not_arrive(spark: Any, make_topic: MakeTopic, capsys: Any) -> None:
     left, right = make_topic(2), make_topic(1)
     sent = [
@@ -219,6 +223,7 @@ def test_an_audit_finds_what_did_not_arrive(spark: Any, make_topic: MakeTopic, c
     assert "60 records left, 57 right" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_history_is_kept_and_plotted(spark: Any, make_topic: MakeTopic, tmp_path: Path) -> None:
     topic = make_topic(2)
     topic.number(0, 100, 2)

@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.processes import ROOT
 
 from .conftest import Topic
 
 
+@pytest.mark.slow
 def test_the_page_runs_from_top_to_bottom(spark: Any, cluster: KafkaCluster, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "pipeline.md").read_text()
     orders = Topic(cluster.bootstrap_servers, cluster.create_topic("orders", 2))

@@ -36,6 +36,7 @@ def test_a_stream_goes_on_from_its_checkpoint_and_repeats_nothing(
     assert json.loads(log[-1].read_text().splitlines()[2]) == {topic.name: {"0": 75, "1": 75}}
 
 
+@pytest.mark.slow
 def test_partitions_that_appear_are_read_from_their_beginning(
     spark: Any, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -50,6 +51,7 @@ def test_partitions_that_appear_are_read_from_their_beginning(
     assert values_in(spark, tmp_path) == list(range(40))
 
 
+@pytest.mark.slow
 def test_a_topic_made_anew_fails_the_stream_or_is_read_from_its_beginning(
     spark: Any, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -98,6 +100,7 @@ def test_progress_is_committed_to_a_group_and_a_stream_starts_from_one(
         link.close()
 
 
+@pytest.mark.slow
 def test_a_micro_batch_waits_for_the_least_it_is_to_have(
     spark: Any, make_topic: MakeTopic, tmp_path: Path
 ) -> None:

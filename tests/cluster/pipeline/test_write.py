@@ -74,6 +74,12 @@ def test_what_cannot_be_written_is_refused(
         save(spark.sql(query), make_topic(1).bootstrap, **options)
 
 
+def test_a_topic_is_not_overwritten(spark: Any, make_topic: MakeTopic) -> None:
+    options = {"kafka.bootstrap.servers": make_topic(1).bootstrap, "topic": "t"}
+    with pytest.raises(Exception, match="A topic cannot be overwritten"):
+        spark.sql("SELECT 'v' AS value").write.format("kafka_py").options(**options).mode("overwrite").save()
+
+
 def test_a_record_that_is_too_large_fails_naming_topic_and_cause(spark: Any, make_topic: MakeTopic) -> None:
     topic = make_topic(1, max_message_bytes=1000)
     with pytest.raises(Exception, match=rf"MESSAGE_TOO_LARGE.*{topic.name}"):

@@ -18,12 +18,10 @@ pytestmark = pytest.mark.skipif(not REFERENCE.exists(), reason="the reference is
 SELECTOR = "kafka.server:type=socket-server-metrics"
 
 NOT_YET = {
-    "log compaction": (
-        "kafka.log:type=LogCleaner,", "kafka.log:type=LogCleanerManager,", "kafka.utils:type=Throttler,",
-    ),
     "followers' connections": ("kafka.server:type=replica-fetcher-metrics",),
     "transactions": (
-        "kafka.coordinator.transaction:", "kafka.server:type=transaction-coordinator-metrics", "kafka.server:type=txn-marker-channel-metrics",
+        "kafka.coordinator.transaction:", "kafka.server:type=transaction-coordinator-metrics",
+        "kafka.server:type=txn-marker-channel-metrics",
     ),
     "quotas": (
         "kafka.server:type=Produce", "kafka.server:type=Fetch ", "kafka.server:type=Request ",

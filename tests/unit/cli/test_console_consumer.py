@@ -124,15 +124,19 @@ class Standing:
     def assign(self, partitions):
         self.calls.append([str(each) for each in partitions])
 
+    def partitions_for(self, topic, timeout):
+        return []
+
     def seek_to_end(self, partitions):
         self.calls.append(("end", [str(each) for each in partitions]))
 
 
-def test_a_topic_or_a_pattern_is_subscribed_to_and_a_partition_assigned():
+def test_a_topic_or_a_pattern_is_subscribed_to_and_a_partition_assigned(caplog):
     consumer = Standing()
     for arguments in (BASE, ["--bootstrap-server", "b:1", "--whitelist", "a|b"], [*BASE, "--partition", "1"],
                       [*BASE, "--partition", "1", "--offset", "7"]):  # fmt: skip
         console_consumer.open_source(consumer, checked(*arguments))
+    assert [record.getMessage() for record in caplog.records] == ["Topic t does not exist; waiting for it"]
     assert consumer.calls == [(["t"], None), ([], "a|b"), ["t-1"], ("end", ["t-1"]), ["t-1"], ("t-1", 7)]
 
 

@@ -48,7 +48,7 @@ def test_a_plan_is_read():
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_meant_is_refused(text, why):
-    with pytest.raises(BadPlan, match=".*") as refused:
+    with pytest.raises(BadPlan) as refused:
         reassign_plan.parse_plan(text)
     assert why in str(refused.value)
 

@@ -7,11 +7,11 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.batch import MissingListener, RequestBatch, Sender
 from kafka_py.controller.cluster import Assignment, Cluster, Leadership
-from kafka_py.wire.protocol_versions import NAMES, InterBrokerVersion
 from kafka_py.wire.compiler import decode, encode
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import StopReplicaRequest
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest
+from kafka_py.wire.protocol_versions import NAMES, InterBrokerVersion
 from kafka_py.zk.brokers import RegisteredBroker
 from kafka_py.zk.znodes import BrokerEndpoint
 

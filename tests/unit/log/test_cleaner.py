@@ -296,6 +296,24 @@ def test_a_log_that_lost_segments_meanwhile_keeps_the_rest() -> None:
     assert not world.log.take_cleaned(job)
 
 
+def test_a_large_result_is_put_in_place_a_few_segments_at_a_time() -> None:
+    world = World({"segment.bytes": 100})
+    for number in range(6):
+        world.put((f"k{number}", "1"))
+    job = job_of(world)
+    before = world.texts()
+    assert world.log.take_cleaned(job) and len(job.cleaned) == 2
+    assert world.texts() == before
+    assert world.log.take_cleaned(job) and not job.cleaned
+    assert world.texts() == before
+    job = job_of(world)
+    assert world.log.take_cleaned(job)
+    world.log.truncate_to(6)
+    world.put(("late", "1"))
+    world.log.truncate_to(3)
+    assert not world.log.take_cleaned(job)
+
+
 def test_appends_meanwhile_do_no_harm() -> None:
     world = three_segments()
     job = job_of(world)
@@ -307,9 +325,7 @@ def test_appends_meanwhile_do_no_harm() -> None:
 def test_a_stopped_cleaning_has_no_effect() -> None:
     world = three_segments()
     found = dirtiness_of(world.log, None, world.clock.wall_ms())
-    job = world.log.clean_job(
-        found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18, is_stopped=lambda: True
-    )
+    job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18, is_stopped=lambda: True)
     job.clock = HurryingClock(world.clock)
     with pytest.raises(Stopped):
         job.run()

@@ -41,8 +41,8 @@ def test_the_dirty_ratio() -> None:
     assert Dirtiness(0, 0, 0, 0).ratio == 0
     dirty = Dirtiness(10, 20, 50, 50)
     assert dirty.ratio == 0.5 and not dirty.is_due(0.5) and dirty.is_due(0.49)
-    assert Dirtiness(10, 20, 99, 1, is_overdue=True).is_due(0.5)
-    assert not Dirtiness(10, 20, 99, 0, is_overdue=True).is_due(0.0)
+    assert Dirtiness(10, 20, 99, 1, overdue_ms=1).is_due(0.5)
+    assert not Dirtiness(10, 20, 99, 0, overdue_ms=1).is_due(0.0)
 
 
 def batch(*records: tuple[int, bytes | None, bytes | None], **fields: object) -> memoryview:

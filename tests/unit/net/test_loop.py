@@ -44,17 +44,17 @@ def test_under_uvloop_the_thread_s_processor_time_is_what_is_busy() -> None:
     loop, watch = new_event_loop(use_uvloop=True)
 
     async def work() -> None:
-        ends = time.monotonic() + 0.2
+        ends = time.monotonic() + 0.5
         while time.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
     try:
         loop.run_until_complete(asyncio.sleep(0.12))
         assert watch.idle_share > 0.5
-        before = watch.idle_ns
+        before_ns, began_s, used_s = watch.idle_ns, time.monotonic(), time.thread_time()
         loop.run_until_complete(work())
-        assert watch.idle_share < 0.9
-        assert watch.idle_ns >= before
+        not_used_s = (time.monotonic() - began_s) - (time.thread_time() - used_s)
+        assert 0 <= (watch.idle_ns - before_ns) / 1e9 <= not_used_s + 0.2  # it is looked at now and then only
     finally:
         loop.close()
 

@@ -114,47 +114,70 @@ def _deal(shares: Shares, free: list[TopicPartition], subscribers: Mapping[str, 
         _give_to_least(shares, by_topic[topic], subscribers[topic])
 
 
+class _Loads:
+    """How much every member has, and who has least of those that want a topic."""
+
+    def __init__(self, shares: Shares, subscribers: Mapping[str, list[str]]) -> None:
+        self.of = {member: len(share) for member, share in shares.items()}
+        self._heaps = {
+            topic: [(self.of[member], member) for member in members] for topic, members in subscribers.items()
+        }
+        self._topics: dict[str, list[str]] = {}
+        for topic, members in subscribers.items():
+            heapq.heapify(self._heaps[topic])
+            for member in members:
+                self._topics.setdefault(member, []).append(topic)
+
+    def least(self, topic: str) -> tuple[int, str] | None:
+        """(load, member) of the least loaded subscriber; None while the only one is being relieved."""
+        heap = self._heaps[topic]
+        while heap and heap[0][0] != self.of[heap[0][1]]:
+            load, member = heap[0]
+            if load < self.of[member]:
+                heapq.heapreplace(heap, (self.of[member], member))
+            else:
+                heapq.heappop(heap)  # `relieved` puts it back
+        return heap[0] if heap else None
+
+    def relieved(self, member: str) -> None:
+        """The member has given away what it is to give away for now."""
+        for topic in self._topics.get(member, ()):
+            heapq.heappush(self._heaps[topic], (self.of[member], member))
+
+
 def _move(shares: Shares, subscribers: Mapping[str, list[str]], claimed: Mapping[str, set[TopicPartition]]) -> None:
     """Moves single partitions to less loaded subscribers of their topic until none is left to move.
 
     Every move lessens the sum of squared loads, so it ends.
     """
-    loads = {member: len(share) for member, share in shares.items()}
+    loads = _Loads(shares, subscribers)
     moved = True
     while moved:
         moved = False
-        for member in sorted(loads, key=lambda each: -loads[each]):
-            while (step := _best_move(shares[member], loads[member], loads, subscribers, claimed, member)) is not None:
-                partition, taker = step
-                shares[member].remove(partition)
-                shares[taker].append(partition)
-                loads[member] -= 1
-                loads[taker] += 1
+        for member in sorted(loads.of, key=lambda each: -loads.of[each]):
+            given = _relieve(member, shares, loads, claimed.get(member, set()))
+            if given:
+                shares[member] = [partition for partition in shares[member] if partition not in given]
+                loads.relieved(member)
                 moved = True
 
 
-def _best_move(
-    share: list[TopicPartition],
-    load: int,
-    loads: Mapping[str, int],
-    subscribers: Mapping[str, list[str]],
-    claimed: Mapping[str, set[TopicPartition]],
-    member: str,
-) -> tuple[TopicPartition, str] | None:
-    """A partition of a member and who takes it: the least loaded taker; the partition that costs least to move.
-
-    Cheapest is what the taker had before, then what the member itself had not.
-    """
-    topics = {partition.topic for partition in share}
-    takers = {topic: min(subscribers[topic], key=lambda each: (loads[each], each)) for topic in topics}
-    least = min((loads[taker] for taker in takers.values()), default=load)
-    if load <= least + 1:
-        return None
-    nothing: set[TopicPartition] = set()
-    own = claimed.get(member, nothing)
-    movable = [partition for partition in share if loads[takers[partition.topic]] == least]
-    chosen = min(
-        movable,
-        key=lambda each: (each not in claimed.get(takers[each.topic], nothing), each in own, each),
-    )
-    return chosen, takers[chosen.topic]
+def _relieve(member: str, shares: Shares, loads: _Loads, claimed: set[TopicPartition]) -> set[TopicPartition]:
+    """Gives of a member's partitions to whoever has at least two fewer; first those that it did not have before."""
+    by_topic: dict[str, list[TopicPartition]] = {}
+    for partition in sorted(shares[member], key=lambda each: (each in claimed, each), reverse=True):
+        by_topic.setdefault(partition.topic, []).append(partition)
+    given: set[TopicPartition] = set()
+    while by_topic:
+        takers = [(*least, topic) for topic in by_topic if (least := loads.least(topic)) is not None]
+        if not takers or min(takers)[0] + 1 >= loads.of[member]:
+            break
+        _, taker, topic = min(takers)
+        partition = by_topic[topic].pop()
+        if not by_topic[topic]:
+            del by_topic[topic]
+        given.add(partition)
+        shares[taker].append(partition)
+        loads.of[taker] += 1
+        loads.of[member] -= 1
+    return given

@@ -94,3 +94,14 @@ def test_the_loop_s_own_thread_cannot_wait_for_itself(thread: LoopThread) -> Non
 
     with pytest.raises(IllegalState, match="own thread"):
         caller.run(waits())
+
+
+def test_a_loop_that_ends_in_the_midst_of_a_call_ends_the_call(thread: LoopThread) -> None:
+    caller = CallingThread(thread)
+
+    async def calls() -> None:
+        await caller.call_user(thread.stop)
+        await asyncio.Event().wait()
+
+    with pytest.raises(IllegalState, match="in the midst"):
+        caller.run(calls())

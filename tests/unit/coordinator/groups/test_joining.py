@@ -132,6 +132,12 @@ def test_a_static_member_needs_no_second_round() -> None:
     assert reply.value.member_id == "i-1"
 
 
+def test_an_id_given_to_a_dynamic_member_is_not_one_of_a_static_one() -> None:
+    world = GroupWorld()
+    world.join("a", needs_known_id=True)
+    assert error(world.join("a", "a-1", instance="i")) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_an_id_given_out_is_forgotten_after_the_session_timeout() -> None:
     world = GroupWorld()
     world.join("a", needs_known_id=True)

@@ -90,9 +90,15 @@ def test_a_group_key_has_version_2() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b"\0", b"\0\1", b"\0\1\0\5ab", b"\0\1\0\1g\0\1t\0\0", b"\0\3\0\0", b"\xff\xff\0\0",
+        b"",
+        b"\0",
+        b"\0\1",
+        b"\0\1\0\5ab",
+        b"\0\1\0\1g\0\1t\0\0",
+        b"\0\3\0\0",
+        b"\xff\xff\0\0",
         b"\0\1\0\1\xff\0\1t\0\0\0\0",
-    ],  # fmt: skip
+    ],
 )
 def test_a_key_that_nobody_wrote_is_unreadable(data: bytes) -> None:
     with pytest.raises(UnreadableRecord):

@@ -4,6 +4,7 @@ S4-026 and X-020: the five states. S4-027: the way from Empty to Stable. S4-028:
 """
 
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +60,8 @@ def test_the_way_of_a_group() -> None:
     """S4-027."""
     way = [EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE]
     assert all(MOVES.allows(here, there) for here, there in itertools.pairwise(way))
+
+
+def test_the_picture_in_the_documentation_is_this_table() -> None:
+    text = (Path(__file__).resolve().parents[4] / "docs" / "groups.md").read_text()
+    assert MOVES.diagram() in text

@@ -133,3 +133,18 @@ def test_a_thousand_partitions_among_a_hundred_members(topics: int) -> None:
     assert {len(share) for share in first.values()} == {10}
     assert sorted({len(share) for share in second.values()}) == [10, 11]
     assert all(set(first[member]) <= set(share) for member, share in second.items())
+
+
+def test_a_thousand_partitions_that_one_member_had_and_not_all_may_have() -> None:
+    """The others come back at once, each to some of the topics: the one keeps no more than its share."""
+    draw = random.Random(1)
+    counts = {f"t{number}": 20 for number in range(50)}
+    subscriptions = {f"m{number:02}": draw.sample(list(counts), 16) for number in range(100)}
+    subscriptions["m00"] = list(counts)
+    everything = [TopicPartition(topic, number) for topic in counts for number in range(20)]
+    begun = time.monotonic()
+    shares = assign(counts, subscriptions, {"m00": everything})
+    assert time.monotonic() - begun < 30  # a fraction of a second where nothing else runs
+    assert sorted(each for share in shares.values() for each in share) == sorted(everything)
+    assert _is_balanced(shares, subscriptions)
+    assert len(shares["m00"]) <= min(map(len, shares.values())) + 2

@@ -1,0 +1,260 @@
+"""What drives a consumer, on an event loop: its parts put together, poll, wakeup, close. async_consumer.py is its face.
+
+All partitions change hands, all positions move and all of the application's own code is called inside of poll (or of
+another call that the application waits for), never beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from kafka_py.base.clock import Clock, SystemClock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.connections import Connect
+from kafka_py.clients.consumer.committer import CallUser, call_here
+from kafka_py.clients.consumer.configs import ConsumerOptions
+from kafka_py.clients.consumer.fetched import Decoding
+from kafka_py.clients.consumer.fetcher import Fetcher
+from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.lookups import Lookups, WantedTopics
+from kafka_py.clients.consumer.membership import Membership
+from kafka_py.clients.consumer.metrics import PollMetrics
+from kafka_py.clients.consumer.offsets import OffsetLookup
+from kafka_py.clients.consumer.positions import Positions
+from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
+from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
+from kafka_py.clients.errors import ConcurrentModification, IllegalState, WakeupError
+from kafka_py.clients.loop import wait_until_set
+from kafka_py.clients.metrics import CONSUMER, ClientMetrics
+from kafka_py.clients.serialization import deserializer
+
+T = TypeVar("T")
+_numbers = itertools.count(1)
+
+CLOSE_TIMEOUT_S = 30.0
+
+
+class ConsumerCore:
+    """A consumer without its calls on partitions, offsets and groups."""
+
+    def __init__(
+        self,
+        configs: Mapping[str, Any],
+        *,
+        clock: Clock | None = None,
+        connect: Connect | None = None,
+        call_user: CallUser = call_here,
+    ) -> None:
+        """Raises ConfigError."""
+        self._configs = configs
+        self.options = ConsumerOptions.load(configs)
+        self.client_id = self.options.client_id or self._default_client_id()
+        self._clock = clock or SystemClock()
+        self._connect = connect
+        self._call_user = call_user
+        self._subscriptions = Subscriptions()
+        self._decoding = Decoding(
+            deserializer("key.deserializer", self.options.key_deserializer, configs),
+            deserializer("value.deserializer", self.options.value_deserializer, configs),
+            check_crcs=self.options.check_crcs,
+            reads_committed=self.options.reads_committed,
+        )
+        self.interceptors = Interceptors(self.options.interceptor_classes, configs)
+        self._metrics = ClientMetrics(self.options, self.client_id, self._clock, CONSUMER)
+        self._polls = PollMetrics(self._metrics)
+        self._wanted = WantedTopics()
+        self._news = asyncio.Event()
+        self._interruptible: set[asyncio.Task[Any]] = set()
+        self._woken = False
+        self._polling = False
+        self._started = False
+        self._closing = False
+        self._closed = False
+        self._group: Membership | None = None
+        self._cluster: Cluster
+        self._positions: Positions
+        self._lookups: Lookups
+        self._fetcher: Fetcher
+
+    def _default_client_id(self) -> str:
+        options = self.options
+        if not options.group_id:
+            return f"consumer-{next(_numbers)}"
+        return f"consumer-{options.group_id}-{options.group_instance_id or next(_numbers)}"
+
+    async def start(self) -> None:
+        """Begins to look for the cluster; other calls do so too."""
+        self._ensure_started()
+
+    def _ensure_started(self) -> None:
+        if self._closed:
+            raise IllegalState("This consumer has already been closed.")
+        if self._started:
+            return
+        options = self.options
+        self._cluster = cluster = Cluster(
+            options, self.client_id, wanted=self._wanted_topics, auto_create=options.allow_auto_create_topics,
+            clock=self._clock, connect=self._connect, metrics=self._metrics,
+        )  # fmt: skip
+        if options.group_id is not None:
+            self._group = Membership(
+                options, self._configs, options.group_id, cluster, self._subscriptions, self.interceptors, self._clock,
+                self._metrics, call_user=self._call_user, on_news=self._news.set,
+            )  # fmt: skip
+        lookup = OffsetLookup(options, cluster)
+        offsets = self._group.offsets if self._group is not None else None
+        self._positions = Positions(options, self._subscriptions, lookup, offsets, self._on_positions)
+        self._lookups = Lookups(cluster, lookup, self._wanted)
+        self._fetcher = Fetcher(
+            options, cluster, self._subscriptions, self._decoding, self._metrics, self._news.set,
+            self._positions.reset_by_policy,
+        )  # fmt: skip
+        cluster.on_update(lambda _view: self._fetcher.step())
+        cluster.start()
+        self._started = True
+
+    def _wanted_topics(self) -> Collection[str] | None:
+        if self._wanted.all or self._subscriptions.kind is Kind.PATTERN:
+            return None
+        return self._subscriptions.topics() | self._wanted.names
+
+    def _on_positions(self) -> None:
+        self._news.set()
+        self._fetcher.step()
+
+    def _membership(self) -> Membership:
+        """The place in the group. Raises KafkaError(INVALID_GROUP_ID) without one."""
+        self._ensure_started()
+        if self._group is None:
+            raise KafkaError(
+                ErrorCode.INVALID_GROUP_ID,
+                "To use the group management or offset commit APIs, you must provide a valid group.id in the consumer "
+                "configuration.",
+            )
+        return self._group
+
+    # Reading
+
+    async def poll(self, timeout: float = 0.0) -> ConsumerRecords:
+        """Records that are there, at most max.poll.records; waits `timeout` seconds for the first ones.
+
+        Carries on what the group asks for: joins, rebalances (listeners are called in here), automatic commits.
+        Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`, IllegalState when nothing
+        is subscribed to or assigned, ConcurrentModification when another task polls.
+        """
+        records = await self.poll_plain(timeout)
+        return self.interceptors.on_consume(records) if self.interceptors and records else records
+
+    async def poll_plain(self, timeout: float = 0.0) -> ConsumerRecords:
+        """`poll` without interceptors."""
+        self._ensure_started()
+        self._subscriptions.check_not_empty()
+        if self._polling:
+            raise ConcurrentModification
+        self._polling = True
+        now_ms = self._clock.monotonic_ms()
+        self._polls.begin(now_ms)
+        member = self._group.member if self._group is not None else None
+        if member is not None:
+            member.polling = True
+        try:
+            return await self._poll(now_ms + timeout * 1000)
+        finally:
+            self._polling = False
+            self._polls.end(self._clock.monotonic_ms())
+            if member is not None:
+                member.polling = False
+                member.note_poll()
+
+    async def _poll(self, deadline_ms: float) -> ConsumerRecords:
+        group = self._group
+        while True:
+            self._news.clear()
+            self._raise_what_waits()
+            if group is not None:
+                await group.attend()
+            self._positions.begin()
+            records = self._fetcher.collect(self.options.max_poll_records)
+            self._fetcher.step()
+            now_ms = self._clock.monotonic_ms()
+            if records or deadline_ms <= now_ms:
+                await asyncio.sleep(0)  # a busy reader must not keep the loop from reading on
+                return records
+            until_ms = deadline_ms if group is None else min(deadline_ms, group.committer.due_ms)
+            await wait_until_set(self._news, until_ms - now_ms)
+
+    def _raise_what_waits(self) -> None:
+        if self._woken:
+            self._woken = False
+            raise WakeupError
+        self._positions.raise_error()
+
+    async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+        """All records, waiting for new ones forever."""
+        while True:
+            for record in await self.poll(1.0):
+                yield record
+
+    def wakeup(self) -> None:
+        """Makes a poll that waits, another call that waits, or the next one, raise WakeupError. On this loop only."""
+        self._woken = True
+        self._news.set()
+        for task in self._interruptible:
+            task.cancel()
+
+    async def _until_woken(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The coroutine's result. Raises WakeupError after `wakeup`."""
+        if self._woken:
+            self._woken = False
+            coroutine.close()
+            raise WakeupError
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._interruptible.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._woken and task.cancelled():
+                self._woken = False
+                raise WakeupError from None
+            raise
+        finally:
+            self._interruptible.discard(task)
+
+    # End
+
+    async def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Commits what is committed automatically, leaves the group, lets go of everything; may be called again.
+
+        timeout: seconds for what needs an answer; what is not done by then is not done.
+        Raises what a rebalance listener or a callback raises, after all is closed.
+        """
+        if self._closed or self._closing:
+            return
+        self._closing = True
+        try:
+            if self._group is not None:
+                await self._group.close(timeout * 1000)  # a listener may still commit
+        finally:
+            self._closed = True
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        if self._started:
+            self._positions.close()
+            self._fetcher.close()
+            self.interceptors.close()
+            await self._cluster.close()
+
+    async def __aenter__(self) -> Self:
+        self._ensure_started()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,103 @@
+"""Large compactions run in a process of their own, so that they cost the broker no time of its processor.
+
+`run_cleaning` is called in a thread and blocks. The other process gets the job over its standard input, which stays
+open: when it ends because the broker died, the process ends too, and what it was writing is a leftover `.cleaned` file.
+Small jobs are not worth a process and run where they are. Source: design (what burns CPU for long goes to a process).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+from kafka_py.log.cleaning import CleanJob, Stopped
+from kafka_py.log.files import RealFiles
+
+SMALL_BYTES = 8 * 1024 * 1024
+"""Less than this to read is done in the thread."""
+_POLL_S = 0.05
+_NICENESS = 5
+_SIZE_BYTES = 8
+
+
+class CleaningFailed(Exception):
+    """The process ended without a result."""
+
+
+def run_cleaning(job: CleanJob, small_bytes: int = SMALL_BYTES) -> CleanJob:
+    """The job, done. Raises what CleanJob.run raises; CleaningFailed."""
+    is_real = isinstance(job.files, RealFiles)
+    if not is_real or sum(part.size for part in job.parts) < small_bytes:
+        return job.run()
+    done = _in_process(job)
+    job.take_result(done)
+    return job
+
+
+def _in_process(job: CleanJob) -> CleanJob:
+    task = pickle.dumps(replace(job, is_stopped=_never))
+    worker = subprocess.Popen(
+        [sys.executable, "-c", "from kafka_py.log.cleaning_process import work; work()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert worker.stdin is not None and worker.stdout is not None
+    answer: list[bytes] = []
+    reader = threading.Thread(target=lambda out=worker.stdout: answer.append(out.read()), daemon=True)
+    try:
+        reader.start()
+        worker.stdin.write(len(task).to_bytes(_SIZE_BYTES, "big") + task)
+        worker.stdin.flush()
+        while reader.is_alive():
+            if job.is_stopped():
+                raise Stopped
+            reader.join(_POLL_S)
+    finally:
+        worker.kill()
+        worker.wait()
+        reader.join()
+        worker.stdin.close()
+        worker.stdout.close()
+    if not answer[0]:
+        raise CleaningFailed(f"the process that compacted {job.path} ended with code {worker.returncode}")
+    outcome = pickle.loads(answer[0])
+    if isinstance(outcome, Exception):
+        raise outcome
+    assert isinstance(outcome, CleanJob)
+    return outcome
+
+
+def _never() -> bool:
+    return False
+
+
+def work() -> None:
+    """What the process does: one job from standard input; the job, or why it failed, to standard output."""
+    os.nice(_NICENESS)
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    size = int.from_bytes(source.read(_SIZE_BYTES), "big")
+    job: CleanJob = pickle.loads(source.read(size))
+    threading.Thread(target=_end_with_the_broker, daemon=True).start()
+    job.sleep = _sleep_when_bounded
+    try:
+        outcome: object = job.run()
+    except Exception as error:
+        outcome = error
+    target.write(pickle.dumps(outcome))
+    target.flush()
+    os._exit(0)
+
+
+def _end_with_the_broker() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def _sleep_when_bounded(seconds: float) -> None:
+    """Only the bound on reads and writes makes this process wait: it has the processor to itself."""
+    if seconds > 0.001:
+        time.sleep(seconds)

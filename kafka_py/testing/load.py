@@ -1,0 +1,128 @@
+"""A load whose every acknowledgement can be checked: rising numbers, each sent once, in order, to one partition.
+
+By idempotent producers with acks=all, third-party and our own; so the partition must read 0, 1, 2 ... without a gap or
+a repeat, as far as anything was acknowledged. Blocking; needs confluent-kafka.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import confluent_kafka
+
+TIMEOUT_S = 60
+DELIVERY_TIMEOUT_MS = 300_000
+
+
+class Load:
+    """Writes rising numbers to one partition until it is stopped, and knows how far it was acknowledged.
+
+    send: hands a value over, with what is to be told whether it was acknowledged. poll: lets the producer work, for at
+    most so many seconds.
+    """
+
+    def __init__(self, send: Callable[[bytes, Callable[[bool], None]], None], poll: Callable[[float], object]) -> None:
+        self.acknowledged = 0
+        self.failed = 0
+        self.sent = 0
+        self._send, self._poll = send, poll
+        self._changed = threading.Condition()
+        self._stop = threading.Event()
+        self._abandoned = threading.Event()
+        self._flowing = threading.Event()
+        self._flowing.set()
+        self._thread = threading.Thread(target=self._run, name="load")
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            if self.sent - self.acknowledged > 20_000 or not self._flowing.is_set():
+                self._poll(0.05)
+                continue
+            for _ in range(100):
+                self._send(b"%d" % self.sent, self._delivered)
+                self.sent += 1
+            self._poll(0)
+        while self.acknowledged + self.failed < self.sent and not self._abandoned.is_set():
+            self._poll(0.05)
+
+    def _delivered(self, ok: bool) -> None:
+        with self._changed:
+            if ok:
+                self.acknowledged += 1
+            else:
+                self.failed += 1
+            self._changed.notify_all()
+
+    def wait_acknowledged(self, count: int) -> None:
+        """Until so many are acknowledged, none having failed."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.failed or self.acknowledged >= count, TIMEOUT_S)
+        assert not self.failed
+
+    def hold(self) -> None:
+        """Sends nothing new; what is on its way still is, and is sent again as long as it has to be."""
+        self._flowing.clear()
+
+    def go_on(self) -> None:
+        self._flowing.set()
+
+    def finish(self) -> None:
+        """Sends nothing more and waits until all that was sent is acknowledged."""
+        self._stop.set()
+        self._thread.join(TIMEOUT_S)
+        assert (self.acknowledged, self.failed) == (self.sent, 0)
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._abandoned.set()
+        self._thread.join(TIMEOUT_S)
+
+
+def read_numbers(bootstrap: str, topic: str, start: int, stop: int, partition: int = 0) -> list[int]:
+    """The numbers at offsets start (inclusive) to stop (exclusive)."""
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False, "check.crcs": True}
+    )
+    try:
+        consumer.assign([confluent_kafka.TopicPartition(topic, partition, start)])
+        numbers: list[int] = []
+        while start + len(numbers) < stop:
+            record = consumer.poll(TIMEOUT_S)
+            assert record is not None, f"nothing came at offset {start + len(numbers)} of {stop}"
+            assert record.error() is None, record.error()
+            assert record.offset() == start + len(numbers)
+            numbers.append(int(record.value() or b""))
+        return numbers
+    finally:
+        consumer.close()
+
+
+def confluent_load(bootstrap: str, topic: str, partition: int = 0) -> Load:
+    """A load by librdkafka's idempotent producer."""
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": bootstrap, "enable.idempotence": True, "acks": "all", "linger.ms": 2,
+         "delivery.timeout.ms": DELIVERY_TIMEOUT_MS, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50}
+    )  # fmt: skip
+
+    def send(value: bytes, delivered: Callable[[bool], None]) -> None:
+        producer.produce(topic, value=value, partition=partition, on_delivery=lambda error, _: delivered(error is None))
+
+    return Load(send, lambda seconds: producer.poll(seconds))
+
+
+def our_load(bootstrap: str, topic: str, partition: int = 0) -> Load:
+    """A load by our own idempotent producer."""
+    from kafka_py.clients import Producer
+
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "enable.idempotence": True, "acks": "all", "linger.ms": 2,
+         "delivery.timeout.ms": DELIVERY_TIMEOUT_MS, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50}
+    )  # fmt: skip
+    pause = threading.Event()
+
+    def send(value: bytes, delivered: Callable[[bool], None]) -> None:
+        producer.send(topic, value=value, partition=partition, callback=lambda _, error: delivered(error is None))
+
+    return Load(send, lambda seconds: pause.wait(seconds))

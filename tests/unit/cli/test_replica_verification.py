@@ -1,0 +1,64 @@
+"""kafka-replica-verification.sh: how the batches of replicas are compared (reference tools, section 23)."""
+
+import re
+
+import pytest
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.cli.command import CommandFailed, UsageError
+from kafka_py.cli.replica_verification import Fetched, compare, main
+from kafka_py.records.batch import read_header
+from kafka_py.records.builder import BatchBuilder
+
+T0 = TopicPartition("t", 0)
+
+
+def batches(*values, base=0):
+    """One batch per value, of two records each."""
+    headers = []
+    for number, value in enumerate(values):
+        builder = BatchBuilder()
+        builder.append(1000, None, value)
+        builder.append(1000, None, value)
+        headers.append(read_header(builder.build())._replace(base_offset=base + 2 * number))
+    return headers
+
+
+def test_equal_replicas_are_gone_through_up_to_the_high_watermark():
+    held = batches(b"a", b"b", b"c")
+    result = compare(T0, 0, {1: Fetched(4, held), 2: Fetched(6, held[:2])})
+    assert (result.next_offset, result.lag, result.unmatched, result.broken) == (4, 2, [], "")
+
+
+def test_a_replica_that_has_less_holds_all_back():
+    held = batches(b"a", b"b")
+    assert compare(T0, 0, {1: Fetched(4, held), 2: Fetched(4, held[:1]), 3: Fetched(4, held)}).next_offset == 2
+    nothing = compare(T0, 7, {1: Fetched(10, []), 2: Fetched(10, [])})
+    assert (nothing.next_offset, nothing.lag) == (7, 3)
+
+
+def test_another_checksum_is_told():
+    result = compare(T0, 0, {1: Fetched(4, batches(b"a", b"b")), 2: Fetched(4, batches(b"a", b"x"))})
+    [line] = result.unmatched
+    assert re.fullmatch(
+        r"partition t-0 has unmatched checksum at offset 3; replica 1's checksum \d+; replica 2's checksum \d+", line
+    )
+    assert result.next_offset == 4
+
+
+def test_other_offsets_end_it():
+    result = compare(T0, 0, {1: Fetched(9, batches(b"a")), 2: Fetched(9, batches(b"a", base=1))})
+    assert result.broken == "partition t-0: replica 1's offset 1 doesn't match replica 2's offset 2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        (["--time", "-1"], UsageError, 'Missing required argument "[broker-list]"'),
+        (["--broker-list", "here"], UsageError, "Please provide valid host:port like host1:9091,host2:9092"),
+        (["--broker-list", "b:1", "--topic-white-list", "*"], CommandFailed, "* is an invalid regex."),
+    ],
+)
+def test_what_cannot_be_meant(arguments, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        main(arguments)
