@@ -27,6 +27,7 @@ KNOWN_VALUES = {
     "--offset": ("earliest", "latest"),
     "--request-required-acks": ("all", "1", "0"),
     "--reset-policy": ("earliest", "latest", "none"),
+    "--state": ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead"),
 }
 """What is offered for options whose table does not say it."""
 

@@ -1,7 +1,8 @@
 """Where kafka-consumer-groups.sh --reset-offsets takes a group: one function per scenario.
 
 Each gets a group and the partitions in its scope and gives their new offsets; nothing is written here. Offsets that
-are named (--to-offset, --shift-by, --from-file) are kept within the log, with a warning.
+are named (--to-offset, --shift-by, --from-file) are kept within the log, with a warning. `OffsetLookup` is also what
+kafka-streams-application-reset.sh looks with.
 Source: reference tools, section 4; KIP-122.
 """
 
@@ -27,6 +28,8 @@ EARLIEST, LATEST = -2, -1
 log = logging.getLogger("kafka.admin.ConsumerGroupCommand$")
 
 Offsets = dict[TopicPartition, int]
+Within = Callable[[TopicPartition, int, int, int], int]
+"""From (partition, offset, start, end) of the log to the offset, or the end of the log that it is past."""
 
 
 class CannotReset(Exception):
@@ -62,13 +65,60 @@ def read_plan(path: str, groups: Sequence[str]) -> Plan:
         raise CannotReset(f"{path} cannot be used: {error}") from None
 
 
+class OffsetLookup:
+    """Offsets of partitions and groups. timeout: of each question, in seconds; None: default.api.timeout.ms.
+
+    All methods raise the first KafkaError of a partition.
+    """
+
+    def __init__(self, admin: AsyncAdminClient, timeout: float | None = None) -> None:
+        self.admin = admin
+        self.timeout = timeout
+
+    async def partitions(self, topics: Collection[str]) -> list[TopicPartition]:
+        """All partitions of the topics."""
+        described = (await self.admin.describe_topics(topics, timeout=self.timeout)).all()
+        return [
+            TopicPartition(topic, info.partition) for topic, found in described.items() for info in found.partitions
+        ]
+
+    async def committed(self, group: str) -> Offsets:
+        """What the group has committed."""
+        found = (await self.admin.list_consumer_group_offsets(group, timeout=self.timeout)).all()
+        return {partition: committed.offset for partition, committed in found.items() if committed is not None}
+
+    async def at(self, partitions: Collection[TopicPartition], timestamp: int) -> Offsets:
+        """The offsets at one end; at a time, -1 where no record is at or after it."""
+        found = await self.admin.list_offsets(dict.fromkeys(partitions, timestamp), timeout=self.timeout)
+        return {partition: answer.offset for partition, answer in found.all().items()}
+
+    async def at_time(self, partitions: Collection[TopicPartition], timestamp: int) -> Offsets:
+        """The offsets at a time, and the end where no record is at or after it."""
+        found = await self.at(partitions, timestamp)
+        return {**found, **await self.at([partition for partition, offset in found.items() if offset < 0], LATEST)}
+
+    async def current(self, group: str, partitions: Collection[TopicPartition]) -> Offsets:
+        """What the group has committed, and the end where it has nothing."""
+        committed = await self.committed(group)
+        without = [partition for partition in partitions if partition not in committed]
+        current = {**committed, **await self.at(without, LATEST)}
+        return {partition: current[partition] for partition in partitions}
+
+    async def within_log(self, wanted: Mapping[TopicPartition, int], within: Within) -> Offsets:
+        """The offsets, kept within their logs."""
+        starts, ends = await self.at(wanted, EARLIEST), await self.at(wanted, LATEST)
+        return {
+            partition: within(partition, offset, starts[partition], ends[partition])
+            for partition, offset in wanted.items()
+        }
+
+
 class Resetting:
     """The scenario that the options name. Raises CannotReset for a time or a file that cannot be read."""
 
     def __init__(self, options: argparse.Namespace, admin: AsyncAdminClient) -> None:
         self._options = options
-        self._admin = admin
-        self._timeout: float = options.timeout / 1000
+        self._look = OffsetLookup(admin, options.timeout / 1000)
         self._plan: Plan | None = None
         self._timestamp = LATEST
         try:
@@ -100,65 +150,42 @@ class Resetting:
         if self._plan is not None:
             return []
         if self._options.all_topics:
-            return sorted(await self.committed(group))
+            return sorted(await self._look.committed(group))
         partitions, whole = parse_topics(self._options.topic)
-        described = (await self._admin.describe_topics(whole, timeout=self._timeout)).all()
-        for topic, description in described.items():
-            partitions += [TopicPartition(topic, info.partition) for info in description.partitions]
-        return sorted(set(partitions))
-
-    async def committed(self, group: str) -> Offsets:
-        """What the group has committed."""
-        found = (await self._admin.list_consumer_group_offsets(group, timeout=self._timeout)).all()
-        return {partition: committed.offset for partition, committed in found.items() if committed is not None}
-
-    async def _at(self, partitions: Collection[TopicPartition], timestamp: int) -> Offsets:
-        found = await self._admin.list_offsets(dict.fromkeys(partitions, timestamp), timeout=self._timeout)
-        return {partition: answer.offset for partition, answer in found.all().items()}
+        return sorted({*partitions, *await self._look.partitions(whole)})
 
     async def _to_offset(self, _group: str, partitions: list[TopicPartition]) -> Offsets:
-        return await self._within_log(dict.fromkeys(partitions, self._options.to_offset))
+        return await self._look.within_log(dict.fromkeys(partitions, self._options.to_offset), within)
 
     async def _to_earliest(self, _group: str, partitions: list[TopicPartition]) -> Offsets:
-        return await self._at(partitions, EARLIEST)
+        return await self._look.at(partitions, EARLIEST)
 
     async def _to_latest(self, _group: str, partitions: list[TopicPartition]) -> Offsets:
-        return await self._at(partitions, LATEST)
+        return await self._look.at(partitions, LATEST)
 
     async def _to_time(self, _group: str, partitions: list[TopicPartition]) -> Offsets:
-        found = await self._at(partitions, self._timestamp)
-        none_later = [partition for partition, offset in found.items() if offset < 0]
-        return {**found, **await self._at(none_later, LATEST)}
+        return await self._look.at_time(partitions, self._timestamp)
 
     async def _to_current(self, group: str, partitions: list[TopicPartition]) -> Offsets:
-        committed = await self.committed(group)
-        without = [partition for partition in partitions if partition not in committed]
-        current = {**committed, **await self._at(without, LATEST)}
-        return {partition: current[partition] for partition in partitions}
+        return await self._look.current(group, partitions)
 
     async def _shift_by(self, group: str, partitions: list[TopicPartition]) -> Offsets:
-        committed = await self.committed(group)
+        committed = await self._look.committed(group)
         for partition in partitions:
             if partition not in committed:
                 raise UsageError(
                     f"Cannot shift offset for partition {partition} since there is no current committed offset"
                 )
         shift = self._options.shift_by
-        return await self._within_log({partition: committed[partition] + shift for partition in partitions})
+        shifted = {partition: committed[partition] + shift for partition in partitions}
+        return await self._look.within_log(shifted, within)
 
     async def _from_file(self, group: str, _partitions: list[TopicPartition]) -> Offsets:
         wanted = (self._plan or {}).get(group)
         if wanted is None:
             print(f"\nError: No reset plan for group {group} found")
             return {}
-        return await self._within_log(wanted)
-
-    async def _within_log(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
-        starts, ends = await self._at(wanted, EARLIEST), await self._at(wanted, LATEST)
-        return {
-            partition: within(partition, offset, starts[partition], ends[partition])
-            for partition, offset in wanted.items()
-        }
+        return await self._look.within_log(wanted, within)
 
 
 def within(partition: TopicPartition, offset: int, start: int, end: int) -> int:

@@ -10,22 +10,20 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.command import CommandParser, UsageError, forbid_together, log_warnings, run
-from kafka_py.cli.group_offsets_csv import BadPlan
-from kafka_py.cli.group_resetting import CannotReset, read_plan
+from kafka_py.cli.group_resetting import EARLIEST, LATEST, CannotReset, OffsetLookup, Offsets, read_plan
 from kafka_py.cli.java_times import duration_ms, moment_ms
 
 if TYPE_CHECKING:
-    from kafka_py.clients.admin.client import AdminClient
+    from kafka_py.clients.admin.client import AsyncAdminClient
 
 SCENARIOS = ("to-offset", "to-datetime", "by-duration", "to-earliest", "to-latest", "from-file", "shift-by")
-EARLIEST, LATEST = -2, -1
 DESCRIBE_S, LIST_S = 10.0, 60.0
 
 _INTERNAL = re.compile(
@@ -34,8 +32,6 @@ _INTERNAL = re.compile(
     re.ASCII | re.DOTALL,
 )
 """Names of topics that Kafka Streams makes for an application."""
-
-Offsets = dict[TopicPartition, int]
 
 
 def parser() -> CommandParser:
@@ -92,7 +88,7 @@ def is_internal(topic: str, application: str, others: Collection[str]) -> bool:
 # ---- offsets
 
 
-def within(offset: int, start: int, end: int) -> int:
+def within(_partition: TopicPartition, offset: int, start: int, end: int) -> int:
     """The offset, or the end of the log that it is at or past, which is said as the classic says it."""
     if offset >= end:
         print(f"New offset ({offset}) is higher than latest offset. Value will be set to {end}")
@@ -103,58 +99,32 @@ def within(offset: int, start: int, end: int) -> int:
     return offset
 
 
-class Resetting:
-    """The new offsets of the application's topics, by the options."""
+async def input_offsets(look: OffsetLookup, options: argparse.Namespace, partitions: list[TopicPartition]) -> Offsets:
+    """Where input topics begin anew. Raises KafkaError, ValueError, CannotReset."""
+    if options.to_latest:
+        return await look.at(partitions, LATEST)
+    if options.to_datetime is not None:
+        return await look.at_time(partitions, moment_ms(options.to_datetime))
+    if options.by_duration is not None:
+        return await look.at_time(partitions, time.time_ns() // 1_000_000 - duration_ms(options.by_duration))
+    if options.to_offset is not None:
+        return await look.within_log(dict.fromkeys(partitions, options.to_offset), within)
+    if options.shift_by is not None:
+        current = await look.current(options.application_id, partitions)
+        shifted = {partition: offset + options.shift_by for partition, offset in current.items()}
+        return await look.within_log(shifted, within)
+    if options.from_file is not None:
+        return await look.within_log(planned(options, partitions), within)
+    return await look.at(partitions, EARLIEST)
 
-    def __init__(self, options: argparse.Namespace, admin: AdminClient) -> None:
-        self._options = options
-        self._admin = admin
 
-    def input_offsets(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """Where input topics begin anew. Raises KafkaError, ValueError, CannotReset."""
-        options = self._options
-        if options.to_latest:
-            return self.at(partitions, LATEST)
-        if options.to_datetime is not None:
-            return self._at_time(partitions, moment_ms(options.to_datetime))
-        if options.by_duration is not None:
-            return self._at_time(partitions, time.time_ns() // 1_000_000 - duration_ms(options.by_duration))
-        if options.to_offset is not None:
-            return self._within_log(dict.fromkeys(partitions, options.to_offset))
-        if options.shift_by is not None:
-            return self._within_log(
-                {partition: offset + options.shift_by for partition, offset in self._current(partitions).items()}
-            )
-        if options.from_file is not None:
-            return self._within_log(self._planned(partitions))
-        return self.at(partitions, EARLIEST)
-
-    def at(self, partitions: Collection[TopicPartition], timestamp: int) -> Offsets:
-        """The offsets at a time or an end."""
-        found = self._admin.list_offsets(dict.fromkeys(partitions, timestamp)).all()
-        return {partition: answer.offset for partition, answer in found.items()}
-
-    def _at_time(self, partitions: Collection[TopicPartition], timestamp: int) -> Offsets:
-        found = self.at(partitions, timestamp)
-        return {**found, **self.at([partition for partition, offset in found.items() if offset < 0], LATEST)}
-
-    def _current(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """What is committed, or where the log starts."""
-        committed = self._admin.list_consumer_group_offsets(self._options.application_id, partitions).all()
-        current = {partition: found.offset for partition, found in committed.items() if found is not None}
-        return {**self.at([partition for partition in partitions if partition not in current], EARLIEST), **current}
-
-    def _planned(self, partitions: Collection[TopicPartition]) -> Offsets:
-        plan = read_plan(self._options.from_file, [self._options.application_id])
-        wanted = plan.get(self._options.application_id, {})
-        missing = [str(partition) for partition in partitions if partition not in wanted]
-        if missing:
-            raise CannotReset(f"{self._options.from_file} has no offset for {', '.join(sorted(missing))}")
-        return {partition: wanted[partition] for partition in partitions}
-
-    def _within_log(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
-        starts, ends = self.at(wanted, EARLIEST), self.at(wanted, LATEST)
-        return {partition: within(offset, starts[partition], ends[partition]) for partition, offset in wanted.items()}
+def planned(options: argparse.Namespace, partitions: Collection[TopicPartition]) -> Offsets:
+    """What the file says of these partitions. Raises CannotReset when it leaves one out."""
+    wanted = read_plan(options.from_file, [options.application_id]).get(options.application_id, {})
+    missing = [str(partition) for partition in sorted(partitions) if partition not in wanted]
+    if missing:
+        raise CannotReset(f"{options.from_file} has no offset for {', '.join(missing)}")
+    return {partition: wanted[partition] for partition in partitions}
 
 
 def existing(topics: Iterable[str], known: Collection[str], kind: str, prefix: str) -> list[str]:
@@ -168,7 +138,7 @@ def existing(topics: Iterable[str], known: Collection[str], kind: str, prefix: s
     return [topic for topic in wanted if topic in known]
 
 
-def reset_offsets(admin: AdminClient, options: argparse.Namespace, known: Collection[str]) -> bool:
+async def reset_offsets(admin: AsyncAdminClient, options: argparse.Namespace, known: Collection[str]) -> bool:
     """Resets the offsets, or shows what would be done; False when a topic is missing. Raises what fails."""
     inputs, intermediates = listed(options.input_topics), listed(options.intermediate_topics)
     if not inputs and not intermediates:
@@ -180,38 +150,37 @@ def reset_offsets(admin: AdminClient, options: argparse.Namespace, known: Collec
         print(f"Seek-to-end for intermediate topics [{', '.join(intermediates)}]")
     found_inputs = existing(inputs, known, "input", "Topic: ")
     found_intermediates = existing(intermediates, known, "intermediate", "Topic:")
-    is_complete = len(found_inputs) == len(inputs) and len(found_intermediates) == len(intermediates)
-    found = dict.fromkeys([*found_inputs, *found_intermediates])
-    if not found:
-        return is_complete
-    described = admin.describe_topics(found).all()
-    partitions = {
-        topic: [TopicPartition(topic, info.partition) for info in description.partitions]
-        for topic, description in described.items()
-    }
+    if found_inputs or found_intermediates:
+        new = await new_offsets(admin, options, found_inputs, found_intermediates)
+        if not options.dry_run:
+            (await admin.alter_consumer_group_offsets(options.application_id, new)).all()
+        print("Done.")
+    return len(found_inputs) == len(inputs) and len(found_intermediates) == len(intermediates)
+
+
+async def new_offsets(
+    admin: AsyncAdminClient, options: argparse.Namespace, inputs: list[str], intermediates: list[str]
+) -> Offsets:
+    """Where the application will go on; says so. Raises what fails."""
+    look, group = OffsetLookup(admin), options.application_id
     new: Offsets = {}
-    resetting, group = Resetting(options, admin), options.application_id
-    if found_inputs:
+    if inputs:
         print(f"Following input topics offsets will be reset to (for consumer group {group})")
-        new = resetting.input_offsets([tp for topic in found_inputs for tp in partitions[topic]])
+        new = await input_offsets(look, options, await look.partitions(inputs))
         for (topic, number), offset in new.items():
             print(f"Topic: {topic} Partition: {number} Offset: {offset}")
-    to_end = [tp for topic in found_intermediates if topic not in found_inputs for tp in partitions[topic]]
+    to_end = await look.partitions([topic for topic in intermediates if topic not in inputs])
     if to_end:
         print(f"Following intermediate topics offsets will be reset to end (for consumer group {group})")
         for topic, _ in to_end:
             print(f"Topic: {topic}")
-        new |= resetting.at(to_end, LATEST)
-    if not options.dry_run:
-        admin.alter_consumer_group_offsets(group, new).all()
-    print("Done.")
-    return is_complete
+    return {**new, **await look.at(to_end, LATEST)}
 
 
 # ---- topics, members
 
 
-def delete_internal_topics(admin: AdminClient, options: argparse.Namespace, known: Collection[str]) -> bool:
+async def delete_internal_topics(admin: AsyncAdminClient, options: argparse.Namespace, known: Collection[str]) -> bool:
     """Deletes what the application made for itself, or shows it; False when a topic could not be deleted."""
     print(f"Deleting all internal/auto-created topics for application {options.application_id}")
     named = {*listed(options.input_topics), *listed(options.intermediate_topics)}
@@ -221,17 +190,17 @@ def delete_internal_topics(admin: AdminClient, options: argparse.Namespace, know
         for topic in internal:
             print(f"Topic: {topic}")
     else:
-        failed = admin.delete_topics(internal).errors()
+        failed = (await admin.delete_topics(internal)).errors()
         for topic, error in failed.items():
             print(f"ERROR: deleting topic {topic}: {error}", file=sys.stderr)
     print("Done.")
     return not failed
 
 
-def send_members_away(admin: AdminClient, options: argparse.Namespace) -> None:
+async def send_members_away(admin: AsyncAdminClient, options: argparse.Namespace) -> None:
     """Sees to it that the application's group is empty. Raises CannotReset when it is not to be emptied."""
     group = options.application_id
-    members = admin.describe_consumer_groups([group], timeout=DESCRIBE_S).value(group).members
+    members = (await admin.describe_consumer_groups([group], timeout=DESCRIBE_S)).value(group).members
     if not members:
         return
     if not options.force:
@@ -241,21 +210,21 @@ def send_members_away(admin: AdminClient, options: argparse.Namespace) -> None:
             "You can use option '--force' to remove active members from the group."
         )
     print(f"Force deleting all active members in the group: {group}")
-    admin.remove_members_from_consumer_group(group).all()
+    (await admin.remove_members_from_consumer_group(group)).all()
 
 
-def reset(options: argparse.Namespace) -> int:
+async def reset(options: argparse.Namespace) -> int:
     """Does what the options ask for; returns the exit code. Raises what fails."""
-    from kafka_py.clients.admin.client import AdminClient
+    from kafka_py.clients.admin.client import AsyncAdminClient
 
     properties = read_properties(options.config_file) if options.config_file else {}
-    with AdminClient({**properties, "bootstrap.servers": options.bootstrap_servers}) as admin:
-        send_members_away(admin, options)
-        known = set(admin.list_topics(timeout=LIST_S))
+    async with AsyncAdminClient({**properties, "bootstrap.servers": options.bootstrap_servers}) as admin:
+        await send_members_away(admin, options)
+        known = set(await admin.list_topics(timeout=LIST_S))
         if options.dry_run:
             print("----Dry run displays the actions which will be performed when running Streams Reset Tool----")
-        is_reset = reset_offsets(admin, options, known)
-        is_deleted = delete_internal_topics(admin, options, known)
+        is_reset = await reset_offsets(admin, options, known)
+        is_deleted = await delete_internal_topics(admin, options, known)
     return 0 if is_reset and is_deleted else 1
 
 
@@ -263,11 +232,13 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     check(options)
     log_warnings()
+    import asyncio
+
     try:
-        return reset(options)
+        return asyncio.run(reset(options))
     except ConfigError:
         raise
-    except (KafkaError, CannotReset, BadPlan, ValueError) as error:
+    except (KafkaError, CannotReset, ValueError) as error:
         print(f"ERROR: {error}", file=sys.stderr)
         return 1
 

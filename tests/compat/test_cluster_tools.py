@@ -414,14 +414,14 @@ def comparable(said, name):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_apaches_tools_say_the_same_on_both_clusters(ours, theirs, name):
     assert comparable(ours[name], name) == comparable(theirs[name], name)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_our_tools_say_what_apaches_say_on_the_same_cluster(ours_on_theirs, theirs, name):
     assert comparable(ours_on_theirs[name], name) == comparable(theirs[name], name)

@@ -178,7 +178,7 @@ class Stage:
             command = [ROOT / "bin" / "kafka-run-class.sh", step.tool, *arguments]
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
             result = Result(done.returncode, done.stdout, done.stderr)
-        text = result.stdout.replace(self.broker.bootstrap, "BOOT")
+        text = result.stdout.replace(self.broker.bootstrap, "BOOT").replace(str(self.folder), "FOLDER")
         if "{me}" in step.arguments:
             text = text.replace(f"{me}-", "mine-")
         return Said(result.exit_code, text.splitlines(), (result.stderr.splitlines() or [""])[0])

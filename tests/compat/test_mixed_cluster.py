@@ -5,6 +5,8 @@ the controller to (KIP-497) and followers truncate on fetch (KIP-595).
 """
 
 import contextlib
+import io
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 from acknowledged import Load, Peek, bootstrap_of, check_replica, check_replicas, log_bytes, until
 
+from kafka_py.cli import dump_log
 from kafka_py.testing.apache import ApacheBroker, apache_kafka
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.processes import ZookeeperServer
@@ -144,3 +147,14 @@ def test_each_broker_is_restarted_cleanly_and_the_controller_moves_between_kinds
     for partition, acknowledged in enumerate(load.acknowledged):
         for broker in mixed.brokers:
             check_replica(log_bytes(broker, TOPIC, partition), acknowledged)
+            assert set(acknowledged) <= set(dumped(broker, partition))
+
+
+def dumped(broker: AnyBroker, partition: int) -> list[int]:
+    """The values in a stopped broker's replica, as kafka-dump-log shows them."""
+    files = sorted((broker.log_dirs[0] / f"{TOPIC}-{partition}").glob("*.log"))
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        assert dump_log.main(["--print-data-log", "--files", ",".join(map(str, files))]) == 0
+    assert "isvalid: false" not in shown.getvalue()
+    return [int(number) for number in re.findall(r"payload: (\d+)", shown.getvalue())]

@@ -1,4 +1,4 @@
-"""Three real brokers on hosts of their own, under rounds of trouble drawn from a seed, with idempotent producers at work.
+"""Three real brokers on hosts of their own, under rounds of trouble drawn from a seed, while idempotent loads write.
 
 Each round kills, pauses, restarts or cuts off a broker, for shorter or longer than its ZooKeeper session lasts. In the
 end every partition reads 0, 1, 2 ...: nothing acknowledged lost, repeated or out of order; and all replicas hold it.

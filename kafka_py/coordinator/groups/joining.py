@@ -54,12 +54,12 @@ class JoinRequest:
 
 
 class Joining:
-    """Takes joins in. new_id: a random text that is never given twice."""
+    """Takes joins in. new_id: a random text that is never given twice; a test may put in another."""
 
     def __init__(self, context: Context, rebalancing: Rebalancing, new_id: Callable[[], str]) -> None:
         self._context = context
         self._rebalancing = rebalancing
-        self._new_id = new_id
+        self.new_id = new_id
 
     def join(self, request: JoinRequest, answer: AnswerJoin) -> None:
         """Answers at once, or when the round of joining ends."""
@@ -119,7 +119,7 @@ class Joining:
     def _join_unknown(self, group: Group, request: JoinRequest, answer: AnswerJoin) -> None:
         _check_open(group, request)
         instance_id = request.group_instance_id
-        member_id = f"{request.client_id if instance_id is None else instance_id}-{self._new_id()}"
+        member_id = f"{request.client_id if instance_id is None else instance_id}-{self.new_id()}"
         if instance_id is not None and instance_id in group.static_members:
             replace_static_member(self._context, self._rebalancing, group, request, member_id, answer)
         elif request.needs_known_id and instance_id is None:

@@ -56,7 +56,7 @@ class Membership:
         self._clock = clock
         self._limits = limits
         self._rebalancing = Rebalancing(context)
-        self._joining = Joining(context, self._rebalancing, new_id)
+        self.joining = Joining(context, self._rebalancing, new_id)
         self._syncing = Syncing(context, self._rebalancing)
         self._leaving = Leaving(context, self._rebalancing)
         self.sessions = self._rebalancing.sessions
@@ -65,7 +65,7 @@ class Membership:
 
     def join(self, request: JoinRequest, answer: AnswerJoin) -> None:
         """JoinGroup: answers at once, or when the round of joining ends."""
-        self._joining.join(request, answer)
+        self.joining.join(request, answer)
 
     def sync(self, request: SyncRequest, answer: AnswerSync) -> None:
         """SyncGroup: answers at once, or when the leader's assignment is written."""

@@ -34,7 +34,11 @@ class Section:
         return ConfigError(f"{self._name(key)} {what}")
 
     def has(self, key: str) -> bool:
-        return self._values.get(key) is not None
+        """Whether there is a value; a key without one (`every_s:`) is as good as none."""
+        if self._values.get(key) is None:
+            self._taken.add(key)
+            return False
+        return True
 
     def raw(self, key: str) -> Any:
         self._taken.add(key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import logging
 import struct
 import tempfile
@@ -26,6 +27,7 @@ from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
+from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.metadata import MetadataRequest
 
 _TOPICS = ("fuzz-a", "fuzz-b")
@@ -47,7 +49,12 @@ _SETTINGS = {
     "log.segment.bytes": "100000",
     "log.index.size.max.bytes": "4096",
     "unclean.leader.election.enable": "true",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "2",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1",
 }
+_GROUP = "fuzz-group"
 
 
 class _Peer:
@@ -133,6 +140,7 @@ async def _one_life(folder: str, inputs: int, chance: Random, findings: Findings
         for topic in _TOPICS:
             await broker.create_topic(topic, partitions=2)
             await broker.produce(topic, batch(b"a", b"b"))
+        await _coordinate(broker)
         peer = _Peer()
         cases = _cases(broker, chance, peer, errors)
         chance.shuffle(cases)
@@ -151,6 +159,16 @@ async def _one_life(folder: str, inputs: int, chance: Random, findings: Findings
     finally:
         errors.recent = "stop", b""
         await broker.stop()
+
+
+async def _coordinate(broker: LocalBroker) -> None:
+    """Groups are looked after here from now on, and member ids can be guessed."""
+    request = FindCoordinatorRequest(key=_GROUP)
+    await broker.ask(request, 3)
+    groups = broker.server.node.coordinators.groups
+    await broker.until(lambda: len(groups.runtime.owned) == groups.runtime.partition_count)
+    numbers = itertools.count()
+    broker.server.node.coordinators.membership.joining.new_id = lambda: str(next(numbers))
 
 
 def _cases(broker: LocalBroker, chance: Random, peer: _Peer, errors: _ErrorsLogged) -> list[Case]:
@@ -194,6 +212,13 @@ def _special(chance: Random) -> dict[str, Any]:
         "controller_epoch": lambda: chance.choice((0, 1, 1, 1)),
         "controller_id": lambda: chance.choice((0, 0, 1)),
         "broker_epoch": lambda: -1,
+        "group_id": lambda: chance.choice((_GROUP, _GROUP, _GROUP, "other", "")),
+        "member_id": lambda: chance.choice(("", "", f"fuzz-{chance.randrange(30)}", f"i-{chance.randrange(30)}")),
+        "group_instance_id": lambda: chance.choice((None, None, "i")),
+        "protocol_type": lambda: "consumer",
+        "generation_id": lambda: chance.choice((-1, *range(12))),
+        "session_timeout_ms": lambda: chance.choice((0, 10, 1000)),
+        "rebalance_timeout_ms": lambda: chance.choice((-1, 0, 10, 50)),
     }
 
 

@@ -235,6 +235,11 @@ def test_where_input_topics_begin(reset, tmp_path, scenario, offsets):
     assert [line.split()[-1] for line in lines if line.startswith("Topic: t ")] == offsets
 
 
+def test_a_shift_begins_at_the_end_where_nothing_is_committed(reset):
+    lines = reset("--application-id idle --input-topics u --shift-by -1 --dry-run")[1]
+    assert "Topic: u Partition: 0 Offset: 1" in lines
+
+
 def test_topics_that_are_not_there_are_passed_over_with_exit_code_1(reset):
     code, lines, _ = reset("--application-id idle --input-topics t,no --intermediate-topics gone --dry-run")
     assert code == 1

@@ -115,7 +115,7 @@ def test_what_is_produced_is_verified_and_consumed(bootstrap, topic):
     assert said[-3]["name"] == "offsets_committed" and said[-3]["success"]
     described = run("kafka-consumer-groups.sh", "--bootstrap-server", bootstrap, "--describe", "--group", "g").stdout
     lags = [line.split()[5] for line in described.splitlines() if line.startswith("g ")]
-    assert lags == ["0", "0", "0"]
+    assert set(lags) == {"0"}  # a partition that no batch went to has no offset
 
 
 @pytest.mark.parametrize("script", ["kafka-verifiable-producer.sh", "kafka-verifiable-consumer.sh"])
