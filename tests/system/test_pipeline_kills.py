@@ -27,6 +27,7 @@ import psutil
 import pyarrow.parquet as pa_parquet
 
 from kafka_py.clients import Consumer, Producer, TopicPartition
+from kafka_py.testing import guard
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.processes import ROOT
 from kafka_py.testing.topics import create_topic
@@ -74,14 +75,16 @@ class Killed:
 
     def run(self, draw: random.Random | None) -> bool:
         """Whether it came to its end; without `draw` nobody kills it."""
+        err = subprocess.DEVNULL if draw is not None else subprocess.PIPE  # nobody reads what a killed one says
         process = subprocess.Popen(
-            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            self._command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
+        guard.watch(process.pid)
         try:
             if draw is None:
-                out, err = process.communicate(timeout=600)
-                assert "DONE" in out, err[-4000:]
+                out, said = process.communicate(timeout=600)
+                assert "DONE" in out, said[-4000:]
                 return True
             assert process.stdout is not None
             process.stdout.readline()
