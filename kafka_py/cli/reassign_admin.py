@@ -284,7 +284,7 @@ def cancel(admin: AdminClient, plan: Plan, options: argparse.Namespace) -> None:
 
 def clear_throttles(admin: AdminClient, plan: Plan) -> None:
     """Removes all throttles from every broker that could have taken part, and from the plan's topics."""
-    live = [node.id for node in admin.describe_cluster().nodes]
+    live = sorted(node.id for node in admin.describe_cluster().nodes)
     brokers = list(dict.fromkeys((*live, *plan.brokers)))
     rates, throttled = reassign_plan.clearing_lines(brokers, plan.topics)
     print(rates, flush=True)
