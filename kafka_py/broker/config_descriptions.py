@@ -120,7 +120,7 @@ def _broker_synonyms(names: tuple[str, ...], live: LiveConfig) -> list[Synonym]:
                 found.append(Synonym(name, _shown(name, str(layer[name])), source))
     for name in names:
         row = BrokerConfig.ROWS[name]
-        if row.default is not None:
+        if row.default is not None and name not in _RUN_TIME_ONLY:
             found.append(Synonym(name, _shown(name, row.text(row.default)), Source.DEFAULT))
     while found and found[0].name != names[0]:
         del found[0]

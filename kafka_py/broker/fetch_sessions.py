@@ -79,9 +79,9 @@ class SessionEntry(FetchEntry):
         if partition is self.heard_from:
             return
         if self.heard_from is not None:
-            self.heard_from.listeners.discard(self)
+            self.heard_from.listeners.pop(self, None)
         if partition is not None:
-            partition.listeners.add(self)
+            partition.listeners[self] = None
         self.heard_from = partition
 
     def note_answer(self, read: PartitionRead) -> bool:

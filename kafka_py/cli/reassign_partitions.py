@@ -78,7 +78,7 @@ def parser() -> CommandParser:
 
 
 def check(options: argparse.Namespace) -> str:
-    """The action. Raises UsageError for the first rule between the options that is broken."""
+    """The action. Raises UsageError, CommandFailed for the first rule between the options that is broken."""
     actions = [action for action in ACTIONS if getattr(options, action)]
     if len(actions) != 1:
         listed = ", ".join(f"--{action}" for action in ACTIONS)
@@ -89,15 +89,14 @@ def check(options: argparse.Namespace) -> str:
         if name not in given:
             raise UsageError(f'Missing required argument "[{name}]"')
     allowed = {action, *REQUIRED[action], *PERMITTED[action]}
-    if "zookeeper" in given and "bootstrap-server" not in given:
-        allowed -= set(BROKERS_ONLY)
     for name in given:
         if name not in allowed:
             raise UsageError(f'Option "[{name}]" can\'t be used with action "[{action}]"')
     if "bootstrap-server" not in given and "zookeeper" not in given:
-        if action in ("cancel", "list"):
-            raise UsageError(f'You must specify --bootstrap-server when using "[{action}]"')
         raise UsageError("Please specify --bootstrap-server")
+    for name in BROKERS_ONLY:
+        if name in given and "bootstrap-server" not in given:
+            raise CommandFailed(f'You must specify --bootstrap-server when using "[{name}]"')
     return action
 
 

@@ -231,7 +231,7 @@ class Fetcher:
         asked = self._session.next_request()
         request = FetchRequest(
             replica_id=self._replica_id,
-            max_wait_ms=options.replica_fetch_wait_max_ms,
+            max_wait_ms=0 if self._session.has_changes else options.replica_fetch_wait_max_ms,
             min_bytes=options.replica_fetch_min_bytes,
             max_bytes=options.replica_fetch_response_max_bytes,
             session_id=asked.session_id,
@@ -254,9 +254,12 @@ class Fetcher:
         turn = Turn(self._clock)
         for topic in response.responses:
             for answer in topic.partition_responses:
-                one = self.followed.get(TopicPartition(topic.topic, answer.partition))
-                if one is not None and one is sent.get(one.topic_partition) and self._is_fetching(one):
+                topic_partition = TopicPartition(topic.topic, answer.partition)
+                one = self.followed.get(topic_partition)
+                if one is not None and one is sent.get(topic_partition) and self._is_fetching(one):
                     await self._take_partition(one, answer, turn)
+                else:
+                    self._session.not_heeded(topic_partition)
 
     async def _take_partition(self, one: Followed, answer: FetchablePartitionResponse, turn: Turn) -> None:
         code = answer.error_code
@@ -264,6 +267,7 @@ class Fetcher:
             diverging = answer.diverging_epoch
             if diverging.epoch >= 0:
                 self._cut(one, cut_after(EpochEnd(diverging.epoch, diverging.end_offset), self._own(one)))
+                self._session.not_heeded(one.topic_partition)
                 if self._is_current(one):
                     self._session.want(one)
             else:
@@ -278,7 +282,10 @@ class Fetcher:
         """One write, but for very many small batches."""
         records = cast("Buffer | None", answer.record_set)  # what was received is never a slice of a file
         for piece in pieces(memoryview(records or b"")):
-            if not self._is_current(one) or not self._append_piece(one, answer, piece):
+            if not self._is_current(one):
+                self._session.not_heeded(one.topic_partition)
+                return
+            if not self._append_piece(one, answer, piece):
                 return
             self.metrics.bytes += len(piece)
             await turn.maybe_yield()

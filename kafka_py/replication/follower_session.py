@@ -42,6 +42,8 @@ class SessionRequest(NamedTuple):
 class FollowerSession:
     """Which partitions are fetched, and what the leader knows of that already.
 
+    A partition of which an answer was not heeded is forgotten there first and named one request later: the leader,
+    which believes its high watermark delivered, would not say it again.
     sessions: whether the fetch version has them; without, each request names every partition.
     sent: what each partition was when it was named last, by which an answer is recognised as outdated.
     """
@@ -52,6 +54,7 @@ class FollowerSession:
         self._wanted: dict[TopicPartition, Wanted] = {}
         self._changed: dict[TopicPartition, Wanted] = {}
         self._gone: dict[TopicPartition, None] = {}
+        self._unheeded: dict[TopicPartition, None] = {}
         self._session_id = NO_SESSION
         self._epoch = INITIAL_EPOCH
 
@@ -63,7 +66,16 @@ class FollowerSession:
         topic_partition = one.topic_partition
         self._wanted[topic_partition] = one
         self._changed[topic_partition] = one
-        self._gone.pop(topic_partition, None)
+        if topic_partition not in self._unheeded:
+            self._gone.pop(topic_partition, None)
+
+    def not_heeded(self, topic_partition: TopicPartition) -> None:
+        """An answer said something of it that was not taken in; what the leader takes for said must be said anew."""
+        if topic_partition in self.sent:
+            self._unheeded[topic_partition] = None
+            self._gone[topic_partition] = None
+            if topic_partition in self._wanted:
+                self._changed[topic_partition] = self._wanted[topic_partition]
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """Fetch it no more."""
@@ -73,12 +85,18 @@ class FollowerSession:
             self._gone[topic_partition] = None
 
     @property
+    def has_changes(self) -> bool:
+        """Whether there is something to say that the last request did not: the next one is not to wait long."""
+        return bool(self._changed)
+
+    @property
     def is_full(self) -> bool:
         """Whether the next request names every partition."""
         return self._epoch == INITIAL_EPOCH or not self._sessions
 
     def next_request(self) -> SessionRequest:
         """What the next request says; to be followed by `answered` or `failed`."""
+        self._unheeded.clear()
         if self.is_full:
             self.sent = dict(self._wanted)
             self._changed.clear()
@@ -89,6 +107,8 @@ class FollowerSession:
         gone, self._gone = self._gone, {}
         for topic_partition in gone:
             del self.sent[topic_partition]
+            if topic_partition in changed:
+                self._changed[topic_partition] = changed.pop(topic_partition)
         self.sent.update(changed)
         return SessionRequest(self._session_id, self._epoch, _by_topic(changed.values()), _forgotten(gone))
 

@@ -86,7 +86,8 @@ class Partition:
         self.isr: Isr = NOBODY
         self.followers: dict[int, FollowerProgress] = {}
         self.topic_id: TopicId | None = None
-        self.listeners: set[NewsListener] = set()
+        self.listeners: dict[NewsListener, None] = {}
+        """Ordered, so that a simulated run repeats itself."""
         self.noted_log_start = 0
         self._lag_max_ms = lag_max_ms
 

@@ -236,7 +236,7 @@ class Stage:
             return None
         if step.start is not None:
             self.brokers[step.start].start(60)
-            wait_until(lambda: self._live() == BROKERS, 60, "the broker to be back")
+            wait_until(lambda: self._live() == BROKERS and self._is_in_sync(), 60, "the broker to be back")
             return None
         said = [self._run(step)]
 
@@ -255,6 +255,11 @@ class Stage:
         running = [broker for broker in self.brokers if broker.running]
         known = {len(ask_metadata(broker.bootstrap).brokers) for broker in running}
         return known.pop() if len(known) == 1 else 0
+
+    def _is_in_sync(self):
+        topics = ask_metadata(self.brokers[1].bootstrap, ["t1", "t2", "lone"]).topics
+        rows = [row for topic in topics for row in topic.partitions]
+        return all(len(row.isr_nodes) == len(row.replica_nodes) and row.leader_id >= 0 for row in rows)
 
     def _run(self, step):
         running = ",".join(broker.bootstrap for broker in self.brokers if broker.running)
@@ -409,8 +414,12 @@ def comparable(said, name):
     if name in RANDOM:
         lines = lines[:-1]
     if name.startswith(("elect", "prefer")):
-        lines = sorted(lines)
+        lines = sorted(re.sub(r"(?<=for partitions ).*", _sorted_names, line) for line in lines)
     return said._replace(lines=lines)
+
+
+def _sorted_names(found):
+    return ", ".join(sorted(found[0].split(", ")))
 
 
 @pytest.mark.slow

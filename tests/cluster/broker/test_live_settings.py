@@ -142,6 +142,18 @@ async def test_listeners_that_cannot_be_are_refused(broker: LocalBroker) -> None
 
 
 @on_broker()
+async def test_a_rate_of_replication_has_no_default_to_fall_back_on(broker: LocalBroker) -> None:
+    name = "leader.replication.throttled.rate"
+    assert await shown(broker, "0", name) is None
+    assert (await change(broker, "0", name, "1024"))[0] == 0
+    await broker.until(lambda: name in broker.server.node.live_config.own)
+    asked = DescribeConfigsResource(resource_type=BROKER, resource_name="0", configuration_keys=[name])
+    response = await broker.ask(DescribeConfigsRequest(resources=[asked], include_synonyms=True), 4)
+    [entry] = response.results[0].configs
+    assert [(one.value, one.source) for one in entry.synonyms] == [("1024", DYNAMIC_BROKER)]
+
+
+@on_broker()
 async def test_threads_for_what_blocks_come_and_go_within_bounds(broker: LocalBroker) -> None:
     code, text = await change(broker, "0", "num.io.threads", "17")
     assert code == ErrorCode.INVALID_REQUEST

@@ -270,7 +270,7 @@ def test_a_full_fetch_drops_the_session_that_it_names(reader: Reader) -> None:
     reader.fetch(entry(T0))
     assert reader.session_id == NO_SESSION
     assert len(reader.cache) == 0
-    assert reader.world.partition(T0).listeners == set()
+    assert reader.world.partition(T0).listeners == {}
 
 
 def test_after_the_largest_epoch_comes_one() -> None:

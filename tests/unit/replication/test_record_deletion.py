@@ -136,6 +136,6 @@ def test_followers_hear_of_the_new_start_with_their_parked_fetch(world: World) -
         def on_news(self) -> None:
             heard.append(None)
 
-    world.partition(T0).listeners.add(Listener())
+    world.partition(T0).listeners[Listener()] = None
     world.delete({T0: 5})
     assert len(heard) == 1
