@@ -1,7 +1,7 @@
 """python -m kafka_py.testing.simulation [--seed N] [--count N] [--trace]: runs schedules, prints what failed.
 
 Runs itself again under a fixed hash seed and with fixed addresses, for the order of sets depends on both: so a printed
-seed repeats its run exactly.
+seed repeats its run exactly. For the same reason each seed runs in a fork of a process that has loaded everything.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ctypes
+import gc
 import logging
 import os
+import struct
 import sys
 import time
+from typing import NamedTuple
 
 from kafka_py.testing.simulation.nodes import current_node
 from kafka_py.testing.simulation.run import run_seed
@@ -41,6 +44,37 @@ def _trace() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
+class _Outcome(NamedTuple):
+    failed: bool
+    simulated_s: float
+    acknowledged: int
+
+
+_PACKED = struct.Struct("?dq")
+
+
+def _run_in_child(seed: int, brokers: int, troubles: int) -> _Outcome:
+    """One seed in a process of its own: what ran before leaves no trace in it. A child that dies has failed."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        verdict = run_seed(seed, brokers=brokers, troubles=troubles)
+        if verdict.faults:
+            print(verdict)
+        sys.stdout.flush()
+        os.write(writing, _PACKED.pack(bool(verdict.faults), verdict.simulated_s, verdict.acknowledged))
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        packed = pipe.read()
+    os.waitpid(child, 0)
+    if not packed:
+        print(f"seed {seed}: its process died", flush=True)
+        return _Outcome(True, 0.0, 0)
+    return _Outcome(*_PACKED.unpack(packed))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m kafka_py.testing.simulation")
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
@@ -53,19 +87,20 @@ def main() -> int:
         ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)  # where that is forbidden, runs repeat but for rare orders
         command = [sys.executable, "-m", __package__ or "", *sys.argv[1:]]
         os.execve(sys.executable, command, {**os.environ, "PYTHONHASHSEED": HASH_SEED})
-    if options.trace:
-        _trace()
-    else:
+    if not options.trace:
         logging.disable(logging.CRITICAL)
     sys.unraisablehook = lambda _unraisable: None  # last words of dead nodes' coroutines
     failed, simulated_s, acknowledged, began_s = 0, 0.0, 0, time.perf_counter()
+    run_seed(0, brokers=options.brokers, troubles=0)  # whatever is made on first use is made before the first fork
+    if options.trace:
+        _trace()
+    gc.collect()
+    gc.freeze()
     for seed in range(options.seed, options.seed + options.count):
-        verdict = run_seed(seed, brokers=options.brokers, troubles=options.troubles)
-        simulated_s += verdict.simulated_s
-        acknowledged += verdict.acknowledged
-        if verdict.faults:
-            failed += 1
-            print(verdict, flush=True)
+        outcome = _run_in_child(seed, options.brokers, options.troubles)
+        failed += outcome.failed
+        simulated_s += outcome.simulated_s
+        acknowledged += outcome.acknowledged
     took_s = time.perf_counter() - began_s
     print(f"{options.count} schedules, {failed} failed, {simulated_s:.0f} s simulated in {took_s:.1f} s, "
           f"{acknowledged} records acknowledged")  # fmt: skip
