@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError, KafkaError
-from kafka_py.pipeline.jobs.audit import read_audit, run_audit
-from kafka_py.pipeline.jobs.generic import read_pipeline, run_pipeline
-from kafka_py.pipeline.jobs.history import read_history, run_history
-from kafka_py.pipeline.jobs.mirror import read_mirror, run_mirror
 from kafka_py.pipeline.jobs.spec import Section, read_file
-from kafka_py.pipeline.jobs.to_parquet import read_to_parquet, run_to_parquet
-from kafka_py.pipeline.progress import show_progress
-from kafka_py.pipeline.session import spark_session
 
 USAGE = "usage: kafka-pipeline.sh FILE [--master MASTER] [--set NAME=VALUE]... [--check]"
 HELP = f"""{USAGE}
@@ -32,19 +26,35 @@ Runs the pipeline that FILE (.yaml or .toml) describes, on Spark.
 
 
 class Job(NamedTuple):
-    """How one kind of file is read and run. `run` returns what the exit code depends on."""
+    """How one kind of file is read and run: `read_*` and `run_*` of a module that is loaded when it is needed."""
 
-    read: Callable[[Section, str], Any]
-    run: Callable[[Any, Any], Any]
+    module: str
+    suffix: str
     fails_on_result: bool = False
+
+    @property
+    def read(self) -> Callable[[Section, str], Any]:
+        """From the file's section and name to the job."""
+        return self._function("read")
+
+    @property
+    def run(self) -> Callable[[Any, Any], Any]:
+        """Runs a job in a Spark session; returns what the exit code depends on."""
+        return self._function("run")
+
+    def _function(self, verb: str) -> Callable[[Any, Any], Any]:
+        function: Callable[[Any, Any], Any] = getattr(
+            import_module(f"kafka_py.pipeline.jobs.{self.module}"), f"{verb}_{self.suffix}"
+        )
+        return function
 
 
 JOBS = {
-    "pipeline": Job(read_pipeline, run_pipeline),
-    "topic-to-parquet": Job(read_to_parquet, run_to_parquet),
-    "mirror": Job(read_mirror, run_mirror),
-    "audit": Job(read_audit, run_audit, fails_on_result=True),
-    "history": Job(read_history, run_history),
+    "pipeline": Job("generic", "pipeline"),
+    "topic-to-parquet": Job("to_parquet", "to_parquet"),
+    "mirror": Job("mirror", "mirror"),
+    "audit": Job("audit", "audit", fails_on_result=True),
+    "history": Job("history", "history"),
 }
 
 
@@ -110,6 +120,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(kind: Job, job: Any, name: str, master: str | None, settings: dict[str, str]) -> int:
+    from kafka_py.pipeline.progress import show_progress
+    from kafka_py.pipeline.session import spark_session
+
     try:
         session = spark_session(name, master=master, settings=settings)
     except KafkaError as error:

@@ -139,8 +139,10 @@ def test_java_class_names_in_the_settings_are_no_obstacle(tmp_path: Path, zk_chr
         "principal.builder.class": "com.example.Builder",
     }
     with BrokerProcess(tmp_path, zk_chroot, settings=classes) as broker:
-        for words in ("everything is allowed", "read from the leader", "metric.reporters=com.example.Reporter"):
-            assert [line for line in broker.output().splitlines() if " WARN " in line and words in line], words
+        warnings = [line for line in broker.output().splitlines() if " WARN " in line]
+        for words in ("everything is allowed", "metric.reporters=com.example.Reporter"):
+            assert [line for line in warnings if words in line], words
+        assert not [line for line in warnings if "RackAwareReplicaSelector" in line]
         broker.create_topic("t")
 
 
@@ -225,28 +227,3 @@ def test_a_broker_lives_with_a_session_of_half_a_second(tmp_path: Path) -> None:
             assert {partition.leader_id for topic in known.topics for partition in topic.partitions} == {0}
             lost = [line for line in broker.output().splitlines() if "expired" in line.lower()]
             assert len(lost) <= 2, lost
-
-
-TOOLS = sorted(path.name for path in BIN.glob("kafka-*.sh") if not re.search("server|run-class", path.name))
-
-
-def best_of(tries: int, enough_s: float, command: list[str | Path]) -> float:
-    """How long a command takes when the machine lets it; fewer tries when one was quick enough."""
-    best = float("inf")
-    for _ in range(tries):
-        begun = time.monotonic()
-        subprocess.run(command, capture_output=True, timeout=60)
-        best = min(best, time.monotonic() - begun)
-        if best < enough_s:
-            break
-    return best
-
-
-def test_every_tool_is_quick_to_help() -> None:
-    times = {tool: best_of(5, 0.3, [BIN / tool, "--help"]) for tool in TOOLS}
-    assert {tool: seconds for tool, seconds in times.items() if seconds >= 0.3} == {}
-    assert len(times) >= 14
-
-
-def test_topics_are_listed_quickly(bootstrap: str) -> None:
-    assert best_of(5, 0.5, [BIN / "kafka-topics.sh", "--bootstrap-server", bootstrap, "--list"]) < 0.5
