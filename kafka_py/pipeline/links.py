@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 Found = dict[TopicPartition, int | None]
 
-SETTLE_S = 10.0
+SETTLE_S = 5.0
 """How long a topic that is not known, or has no leader, may still turn up: it may just have been made."""
 
 

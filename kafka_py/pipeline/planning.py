@@ -41,10 +41,7 @@ class Planner:
     # Which partitions
 
     def partitions(self) -> list[TopicPartition]:
-        """What subscribe, subscribePattern or assign names now."""
-        return self._retried(self._partitions)
-
-    def _partitions(self) -> list[TopicPartition]:
+        """What subscribe, subscribePattern or assign names now. A topic that is not there is waited for a moment."""
         options = self._options
         if options["assign"] is not None:
             wanted = [TopicPartition(topic, each) for topic, numbers in options["assign"].items() for each in numbers]
