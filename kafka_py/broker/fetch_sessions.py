@@ -311,9 +311,15 @@ class IncrementalFetch:
             if entry.note_answer(read):
                 changed.append((entry, read))
                 session.answered(entry)
-            elif read.end_offset <= entry.fetch_offset:
+            elif read.end_offset <= entry.fetch_offset and not _is_outdated(read):
                 session.news.pop(entry.topic_partition, None)
         return session.id, changed
+
+
+def _is_outdated(read: PartitionRead) -> bool:
+    """Whether the high watermark has moved since: this very fetch may have moved it, by what it tells of a follower."""
+    partition = read.partition
+    return partition is not None and partition.log is not None and partition.log.high_watermark != read.high_watermark
 
 
 FetchContext = FullFetch | IncrementalFetch

@@ -101,7 +101,7 @@ class Accumulator:
         self.pool = BufferPool(options.buffer_memory, options.batch_size)
         self.topics: dict[str, TopicLanes] = {}
         """Topics that records can be appended to: those with known partitions and no error."""
-        self.active: set[Lane] = set()
+        self.active: dict[Lane, None] = {}
         """Lanes with something in their queue."""
         self.incomplete: dict[ProducerBatch, None] = {}
         """Batches not yet answered, oldest first."""
@@ -274,7 +274,7 @@ class Accumulator:
         lane.queue.append(batch)
         lane.open = batch
         topic_lanes.last_used_ms = now_ms
-        self.active.add(lane)
+        self.active[lane] = None
         self.incomplete[batch] = None
         return batch
 
@@ -367,7 +367,7 @@ class Accumulator:
             if lane.open is batch:
                 lane.open = None
             if not lane.queue:
-                self.active.discard(lane)
+                self.active.pop(lane, None)
             return batch
 
     def put_back(self, lane: Lane, batches: Iterable[ProducerBatch]) -> None:
@@ -382,7 +382,7 @@ class Accumulator:
             else:
                 again.sort(key=lambda batch: batch.created_ms)
             lane.queue = deque(again + waiting)
-            self.active.add(lane)
+            self.active[lane] = None
 
     def replace(self, batch: ProducerBatch, parts: Iterable[ProducerBatch]) -> None:
         """Notes that a batch was split into `parts`, which are to be answered in its place."""

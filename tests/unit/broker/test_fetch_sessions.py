@@ -323,3 +323,19 @@ def test_a_consumer_pushes_out_an_old_session_only_if_it_is_not_larger_and_not_a
 def test_gauges_count_sessions_and_their_partitions() -> None:
     _, cache = cache_of(5, 3)
     assert (cache.metrics.sessions, cache.metrics.partitions) == (2, 8)
+
+
+def test_a_watermark_that_the_fetch_itself_has_raised_is_told_by_the_next_one(reader: Reader) -> None:
+    """The follower's position raises it after the read; another partition's records answer the fetch at once."""
+    for topic_partition in (T0, T1):
+        reader.world.lead(topic_partition, isr=(1, 2))
+    reader.fetch(entry(T0), entry(T1), replica_id=2)
+    reader.world.append(T0)
+    reader.fetch(replica_id=2)
+    assert reader.answer[T0].high_watermark == 0
+    reader.world.append(T1)
+    reader.fetch(entry(T0, 3), replica_id=2)
+    assert list(reader.answer) == [T1]
+    assert reader.world.partition(T0).log.high_watermark == 3
+    reader.fetch(entry(T1, 3), replica_id=2)
+    assert reader.answer[T0].high_watermark == 3
