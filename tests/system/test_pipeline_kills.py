@@ -34,7 +34,7 @@ from kafka_py.testing.topics import create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
-KILLS = int(os.environ.get("KAFKA_PY_KILLS", "3"))
+KILLS = int(os.environ.get("KAFKA_PY_KILLS", "1"))
 PER_RUN = 3000
 PARTITIONS = 2
 
