@@ -6,8 +6,10 @@ the controller to (KIP-497) and followers truncate on fetch (KIP-595).
 
 import contextlib
 import io
+import json
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from acknowledged import Load, Peek, bootstrap_of, check_replica, check_replicas
 from kafka_py.cli import dump_log
 from kafka_py.testing.apache import ApacheBroker, apache_kafka
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
-from kafka_py.testing.processes import ZookeeperServer
+from kafka_py.testing.processes import ROOT, ZookeeperServer
 from kafka_py.testing.topics import ask_metadata, create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -148,6 +150,52 @@ def test_each_broker_is_restarted_cleanly_and_the_controller_moves_between_kinds
         for broker in mixed.brokers:
             check_replica(log_bytes(broker, TOPIC, partition), acknowledged)
             assert set(acknowledged) <= set(dumped(broker, partition))
+
+
+CLASSES = {
+    "kafka-topics.sh": "kafka.admin.TopicCommand",
+    "kafka-reassign-partitions.sh": "kafka.admin.ReassignPartitionsCommand",
+    "kafka-leader-election.sh": "kafka.admin.LeaderElectionCommand",
+}
+
+
+def run_tool(make: str, tool: str, *arguments: str) -> str:
+    """What a tool of that make prints; it has succeeded."""
+    if make == "apache":
+        done = apache_kafka().run(CLASSES[tool], *arguments)
+        assert done.exit_code == 0, done
+        return done.stdout
+    command = [ROOT / "bin" / tool, *arguments]
+    own = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert own.returncode == 0, (own.stdout, own.stderr)
+    return own.stdout
+
+
+@pytest.mark.parametrize("mixed", [(TWO_OF_OURS, "2.6"), (ONE_OF_OURS, "2.6")], indirect=True, ids=["two", "one"])
+def test_tools_of_both_makes_work_whoever_is_the_controller(mixed: Mixed, tmp_path: Path) -> None:
+    """A topic is made, moved, led by its preferred replica again, and deleted."""
+    bootstrap = ("--bootstrap-server", bootstrap_of(mixed.brokers))
+    for controller in ("ours", "apache"):
+        for make in ("ours", "apache"):
+            mixed.make_controller(controller)
+            topic = f"by-{make}-under-{controller}"
+            run_tool(make, "kafka-topics.sh", *bootstrap, "--create", "--topic", topic, "--replica-assignment", "0:1")
+            until(lambda: mixed.peek.isr(topic) == {0, 1})  # noqa: B023
+            plan = tmp_path / f"{topic}.json"
+            plan.write_text(
+                json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": [2, 1]}]})
+            )
+            moving = (*bootstrap, "--reassignment-json-file", str(plan))
+            run_tool(make, "kafka-reassign-partitions.sh", *moving, "--execute")
+            until(lambda: mixed.peek.isr(topic) == {1, 2})  # noqa: B023
+            verified = run_tool(make, "kafka-reassign-partitions.sh", *moving, "--verify")
+            assert f"Reassignment of partition {topic}-0 is complete." in verified
+            election = (*bootstrap, "--election-type", "preferred", "--topic", topic, "--partition", "0")
+            run_tool(make, "kafka-leader-election.sh", *election)
+            until(lambda: mixed.peek.state(topic, 0)["leader"] == 2)  # noqa: B023
+            run_tool(make, "kafka-topics.sh", *bootstrap, "--delete", "--topic", topic)
+            until(lambda: topic not in mixed.peek.children("/brokers/topics"))  # noqa: B023
+            until(lambda: not any((each.log_dirs[0] / f"{topic}-0").exists() for each in mixed.brokers))  # noqa: B023
 
 
 def dumped(broker: AnyBroker, partition: int) -> list[int]:
