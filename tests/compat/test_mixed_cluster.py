@@ -13,10 +13,12 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import confluent_kafka
 import pytest
 from acknowledged import Load, Peek, bootstrap_of, check_replica, check_replicas, log_bytes, until
 
 from kafka_py.cli import dump_log
+from kafka_py.clients import AdminClient
 from kafka_py.testing.apache import ApacheBroker, apache_kafka
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.processes import ROOT, ZookeeperServer
@@ -42,6 +44,7 @@ class Mixed:
             "auto.leader.rebalance.enable": "false",
             "auto.create.topics.enable": "false",
             "controlled.shutdown.retry.backoff.ms": "1000",
+            "offsets.topic.replication.factor": "3",
         }
         self.kinds = kinds
         self.brokers: list[AnyBroker] = [
@@ -150,6 +153,49 @@ def test_each_broker_is_restarted_cleanly_and_the_controller_moves_between_kinds
         for broker in mixed.brokers:
             check_replica(log_bytes(broker, TOPIC, partition), acknowledged)
             assert set(acknowledged) <= set(dumped(broker, partition))
+
+
+OFFSETS = "__consumer_offsets"
+
+
+def commit(bootstrap: str, group: str, offset: int) -> None:
+    """Commits by librdkafka for all partitions of the topic."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    try:
+        wanted = [confluent_kafka.TopicPartition(TOPIC, number, offset) for number in range(PARTITIONS)]
+        answered = consumer.commit(offsets=wanted, asynchronous=False)
+        assert all(each.error is None for each in answered), answered
+    finally:
+        consumer.close()
+
+
+def committed(bootstrap: str, group: str) -> set[int]:
+    """What our admin client finds committed there."""
+    with AdminClient({"bootstrap.servers": bootstrap}) as admin:
+        return {each.offset for each in admin.list_consumer_group_offsets(group).values() if each is not None}
+
+
+@pytest.mark.parametrize("mixed", [(TWO_OF_OURS, "2.6"), (ONE_OF_OURS, "2.6")], indirect=True, ids=["two", "one"])
+def test_committed_offsets_go_from_coordinator_to_coordinator(mixed: Mixed) -> None:
+    """The offsets topic that one make wrote is loaded by the other when it becomes leader, and the other way round."""
+    bootstrap = bootstrap_of(mixed.brokers)
+    replicas = sorted(EVERYBODY, key=lambda number: mixed.kinds.count(mixed.kinds[number]))  # the lone kind leads first
+    run_tool(
+        "ours", "kafka-topics.sh", "--bootstrap-server", bootstrap, "--create", "--topic", OFFSETS,
+        "--replica-assignment", ":".join(map(str, replicas)), "--config", "cleanup.policy=compact",
+    )  # fmt: skip
+    loaded_by: set[str] = set()
+    for round_number in range(1, 4):
+        until(lambda: mixed.peek.isr(OFFSETS) == EVERYBODY)
+        leader = mixed.peek.state(OFFSETS, 0)["leader"]
+        commit(bootstrap, "travels", round_number * 10)
+        mixed.brokers[leader].kill()
+        until(lambda: mixed.peek.state(OFFSETS, 0)["leader"] in EVERYBODY - {leader})  # noqa: B023
+        successor = mixed.peek.state(OFFSETS, 0)["leader"]
+        loaded_by.add(f"{mixed.kinds[leader]} to {mixed.kinds[successor]}")
+        assert committed(bootstrap, "travels") == {round_number * 10}
+        mixed.brokers[leader].start(120)
+    assert loaded_by >= {"ours to apache", "apache to ours"}, loaded_by
 
 
 CLASSES = {
