@@ -79,7 +79,10 @@ def test_a_member_is_seen_while_it_reads_and_gone_after_a_signal(bootstrap, topi
     command = ["--bootstrap-server", bootstrap, "--topic", topic, "--group", topic, "--from-beginning",
                "--consumer-property", "client.id=reader"]  # fmt: skip
     with started("kafka-console-consumer.sh", *command) as process:
-        [row] = wait_until(lambda: described(bootstrap, topic, "--members", "--verbose"), TIMEOUT_S, "a member")
+        [row] = wait_until(
+            lambda: [row for row in described(bootstrap, topic, "--members", "--verbose") if row[-1] != "-"],
+            TIMEOUT_S, "a member with partitions",
+        )  # fmt: skip
         assert row[0] == topic and row[1].startswith("reader-") and row[2:] == ["/127.0.0.1", "reader", "1",
                                                                                 f"{topic}(0)"]  # fmt: skip
         assert [process.stdout.readline() for _ in range(RECORDS)][-1] == "29\n"
