@@ -5,7 +5,6 @@ Brokers hear of a change by its notification. Source: reference tools, section 3
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,8 +14,7 @@ from kafka_py.cli.command import CommandFailed
 from kafka_py.cli.configs import Changes, Entity, Refused, in_hash_order
 from kafka_py.cli.configs_zookeeper import WARNING
 from kafka_py.cli.scram_credentials import DIGESTS, credential_of
-from kafka_py.cli.zookeeper_connection import connected
-from kafka_py.zk.session import ZkError
+from kafka_py.cli.zookeeper_connection import on_zookeeper
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
@@ -85,19 +83,12 @@ def _resolves(host: str) -> bool:
 
 def run_on_zookeeper(connect: str, entity: QuotaEntity, changes: Changes | None) -> None:
     """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
-    asyncio.run(_on_zookeeper(connect, entity, changes))
 
+    async def work(store: ZkStore) -> None:
+        print(WARNING, flush=True)
+        await (describe(store, entity) if changes is None else alter(store, entity, changes))
 
-async def _on_zookeeper(connect: str, entity: QuotaEntity, changes: Changes | None) -> None:
-    try:
-        async with connected(connect) as store:
-            print(WARNING, flush=True)
-            if changes is None:
-                await describe(store, entity)
-            else:
-                await alter(store, entity, changes)
-    except ZkError as error:
-        raise Refused(str(error)) from None
+    on_zookeeper(connect, work, Refused)
 
 
 # ---- describe

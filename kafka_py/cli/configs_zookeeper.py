@@ -6,16 +6,14 @@ but for the rates of replication. Source: reference tools, section 3; zookeeper.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.config_edits import check_places
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.cli.configs import TOPICS, Changes, Entity, Refused, in_hash_order
-from kafka_py.cli.zookeeper_connection import connected
+from kafka_py.cli.zookeeper_connection import on_zookeeper
 from kafka_py.log.configs import LogConfig
-from kafka_py.zk.session import ZkError
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
@@ -34,19 +32,12 @@ WHILE_RUNNING = frozenset(
 
 def run_on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> None:
     """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
-    asyncio.run(_on_zookeeper(connect, entity, changes))
 
+    async def work(store: ZkStore) -> None:
+        print(WARNING, flush=True)
+        await (describe(store, entity) if changes is None else alter(store, entity, changes))
 
-async def _on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> None:
-    try:
-        async with connected(connect) as store:
-            print(WARNING, flush=True)
-            if changes is None:
-                await describe(store, entity)
-            else:
-                await alter(store, entity, changes)
-    except ZkError as error:
-        raise Refused(str(error)) from None
+    on_zookeeper(connect, work, Refused)
 
 
 async def describe(store: ZkStore, entity: Entity) -> None:

@@ -7,7 +7,6 @@ section 6; zookeeper.md section 9.
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,10 +15,10 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.cli import reassign_plan
 from kafka_py.cli.reassign_admin import Assignment, proposed
 from kafka_py.cli.reassign_plan import BadPlan, PartitionProgress, Plan, Refusal
-from kafka_py.cli.zookeeper_connection import connected
+from kafka_py.cli.zookeeper_connection import on_zookeeper
 from kafka_py.controller.placement import without_racks
 from kafka_py.controller.topics import RackMode, registered_brokers
-from kafka_py.zk.session import NodeExists, ZkError
+from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import entity_path
 
@@ -42,18 +41,10 @@ def run_on_zookeeper(connect: str, action: str, options: argparse.Namespace) -> 
             work = partial(execute, plan=plan, throttle=options.throttle, same_factor=same_factor)
         else:
             work = partial(verify, plan=plan, preserve_throttles=options.preserve_throttles)
-    asyncio.run(_on_zookeeper(connect, work))
+    on_zookeeper(connect, work, BadPlan)
 
 
 Work = Callable[[ZkStore], Awaitable[None]]
-
-
-async def _on_zookeeper(connect: str, work: Work) -> None:
-    try:
-        async with connected(connect) as store:
-            await work(store)
-    except ZkError as error:
-        raise BadPlan(str(error)) from None
 
 
 async def generate(store: ZkStore, topics: str, brokers: str, *, rack_aware: bool) -> None:

@@ -6,20 +6,18 @@ the controller's own. Source: reference tools, section 2; controller.md section 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.cli.topic_description import Describing, PartitionDescription, TopicDescription
 from kafka_py.cli.topic_requests import TopicFailure, TopicRequest, require_found, select_topics
-from kafka_py.cli.zookeeper_connection import connected
+from kafka_py.cli.zookeeper_connection import on_zookeeper
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.placement import BrokerRack
 from kafka_py.controller.topics import BROKER_DEFAULT, NewTopic, RackMode, TopicAdmin, registered_brokers
 from kafka_py.zk.partitions import NO_LEADER, PartitionState
-from kafka_py.zk.session import ZkError
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment
 from kafka_py.zk.znodes import entity_path
@@ -36,15 +34,7 @@ KEYS_WARNING = (
 
 def run_on_zookeeper(connect: str, request: TopicRequest) -> None:
     """Carries out one request. Raises TopicFailure, KafkaError, or ConfigError for a malformed connect string."""
-    asyncio.run(_on_zookeeper(connect, request))
-
-
-async def _on_zookeeper(connect: str, request: TopicRequest) -> None:
-    try:
-        async with connected(connect) as store:
-            await carry_out(store, request)
-    except ZkError as error:
-        raise TopicFailure(str(error)) from None
+    on_zookeeper(connect, lambda store: carry_out(store, request), TopicFailure)
 
 
 async def carry_out(store: ZkStore, request: TopicRequest) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,3 +31,24 @@ async def connected(connect: str) -> AsyncIterator[ZkStore]:
         yield ZkStore(session)
     finally:
         await session.close()
+
+
+def on_zookeeper(
+    connect: str, work: Callable[[ZkStore], Awaitable[None]], failure: Callable[[str], Exception]
+) -> None:
+    """Runs `work` in a session of its own. failure: makes the command's exception of ZooKeeper's.
+
+    Raises ConfigError for a malformed connect string; what the work raises goes through.
+    """
+    import asyncio
+
+    from kafka_py.zk.session import ZkError
+
+    async def run() -> None:
+        try:
+            async with connected(connect) as store:
+                await work(store)
+        except ZkError as error:
+            raise failure(str(error)) from None
+
+    asyncio.run(run())

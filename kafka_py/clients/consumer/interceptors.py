@@ -6,19 +6,15 @@ raises is logged and otherwise as if it were not there. Source: KIP-42.
 
 from __future__ import annotations
 
-import contextlib
-import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.plugins import make_plugin
 from kafka_py.clients.consumer.records import ConsumerRecords
+from kafka_py.clients.interceptor_chain import SETTING, InterceptorChain
 from kafka_py.clients.offsets import OffsetAndMetadata
 
-_log = logging.getLogger(__name__)
-
-SETTING = "interceptor.classes"
 METHODS = ("on_consume", "on_commit", "close")
 
 
@@ -36,35 +32,17 @@ class ConsumerInterceptor:
         """The consumer is closed."""
 
 
-class Interceptors:
+class Interceptors(InterceptorChain):
     """All interceptors of a consumer, one after the other."""
 
     def __init__(self, wanted: Iterable[Any], configs: Mapping[str, Any]) -> None:
         """Raises ConfigError for what is no interceptor."""
-        self._chain = [make_plugin(SETTING, each, METHODS, configs) for each in wanted]
-
-    def __bool__(self) -> bool:
-        return bool(self._chain)
+        super().__init__(make_plugin(SETTING, each, METHODS, configs) for each in wanted)
 
     def on_consume(self, records: ConsumerRecords) -> ConsumerRecords:
         """The records as all of them leave them."""
-        for each in self._chain:
-            try:
-                records = each.on_consume(records)
-            except Exception:
-                _log.warning("Error executing interceptor on_consume callback", exc_info=True)
-        return records
+        return self._changed("on_consume", records, lambda made: made)
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Tells all of them."""
-        for each in self._chain:
-            try:
-                each.on_commit(offsets)
-            except Exception:
-                _log.warning("Error executing interceptor on_commit callback", exc_info=True)
-
-    def close(self) -> None:
-        """Tells all of them."""
-        for each in self._chain:
-            with contextlib.suppress(Exception):
-                each.close()
+        self._tell("on_commit", offsets)

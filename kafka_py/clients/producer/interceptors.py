@@ -8,17 +8,14 @@ what one raises is logged and goes no further: the next one gets what the last o
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.plugins import make_plugin
+from kafka_py.clients.interceptor_chain import SETTING, InterceptorChain
 from kafka_py.clients.producer.batches import NO_OFFSET, NO_TIMESTAMP, Headers, ProducerBatch, RecordMetadata
 
-_log = logging.getLogger(__name__)
-
-SETTING = "interceptor.classes"
 UNKNOWN_PARTITION = -1
 
 
@@ -50,47 +47,24 @@ class ProducerInterceptor:
         """The producer is closed."""
 
 
-class Interceptors:
+class Interceptors(InterceptorChain):
     """The chain of one producer."""
-
-    def __init__(self, interceptors: Iterable[Any]) -> None:
-        self._chain = list(interceptors)
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         """What the chain makes of a record."""
-        for interceptor in self._chain:
-            try:
-                record = ProducerRecord(*interceptor.on_send(record))
-            except Exception:
-                _log.warning("%s.on_send failed for topic %s", _name(interceptor), record.topic, exc_info=True)
-        return record
+        return self._changed("on_send", record, lambda made: ProducerRecord(*made), f" for topic {record.topic}")
 
     def on_send_error(self, record: ProducerRecord, error: KafkaError) -> None:
         """`send` raised: the record is in no batch."""
         partition = UNKNOWN_PARTITION if record.partition is None else record.partition
-        self._acknowledge(_failed(record.topic, partition), error)
+        self._tell("on_acknowledgement", _failed(record.topic, partition), error)
 
     def on_answer(self, batch: ProducerBatch) -> None:
         """A batch was answered or given up; nobody else has heard of it yet."""
         lane, error = batch.lane, batch.error
         for index in range(len(batch.details)):
             metadata = batch.metadata(index) if error is None else _failed(lane.topic, lane.partition)
-            self._acknowledge(metadata, error)
-
-    def _acknowledge(self, metadata: RecordMetadata, error: KafkaError | None) -> None:
-        for interceptor in self._chain:
-            try:
-                interceptor.on_acknowledgement(metadata, error)
-            except Exception:
-                _log.warning("%s.on_acknowledgement failed", _name(interceptor), exc_info=True)
-
-    def close(self) -> None:
-        """Closes those that can be closed."""
-        for interceptor in self._chain:
-            try:
-                getattr(interceptor, "close", _nothing)()
-            except Exception:
-                _log.warning("%s.close failed", _name(interceptor), exc_info=True)
+            self._tell("on_acknowledgement", metadata, error)
 
 
 def interceptors_of(wanted: Iterable[Any], configs: Mapping[str, Any], client_id: str) -> Interceptors | None:
@@ -102,11 +76,3 @@ def interceptors_of(wanted: Iterable[Any], configs: Mapping[str, Any], client_id
 
 def _failed(topic: str, partition: int) -> RecordMetadata:
     return RecordMetadata(topic, partition, NO_OFFSET, NO_TIMESTAMP, -1, -1)
-
-
-def _name(interceptor: object) -> str:
-    return type(interceptor).__name__
-
-
-def _nothing() -> None:
-    pass

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.configs import BrokerConfig
@@ -197,9 +197,8 @@ class SimulatedCluster:
                 raise
             return wire
 
-    async def until(self, condition: object, deadline_s: float, what: str) -> None:
+    async def until(self, condition: Callable[[], object], deadline_s: float, what: str) -> None:
         """Lets virtual time pass until `condition()` holds. Raises AssertionError."""
-        assert callable(condition)
         ends = self.loop.time() + deadline_s
         while not condition():
             if self.loop.time() > ends:

@@ -29,11 +29,9 @@ METADATA_VERSION = 9
 
 @dataclass
 class Acknowledged:
-    """What the producer was told. values: by partition, (offset, value) in the order of sending."""
+    """What the producer was told. values: by partition, (sending number, offset, value)."""
 
     values: dict[TopicPartition, list[tuple[int, int, bytes]]] = field(default_factory=dict)
-    """By partition: (sending number, offset, value)."""
-    sent: int = 0
     failed: list[str] = field(default_factory=list)
 
     @property
@@ -83,7 +81,6 @@ class Load:
                 topic_partition.topic, value, partition=topic_partition.partition,
                 callback=partial(self._answered, topic_partition, number, value),
             )  # fmt: skip
-            self.acknowledged.sent += 1
         except KafkaError as error:
             self.acknowledged.failed.append(f"{topic_partition} {number}: {error}")
 
@@ -114,7 +111,6 @@ class Reader:
         self, cluster: SimulatedCluster, partitions: list[TopicPartition], report: Callable[[str], None]
     ) -> None:
         self.seen: dict[TopicPartition, dict[int, bytes]] = {each: {} for each in partitions}
-        self.high_watermarks: dict[TopicPartition, int] = dict.fromkeys(partitions, 0)
         self._cluster = cluster
         self._positions: dict[TopicPartition, int] = dict.fromkeys(partitions, 0)
         self._leaders: dict[TopicPartition, str] = {}
@@ -165,7 +161,6 @@ class Reader:
         if answer.error_code:
             self._leaders.pop(topic_partition, None)
             return
-        self.high_watermarks[topic_partition] = max(self.high_watermarks[topic_partition], answer.high_watermark)
         records = answer.records
         if not records:
             return

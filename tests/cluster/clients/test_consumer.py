@@ -333,7 +333,8 @@ def test_we3_18_a_second_thread_is_refused_and_wakeup_is_not(cluster: FakeCluste
 
         thread = threading.Thread(target=poll)
         thread.start()
-        while made._owner is None:
+        deadline = time.monotonic() + 10
+        while made._owner is None and time.monotonic() < deadline:
             time.sleep(0.001)
         with pytest.raises(ConcurrentModification, match="not safe for multi-threaded access"):
             made.position(A)
