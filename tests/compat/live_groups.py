@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import confluent_kafka
 
@@ -22,29 +22,30 @@ class Reader:
         })  # fmt: skip
         self._consumer.subscribe(list(topics), on_assign=self._note)
         self.assigned: list[tuple[str, int]] | None = None
-        self.read = 0
+        self.seen: set[tuple[str, int, int]] = set()
         self._commit = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def _note(self, _consumer, partitions) -> None:
+        self.seen = set()
         self.assigned = sorted((each.topic, each.partition) for each in partitions)
 
     def _work(self) -> None:
         while not self._stopping.is_set():
             record = self._consumer.poll(0.1)
             if record is not None and record.error() is None:
-                self.read += 1
+                self.seen.add((record.topic(), record.partition(), record.offset()))
             if self._commit.is_set():
                 with contextlib.suppress(confluent_kafka.KafkaException):
                     self._consumer.commit(asynchronous=False)
                 self._commit.clear()
         self._consumer.close()
 
-    def has_read(self, count: int) -> "Reader":
-        """Waits until it has so many records."""
-        wait_until(lambda: self.read >= count, JOIN_S, f"{count} records")
+    def has_read(self, counts: Mapping[tuple[str, int], int]) -> "Reader":
+        """Waits until it has as many records of each of its partitions as there are, by (topic, partition)."""
+        wait_until(lambda: len(self.seen) >= sum(counts[each] for each in self.assigned or ()), JOIN_S, "all records")
         return self
 
     def commit(self) -> None:
@@ -63,11 +64,17 @@ def readers(bootstrap: str, group: str, topics: Sequence[str], *each: dict[str, 
     """Members that have shared the topics' partitions, all with some; each is given by its settings."""
     made = [Reader(bootstrap, group, topics, **settings) for settings in each]
     try:
-        wait_until(lambda: all(reader.assigned for reader in made), JOIN_S, "an assignment for every member")
+        wait_until(lambda: _have_shared(made), JOIN_S, "an assignment for every member")
         yield made
     finally:
         for reader in made:
             reader.close()
+
+
+def _have_shared(members: list[Reader]) -> bool:
+    """Every member has partitions, and no partition is still with the member that had it before."""
+    assigned = [each for reader in members for each in reader.assigned or ()]
+    return all(reader.assigned for reader in members) and len(set(assigned)) == len(assigned)
 
 
 def commit(bootstrap: str, group: str, *offsets: tuple[str, int, int]) -> None:

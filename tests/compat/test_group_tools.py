@@ -26,6 +26,11 @@ STREAMS = "kafka.tools.StreamsResetter"
 FORMATTERS = "kafka.coordinator.group.GroupMetadataManager$"
 BROKER_ID = 3
 LONG_TOPIC = "a-topic-whose-name-is-longer-than-a-column"
+TOPICS = {"one": 2, "two": 3, LONG_TOPIC: 1}
+"""How many partitions each has."""
+FIRST_COUNT = 10
+COUNTS = {(topic, each): FIRST_COUNT + each for topic, partitions in TOPICS.items() for each in range(partitions)}
+"""Records in partition 0, and one more in each that follows."""
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIME = re.compile(r'(?<="timestamp":)\d+')
 SECOND_MS = 1000
@@ -155,9 +160,9 @@ class Stage:
     def prepare(self):
         """Topics with records a second apart, offsets of groups without members."""
         boot = self.broker.bootstrap
-        for topic, partitions in (("one", 2), ("two", 3), (LONG_TOPIC, 1)):
+        for topic, partitions in TOPICS.items():
             self.broker.create_topic(topic, partitions, {"retention.ms": "-1"})
-            fill(boot, topic, partitions)
+        fill(boot)
         commit(boot, "empty", ("one", 0, 3), ("one", 1, 11))
         commit(boot, "a-group-with-a-long-name", (LONG_TOPIC, 0, 3))
         for me in ("ours", "them"):
@@ -184,13 +189,13 @@ class Stage:
         return Said(result.exit_code, text.splitlines(), (result.stderr.splitlines() or [""])[0])
 
 
-def fill(bootstrap, topic, partitions):
-    """10 records in partition 0, one more in each that follows, a second apart."""
+def fill(bootstrap):
+    """Records a second apart, as many as COUNTS says."""
     import confluent_kafka
 
     producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap})
-    for partition in range(partitions):
-        for number in range(10 + partition):
+    for (topic, partition), count in COUNTS.items():
+        for number in range(count):
             producer.produce(topic, b"v", partition=partition, timestamp=FIRST_MS + number * SECOND_MS)
     assert producer.flush(30) == 0
 
@@ -208,7 +213,7 @@ def played(broker, folder, jars):
             readers(boot, "static", ["two"], {"group_instance_id": "instance-1", "client_id": "s"}),
         ):
             for reader in live:
-                reader.has_read(10).commit()
+                reader.has_read(COUNTS).commit()
             said = stage.play(LIVE)
         said |= stage.play(EMPTY)
         if isinstance(broker, ApacheBroker):
