@@ -40,7 +40,7 @@ from kafka_py.records.columns import decode_columns
 OPTIONS = {
     "path": "The log directory, or several separated by commas; also what .load() is given.",
     "subscribe": "Topics to read, separated by commas; all when neither this nor subscribePattern is given.",
-    "subscribePattern": "A regular expression that the topic's whole name matches.",
+    "subscribePattern": "A regular expression that is found in the topic's name; ^ and $ anchor it.",
     "includeHeaders": "Whether there is a column of headers.",
     "pushFilters": "As of the source kafka_py: filters choose segments, for frames used in one query.",
     "verify": "Whether checksums are looked at; true unless said otherwise.",
@@ -92,7 +92,7 @@ class LogOptions:
         self.verify = _flag(lowered, "verify", "true")
 
     def has(self, topic: str) -> bool:
-        return (self.topics is None and self.pattern.fullmatch(topic) is not None) or topic in (self.topics or ())
+        return (self.topics is None and self.pattern.search(topic) is not None) or topic in (self.topics or ())
 
 
 @dataclass

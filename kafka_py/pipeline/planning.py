@@ -54,7 +54,7 @@ class Planner:
             return wanted
         if options["subscribe"] is not None:
             return self.link.partitions_of(options["subscribe"])
-        return self.link.partitions_of(self.link.topics_like(re.compile(options["subscribePattern"]).fullmatch))
+        return self.link.partitions_of(self.link.topics_like(re.compile(options["subscribePattern"]).search))
 
     # Between which offsets
 

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_py.pipeline.jobs.decoding import dead_letters, decoded
+from kafka_py.pipeline.jobs.decoding import AVRO, FORMATS, WITH_SCHEMA, avro_schema, dead_letters, decoded
 from kafka_py.pipeline.jobs.spec import Section
 
 FILE_FORMATS = ("text", "csv", "json", "parquet", "orc")
@@ -64,8 +64,8 @@ def read_pipeline(spec: Section, name: str) -> Pipeline:
     )  # fmt: skip
     if trigger != "batch" and pipeline.checkpoint is None and sink.kind != "console":
         raise spec.error("checkpoint", "is missing: a stream needs a folder to remember where it is")
-    if pipeline.dead_letter_topic is not None and (source.kind != "topic" or source.format != "json"):
-        raise spec.error("dead_letter_topic", "goes with a topic whose values are JSON only")
+    if pipeline.dead_letter_topic is not None and (source.kind != "topic" or source.format not in WITH_SCHEMA):
+        raise spec.error("dead_letter_topic", "goes with a topic whose values are JSON or Avro only")
     if trigger != "batch" and source.kind == "segments":
         raise spec.error("trigger", "must be batch: segment files are not streamed")
     return pipeline
@@ -85,15 +85,17 @@ def read_source(section: Section, kafka: dict[str, str]) -> Source:
     elif kinds[0] == "segments":
         topics = section.maybe_text("topics")
         chosen = {**options, **({"subscribe": topics} if topics else {})}
-        form = section.choice("format", "raw", "text", "json", default="raw")
+        form = section.choice("format", *FORMATS, default="raw")
         source = Source("segments", chosen, form, schema, watermark, place)
     else:
         name = {"topic": "subscribe", "pattern": "subscribePattern", "assign": "assign"}[kinds[0]]
         own = {f"kafka.{key}": value for key, value in section.settings("kafka").items()}
-        form = section.choice("format", "raw", "text", "json", default="raw")
+        form = section.choice("format", *FORMATS, default="raw")
         source = Source("topic", {**kafka, **own, name: place, **options}, form, schema, watermark)
-    if source.format == "json" and source.kind != "files" and schema is None:
-        raise section.error("schema", "is missing: the fields of the JSON, such as 'id INT, name STRING'")
+    if source.kind != "files" and schema is None and source.format in WITH_SCHEMA:
+        raise section.error("schema", f"is missing: {WITH_SCHEMA[source.format]}")
+    if source.format in AVRO:
+        avro_schema(schema or "")
     section.finish()
     return source
 

@@ -1,4 +1,4 @@
-"""Spark's own Kafka connector against our broker, batch and streaming; and its checkpoints beside ours.
+"""Spark's own Kafka connector against our broker, batch and streaming: its options beside ours, and its checkpoints.
 
 Runs in a process of its own, for a session takes its jars when it starts, and a test run has one session.
 """
@@ -29,6 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 PROGRAM = """
 import json, sys
 from kafka_py.pipeline.session import spark_session
+from tests.cluster.pipeline.option_cases import each_way, fill, read
 bootstrap, topic, copy, jars, folder = sys.argv[1:]
 spark = spark_session("connector", master="local[2]", settings={
     "spark.jars": jars, "spark.driver.host": "127.0.0.1", "spark.local.dir": folder + "/local",
@@ -52,6 +53,20 @@ theirs, ours = rows("kafka"), rows("kafka_py")
 by_time = {"startingTimestamp": "1700000000050", "endingTimestamp": "1700000000060"}
 result = {"schemas": [theirs[0], ours[0]], "equal": theirs[1] == ours[1], "rows": len(ours[1]),
           "by_time": [len(rows(kind, **by_time)[1]) for kind in ("kafka", "kafka_py")]}
+def attempt(*arguments):
+    try:
+        return read(spark, *arguments)
+    except Exception as error:
+        return {"numbers": str(error)[:500], "batches": []}
+
+names = fill(bootstrap)
+result["options"] = []
+for number, (where, case) in enumerate(each_way()):
+    if case.ours or case.numbers is None:
+        continue
+    options_of_case = case.options(names)
+    both = [attempt(kind, where, options_of_case, f"{folder}/{kind}-{number}") for kind in ("kafka", "kafka_py")]
+    result["options"].append([f"{where} {case.id}", *both])
 result["streamed"] = stream("kafka", "theirs")
 spark.range(50).selectExpr("cast(id as string) as key", "cast(id as string) as value").write.format("kafka").option(
     "kafka.bootstrap.servers", bootstrap).option("topic", copy).save()
@@ -82,6 +97,10 @@ def test_the_connector_and_our_source_read_the_same(module_broker: BrokerProcess
     assert result["rows"] == result["streamed"] == 100
     assert result["by_time"] == [10, 10]
     assert result["written"] == 50
+    assert len(result["options"]) > 30
+    for what, theirs, ours in result["options"]:
+        assert theirs["numbers"] == ours["numbers"], what
+        assert theirs["batches"] == ours["batches"], what
     assert result["offsets"] == {"seen": {"0": 50, "1": 50}}
 
 
