@@ -34,7 +34,8 @@ from kafka_py.broker.startup_report import Started, report_lines, version_line
 from kafka_py.broker.topic_configs import TopicConfigs
 from kafka_py.controller.controller import Controller
 from kafka_py.coordinator.groups.store import TOPIC as OFFSETS_TOPIC
-from kafka_py.log.files import Files, RealFiles
+from kafka_py.log.files import Files, RealFiles, explained, open_files_limit
+from kafka_py.log.handles import handles_within
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
 from kafka_py.net.endpoints import Endpoint, listening_of
@@ -204,6 +205,7 @@ class KafkaServer:
             on_failure=self._on_log_dir_failure,
             producer_expiration_ms=self.config.transactional_id_expiration_ms,
             flush_in_append=False,
+            max_open_handles=handles_within(open_files_limit()),
             metrics=self.registry,
         )
         log_dirs.open()
@@ -326,7 +328,9 @@ class KafkaServer:
         self.node.coordinators.lost(lost)
         if not self._log_dirs.live_directories:
             if not self.failed.done():
-                self.failed.set_result(f"all log directories have failed, the last one is {directory}: {error}")
+                self.failed.set_result(
+                    f"all log directories have failed, the last one is {directory}: {explained(error)}"
+                )
             return
         self._spawn(self._announce_failure())
 

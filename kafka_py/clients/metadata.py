@@ -72,12 +72,12 @@ class ClusterView:
     def partition(self, partition: TopicPartition) -> PartitionInfo | None:
         """The partition, None when it is not known."""
         topic = self.topics.get(partition.topic)
-        if topic is None or not 0 <= partition.partition < len(topic.partitions):
+        if topic is None:
             return None
-        found = topic.partitions[partition.partition]
-        if found.partition == partition.partition:
-            return found
-        return next((info for info in topic.partitions if info.partition == partition.partition), None)
+        number, known = partition.partition, topic.partitions
+        if 0 <= number < len(known) and known[number].partition == number:
+            return known[number]
+        return next((info for info in known if info.partition == number), None)  # some may be left out
 
     def leader(self, partition: TopicPartition) -> Node | None:
         """The partition's leader, None when it has none, or none that is alive."""

@@ -46,9 +46,14 @@ def has_collision_chars(name: str) -> bool:
     return "." in name or "_" in name
 
 
+def in_metrics(name: str) -> str:
+    """The name that a topic's metrics bear."""
+    return name.replace(".", "_")
+
+
 def collide(one: str, other: str) -> bool:
     """Whether the metrics of two topics would bear one name."""
-    return one.replace(".", "_") == other.replace(".", "_")
+    return in_metrics(one) == in_metrics(other)
 
 
 def colliding(name: str, existing: Iterable[str]) -> list[str]:

@@ -9,22 +9,20 @@ import threading
 from collections.abc import Callable
 
 from kafka_py.log.background import Background
-from kafka_py.log.files import Files, write_atomically
 
 
 class BackgroundFile:
     """Saves in the background, one write at a time: what comes while one is under way is written once after it.
 
-    path: asked anew for every write, for the directory may move. failed: told on the loop of a write that failed.
+    replace: puts the content on disk, synced; blocks. failed: told on the loop of a write that failed.
     """
 
-    __slots__ = ("_background", "_failed", "_files", "_lock", "_path", "_pending", "_saving", "_unsaved")
+    __slots__ = ("_background", "_failed", "_lock", "_pending", "_replace", "_saving", "_unsaved")
 
     def __init__(
-        self, files: Files, path: Callable[[], str], background: Background, failed: Callable[[Exception], None]
+        self, replace: Callable[[bytes], None], background: Background, failed: Callable[[Exception], None]
     ) -> None:
-        self._files = files
-        self._path = path
+        self._replace = replace
         self._background = background
         self._failed = failed
         self._saving = False
@@ -63,12 +61,12 @@ class BackgroundFile:
     def _write(self, data: bytes) -> None:
         lock = self._lock
         if lock is None:
-            write_atomically(self._files, self._path(), data)
+            self._replace(data)
         else:
             with lock:
                 if self._unsaved is None:  # something newer is on disk already
                     return
-                write_atomically(self._files, self._path(), data)
+                self._replace(data)
         if self._unsaved is data:
             self._unsaved = None
 

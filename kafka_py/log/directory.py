@@ -1,26 +1,29 @@
 """Where the files of one log are: its directory, by base offset and suffix.
 
 Shared by all segments of the log, so that moving the directory changes one place. Knows no file's content.
+Belongs to the event loop, except that other threads may `replace` files; one of them at a time per name.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 
 from kafka_py.log import filenames
-from kafka_py.log.files import File, Files
+from kafka_py.log.files import File, Files, write_new
 from kafka_py.log.handles import OpenHandles
 
 
 class PartitionDirectory:
     """The directory of one log and what its files are opened with."""
 
-    __slots__ = ("files", "handles", "path")
+    __slots__ = ("_names", "files", "handles", "path")
 
     def __init__(self, path: str, files: Files, handles: OpenHandles) -> None:
         self.path = path
         self.files = files
         self.handles = handles
+        self._names = threading.Lock()  # held while a path is made out and used, never while anything is synced
 
     def file(self, name: str) -> str:
         """The path of a file in this directory."""
@@ -40,6 +43,24 @@ class PartitionDirectory:
             self.files.remove(self.file(name))
             return True
         return False
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Replaces a small file as a whole, synced, in the directory that this is when the file is put in place.
+
+        Blocks. A directory of the same name that has been made since this one was moved is none of our business.
+        """
+        temporary = name + ".tmp"
+        with self._names:
+            file = self.files.open(self.file(temporary), create=True)
+        write_new(file, data)
+        with self._names:
+            self.files.rename(self.file(temporary), self.file(name))
+
+    def move(self, path: str) -> None:
+        """Renames the directory. Raises OSError."""
+        with self._names:
+            self.files.rename(self.path, path)
+            self.path = path
 
     def rename_segment(self, base_offset: int, state: str, *, keep_snapshot: bool = False) -> list[str]:
         """Gives every file of a segment that exists the suffix `state`; returns the new paths.

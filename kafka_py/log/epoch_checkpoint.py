@@ -32,7 +32,7 @@ class EpochCheckpoint(LeaderEpochs):
         for epoch, start in entries:
             LeaderEpochs.assign(self, epoch, start)
         self._file = BackgroundFile(
-            place.files, lambda: place.file(filenames.LEADER_EPOCH_CHECKPOINT), background, failed
+            lambda data: place.replace(filenames.LEADER_EPOCH_CHECKPOINT, data), background, failed
         )
 
     def assign(self, epoch: int, start_offset: int) -> bool:

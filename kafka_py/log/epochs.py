@@ -67,6 +67,24 @@ class LeaderEpochs:
         self.latest = epoch
         return True
 
+    def found(self, epoch: int, offset: int) -> bool:
+        """Notes that a batch of `epoch` stands at `offset`; whether that changed anything.
+
+        Entries that contradict it go: when the power fails, the batches of before a truncation may come back while the
+        entries of after it stay, and would pass them off as a newer leader's.
+        """
+        held = self.epoch_of(offset)
+        if epoch in (UNDEFINED_EPOCH, held) or (held == UNDEFINED_EPOCH and epoch <= self.latest):
+            return False
+        if held > epoch:
+            kept = bisect_right(self._epochs, epoch)
+            del self._epochs[kept:]
+            del self._starts[kept:]
+            self.latest = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
+            if self.latest == epoch:
+                return True
+        return self.assign(epoch, offset)
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd:
         """Where `epoch` ends in this log, as OffsetsForLeaderEpoch answers it.
 

@@ -7,6 +7,7 @@ tear writes or fail (kafka_py/testing/files.py). Knows nothing of segments. Any 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import resource
@@ -221,14 +222,18 @@ class RealFiles:
 def write_atomically(files: Files, path: str, data: bytes) -> None:
     """Replaces a small file as a whole: `<path>.tmp`, sync, rename. Blocks; for a pool thread, or at start and stop."""
     temporary = path + ".tmp"
-    file = files.open(temporary, create=True)
+    write_new(files.open(temporary, create=True), data)
+    files.rename(temporary, path)
+
+
+def write_new(file: File, data: bytes) -> None:
+    """Makes this the file's content, synced, and closes it."""
     try:
         file.truncate(0)
         file.write(data, 0)
         file.sync()
     finally:
         file.close()
-    files.rename(temporary, path)
 
 
 def remove_files(files: Files, paths: Iterable[str]) -> None:
@@ -242,6 +247,21 @@ def remove_tree(files: Files, directory: str) -> None:
     """Removes a directory with all that is in it; one that is gone already is fine. Blocks."""
     with contextlib.suppress(FileNotFoundError):
         files.remove_tree(directory)
+
+
+def explained(error: Exception) -> str:
+    """An error for people: where the process has no descriptor left, with what to do about that."""
+    if isinstance(error, OSError) and error.errno == errno.EMFILE:
+        return (
+            f"{error}; this process may have {open_files_limit()} files open, and every partition keeps one open: "
+            "raise the limit (ulimit -n) before the broker is started, or have fewer partitions here"
+        )
+    return str(error)
+
+
+def open_files_limit() -> int:
+    """How many descriptors the process may have."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def raise_open_files_limit() -> int:

@@ -24,6 +24,14 @@ class Holder(Protocol):
         ...
 
 
+MOST_OPEN = 256
+
+
+def handles_within(limit: int) -> int:
+    """How many files may be kept open besides the logs in use, where the process may have `limit` descriptors."""
+    return min(MOST_OPEN, max(limit // 8, 1))
+
+
 class OpenHandles:
     """The holders that have a file open: second chance replacement, and a sweep that lets the idle ones go.
 
@@ -33,7 +41,7 @@ class OpenHandles:
 
     __slots__ = ("_capacity", "_lock", "_queue")
 
-    def __init__(self, capacity: int = 256) -> None:
+    def __init__(self, capacity: int = MOST_OPEN) -> None:
         self._capacity = capacity
         self._queue: deque[Holder] = deque()
         self._lock = threading.Lock()

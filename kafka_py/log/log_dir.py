@@ -15,7 +15,7 @@ from kafka_py.log import filenames
 from kafka_py.log.background_file import BackgroundFile
 from kafka_py.log.checkpoints import create_if_missing, format_offsets, read_offsets
 from kafka_py.log.context import LogContext
-from kafka_py.log.files import DirectoryLock, FileInfo
+from kafka_py.log.files import DirectoryLock, FileInfo, explained, write_atomically
 from kafka_py.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 
 _log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class LogDir:
         self.error: str | None = None
         self._lock: DirectoryLock | None = None
         self._checkpoints = {
-            name: BackgroundFile(context.files, self._path_of(name), context.background, failed)
+            name: BackgroundFile(self._replacing(name), context.background, failed)
             for name in filenames.OFFSET_CHECKPOINTS
         }
 
@@ -115,10 +115,10 @@ class LogDir:
 
     def go_offline(self, error: Exception) -> None:
         """From now on nothing is written here; only a restart brings it back."""
-        self.error = str(error)
-        _log.error("log directory %s is offline: %s", self.path, error)
+        self.error = explained(error)
+        _log.error("log directory %s is offline: %s", self.path, self.error)
         with contextlib.suppress(OSError):
             self.close()
 
-    def _path_of(self, name: str) -> Callable[[], str]:
-        return lambda: self.file(name)
+    def _replacing(self, name: str) -> Callable[[bytes], None]:
+        return lambda data: write_atomically(self.context.files, self.file(name), data)

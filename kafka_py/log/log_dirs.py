@@ -29,7 +29,7 @@ from kafka_py.log.descriptions import LogDirDescription as LogDirDescription
 from kafka_py.log.descriptions import describe_directory
 from kafka_py.log.files import Files, remove_tree
 from kafka_py.log.future_logs import FutureLogs
-from kafka_py.log.handles import OpenHandles
+from kafka_py.log.handles import MOST_OPEN, OpenHandles
 from kafka_py.log.loading import LoadedDirectory, load_directory
 from kafka_py.log.log_dir import LogDir, LogDirError
 from kafka_py.log.meta_properties import MetaProperties, agreed
@@ -73,7 +73,7 @@ class LogDirs(FutureLogs):
         on_failure: Callable[[str, Exception, list[TopicPartition]], None] | None = None,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
         flush_in_append: bool = True,
-        max_open_handles: int = 256,
+        max_open_handles: int = MOST_OPEN,
         metrics: MetricRegistry | None = None,
     ) -> None:
         self.options = options

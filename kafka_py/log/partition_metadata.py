@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 
 from kafka_py.base.ids import ZERO_UUID, TopicId, uuid_from_text, uuid_to_text
-from kafka_py.log.files import Files, write_atomically
+from kafka_py.log.files import Files
 
 
 class CorruptPartitionMetadata(OSError):
@@ -39,6 +39,6 @@ def read_topic_id(files: Files, path: str) -> TopicId | None:
     return topic_id
 
 
-def write_topic_id(files: Files, path: str, topic_id: TopicId) -> None:
-    """Writes the file, synced. Blocks."""
-    write_atomically(files, path, f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode())
+def format_topic_id(topic_id: TopicId) -> bytes:
+    """The file's content."""
+    return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode()

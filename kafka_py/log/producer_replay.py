@@ -20,8 +20,12 @@ from kafka_py.records.control import ControlType, EndTxnMarker, read_control_typ
 
 _log = logging.getLogger(__name__)
 
-RECALLED_BYTES = 96 * 1024
-"""How far before a snapshot batches are looked for: five of a client's usual size."""
+RECALLED_BYTES = (8 * 1024, 32 * 1024, 96 * 1024)
+"""How far before a snapshot batches are looked for: five of a client's usual size, first among fewer bytes, for small
+batches are many, and a start must not read them all."""
+
+_Batches = dict[tuple[int, int], list[AppendedBatch]]
+"""By producer id and epoch, in order."""
 
 
 def read_marker(batch: bytes | memoryview, header: BatchHeader) -> EndTxnMarker | None:
@@ -127,20 +131,11 @@ def _recall(segments: Sequence[Segment], producers: ProducerStates) -> None:
     A client that lost our answers repeats up to five batches. Knowing only the last of them, the classic refuses the
     others as out of order; the client then takes a new epoch and sends them anew, so that they stand twice.
     """
-    known: dict[tuple[int, int], list[AppendedBatch]] = {}
-    left_bytes = RECALLED_BYTES
-    for segment in reversed([each for each in segments if each.base_offset < producers.end_offset]):
-        try:
-            place = segment.find(producers.end_offset)
-            end = segment.size if place is None else place.position
-            earlier = _batches_before(segment, end, left_bytes)
-        except CorruptBatch as corrupt:
-            _log.warning("%s: the last batches of its producers are not known: %s", segment.path, corrupt)
-            break
-        for key, batches in earlier.items():
-            known[key] = batches + known.get(key, [])
-        left_bytes -= end
-        if left_bytes <= 0:
+    keys = [(producer_id, producer.epoch) for producer_id, producer in producers.active()]
+    known: _Batches = {}
+    for most_bytes in RECALLED_BYTES:
+        known, is_all = _last_batches(segments, producers.end_offset, most_bytes)
+        if is_all or all(len(known.get(key, ())) >= BATCHES_KEPT for key in keys):
             break
     for producer_id, producer in producers.active():
         found = known.get((producer_id, producer.epoch))
@@ -148,15 +143,35 @@ def _recall(segments: Sequence[Segment], producers: ProducerStates) -> None:
             producer.batches[:-1] = found[-BATCHES_KEPT:-1]
 
 
-def _batches_before(segment: Segment, end: int, most_bytes: int) -> dict[tuple[int, int], list[AppendedBatch]]:
-    """By producer id and epoch: the data batches of about the last `most_bytes` before a position."""
+def _last_batches(segments: Sequence[Segment], end_offset: int, most_bytes: int) -> tuple[_Batches, bool]:
+    """The data batches of about the last `most_bytes` before an offset; and whether there are no others to be found."""
+    known: _Batches = {}
+    left_bytes = most_bytes
+    for segment in reversed([each for each in segments if each.base_offset < end_offset]):
+        try:
+            place = segment.find(end_offset)
+            end = segment.size if place is None else place.position
+            earlier = _batches_before(segment, end, left_bytes)
+        except CorruptBatch as corrupt:
+            _log.warning("%s: the last batches of its producers are not known: %s", segment.path, corrupt)
+            return known, True
+        for key, batches in earlier.items():
+            known[key] = batches + known.get(key, [])
+        left_bytes -= end
+        if left_bytes < 0:
+            return known, False
+    return known, True
+
+
+def _batches_before(segment: Segment, end: int, most_bytes: int) -> _Batches:
+    """The data batches of about the last `most_bytes` before a position."""
     begin = 0
     if end > most_bytes:
         entry = segment.offset_index.first_at_or_after(end - most_bytes)
         if entry is None or entry.position >= end:
             return {}
         begin = entry.position
-    found: dict[tuple[int, int], list[AppendedBatch]] = {}
+    found: _Batches = {}
     for _position, header in iter_file_headers(segment.file(), begin, end):
         if header.producer_id >= 0 and not header.is_control:
             batch = AppendedBatch.of(header)

@@ -194,8 +194,7 @@ class _Loading:
                     aborted = producer_replay.apply_batch(self.producers, header, batch)
                 largest = TimeOffset(header.max_timestamp, last_offset)
                 segment.index(position, len(batch), last_offset, largest, self.config.index_interval_bytes)
-                if header.partition_leader_epoch > self.epochs.latest:
-                    self.epochs.assign(header.partition_leader_epoch, header.base_offset)
+                self.epochs.found(header.partition_leader_epoch, header.base_offset)
                 if aborted is not None:
                     segment.txn_index.append(aborted)
                 self.producers.end_offset = header.next_offset

@@ -24,7 +24,7 @@ from kafka_py.log.epochs import EpochStart
 from kafka_py.log.files import remove_files
 from kafka_py.log.flushing import FlushJob
 from kafka_py.log.log_segments import LogSegments
-from kafka_py.log.partition_metadata import write_topic_id
+from kafka_py.log.partition_metadata import format_topic_id
 from kafka_py.log.producer_state import ProducerStates
 from kafka_py.log.segment import MAX_RELATIVE_OFFSET, Segment
 
@@ -355,8 +355,10 @@ class StoredLog:
                 f"{self.directory} belongs to topic id {self.topic_id}, not {topic_id}",
             )
         self.topic_id = topic_id
-        files, path = self._context.files, self._place.file(filenames.PARTITION_METADATA)
-        self._context.background.run(lambda: write_topic_id(files, path, topic_id), None, self._background_failed)
+        place, data = self._place, format_topic_id(topic_id)
+        self._context.background.run(
+            lambda: place.replace(filenames.PARTITION_METADATA, data), None, self._background_failed
+        )
 
     @property
     def can_move(self) -> bool:
@@ -368,8 +370,7 @@ class StoredLog:
 
         A log that is to be used further must be able to (`can_move`).
         """
-        self._context.files.rename(self._place.path, directory)
-        self._place.path = directory
+        self._place.move(directory)
         self._generation += 1
         self._names_changed = True
 

@@ -85,6 +85,8 @@ class _Inode:
         for position, data in unsynced:
             fate = rng.random()
             if fate < 0.3:
+                if data is None:
+                    break  # what is written after a truncation lies in new blocks, which are the file's only after it
                 continue
             if data is None:
                 self.truncate(position)
@@ -323,6 +325,13 @@ class FakeFiles:
             inode.lose((rng or random.Random(0)) if loss is Loss.TORN else None)
         if self.names_need_sync:
             self._forget_names()
+
+    def replace(self) -> None:
+        """A new and empty disk; to be done between two lives."""
+        self.crash(Loss.NOTHING)
+        self._inodes.clear()
+        self._directories = {"/"}
+        self._durable_names.clear()
 
     def corrupt(self, path: str, position: int, flip: int = 0x01) -> None:
         """Flips bits of one byte, on disk too."""

@@ -6,13 +6,13 @@ Knows nothing of elections. Source: reference zookeeper.md section 6.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.zk.access import ControllerMoved, ZkAccess, pipelined
+from kafka_py.zk.access import ZkAccess, pipelined
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import BadVersion, CreateOp, NoNode, SetOp, Stat, Watch, ZkError
+from kafka_py.zk.session import BadVersion, CreateOp, NodeExists, NoNode, SetOp, Stat, Watch, ZkError
 from kafka_py.zk.znodes import PartitionStateZNode, TopicPartitionsZNode, TopicPartitionZNode
 
 log = logging.getLogger(__name__)
@@ -76,21 +76,25 @@ class PartitionStore(ZkAccess):
     async def create_partition_states(
         self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
     ) -> dict[TopicPartition, ZkError | None]:
-        """First states of new partitions, in three pipelined rounds: the two levels of parents, then the states.
+        """First states of new partitions, with both levels of parents.
 
-        Only the outcome of the last round counts: None is success, with zk_version 0. Raises ControllerMoved.
+        Only the outcome of the states counts: None is success, with zk_version 0. Raises ControllerMoved.
         """
-        topics = dict.fromkeys(partition.topic for partition in states)
-        parents = [CreateOp(TopicPartitionsZNode.path(topic)) for topic in topics]
-        children = [CreateOp(TopicPartitionZNode.path(one.topic, one.partition)) for one in states]
-        last = [CreateOp(_path(one), state.to_znode().encode()) for one, state in states.items()]
-        for ops in (parents, children):
-            await self._write_all(ops, epoch_zk_version)
-        outcomes = await self._write_all(last, epoch_zk_version)
-        return {
-            one: outcome if isinstance(outcome, ZkError) else None
-            for one, outcome in zip(states, outcomes, strict=True)
+        parents = [CreateOp(TopicPartitionsZNode.path(topic)) for topic in dict.fromkeys(one.topic for one in states)]
+        await self.fenced_many(parents, epoch_zk_version)
+        ops = []
+        for one, state in states.items():  # in pairs, which no batch separates
+            ops.append(CreateOp(TopicPartitionZNode.path(one.topic, one.partition)))
+            ops.append(CreateOp(_path(one), state.to_znode().encode()))
+        written = (await self.fenced_many(ops, epoch_zk_version))[1::2]
+        outcomes = {
+            one: outcome if isinstance(outcome, ZkError) else None for one, outcome in zip(states, written, strict=True)
         }
+        exist = [one for one, outcome in outcomes.items() if isinstance(outcome, NodeExists)]
+        for one, found in (await self.partition_states(exist)).items():
+            if found == states[one]:  # made by an attempt of ours whose reply was lost
+                outcomes[one] = None
+        return outcomes
 
     async def update_partition_states(
         self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
@@ -99,7 +103,7 @@ class PartitionStore(ZkAccess):
         ops = [SetOp(_path(one), state.to_znode().encode(), state.zk_version) for one, state in states.items()]
         updates = StateUpdates({}, [], {})
         for (partition, state), outcome in zip(
-            states.items(), await self._write_all(ops, epoch_zk_version), strict=True
+            states.items(), await self.fenced_many(ops, epoch_zk_version), strict=True
         ):
             if isinstance(outcome, Stat):
                 updates.updated[partition] = state._replace(zk_version=outcome.version)
@@ -108,16 +112,6 @@ class PartitionStore(ZkAccess):
             elif isinstance(outcome, ZkError):
                 updates.failed[partition] = outcome
         return updates
-
-    async def _write_all(self, ops: Sequence[CreateOp | SetOp], epoch_zk_version: int) -> list[object]:
-        """The results of fenced writes, a ZkError as a value. Raises ControllerMoved, and what is no ZkError."""
-        results = await pipelined(self.fenced(op, epoch_zk_version) for op in ops)
-        for result in results:
-            if isinstance(result, ControllerMoved) or (
-                isinstance(result, BaseException) and not isinstance(result, ZkError)
-            ):
-                raise result
-        return list(results)
 
     async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
         """A leader changes its ISR: not fenced, expecting the zk_version of its last LeaderAndIsr or own write.

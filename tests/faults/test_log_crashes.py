@@ -185,6 +185,20 @@ def test_a_truncation_before_a_crash_does_not_come_back():
     assert world.log.epoch_entries == [(0, 0), (1, 5), (9, 8)]
 
 
+def test_a_truncation_that_was_lost_with_the_power_is_not_taken_for_the_new_leaders_records():
+    """The epochs are synced as they change, the truncation is not: batches of before it must not be given its epoch."""
+    world = LogWorld({"segment.bytes": 100_000})
+    for number in range(20):
+        world.append(batch([b"old"], timestamp=1000), epoch=number // 5)
+    world.log.flush()
+    world.log.truncate_to(8)
+    for _ in range(4):
+        world.append(batch([b"new"], timestamp=1000), epoch=9)
+    world.crash(Loss.UNSYNCED)
+    assert values(world) == [b"old"] * 20
+    assert world.log.epoch_entries == [(0, 0), (1, 5), (2, 10), (3, 15)]
+
+
 def test_a_clean_stop_whose_last_trim_was_lost_with_the_power_still_opens():
     world = LogWorld({"segment.bytes": 100_000})
     world.append_many(20)

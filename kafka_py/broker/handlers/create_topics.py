@@ -14,6 +14,7 @@ from kafka_py.broker.config_descriptions import describe_topic
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.broker.topic_waits import has_leaders, wait_for_topics
+from kafka_py.controller import topic_names
 from kafka_py.controller.topics import NewTopic, PlannedTopic
 from kafka_py.wire.messages.create_topics import (
     CreatableTopic,
@@ -22,6 +23,7 @@ from kafka_py.wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from kafka_py.zk.access import pipelined, raise_first
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +35,27 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     counts = Counter(topic.name for topic in request.topics)
     results: dict[str, CreatableTopicResult] = {}
     created: dict[str, PlannedTopic] = {}
+    groups: dict[str, list[CreatableTopic]] = {}
     for topic in request.topics:
-        if topic.name in results:
-            continue
-        results[topic.name] = result = CreatableTopicResult(
-            name=topic.name, error_code=ErrorCode.NONE, error_message=None
-        )
-        try:
-            _check(node, context, topic, counts[topic.name])
-            planned = await node.topics.create(_new_topic(topic), validate_only=request.validate_only)
-            _fill(node, context, result, planned)
-            if not request.validate_only:
-                created[topic.name] = planned
-        except KafkaError as error:
-            log.info("Topic %s is not created: %s", topic.name, error.message)
-            _fail(context, result, error.code, error.message)
+        if topic.name not in results:
+            results[topic.name] = CreatableTopicResult(name=topic.name, error_code=ErrorCode.NONE, error_message=None)
+            groups.setdefault(topic_names.in_metrics(topic.name), []).append(topic)
+
+    async def make(colliding: list[CreatableTopic]) -> None:
+        """Topics that would get in each other's way, one after the other."""
+        for topic in colliding:
+            result = results[topic.name]
+            try:
+                _check(node, context, topic, counts[topic.name])
+                planned = await node.topics.create(_new_topic(topic), validate_only=request.validate_only)
+                _fill(node, context, result, planned)
+                if not request.validate_only:
+                    created[topic.name] = planned
+            except KafkaError as error:
+                log.info("Topic %s is not created: %s", topic.name, error.message)
+                _fail(context, result, error.code, error.message)
+
+    raise_first(await pipelined(make(group) for group in groups.values()))
     late = await wait_for_topics(
         node.topic_waits,
         {name: has_leaders(node.metadata, name, planned.assignment) for name, planned in created.items()},

@@ -339,7 +339,7 @@ class Accumulator:
             topic_lanes.choice = choice
         topic_lanes.choice.available = available
         lanes = topic_lanes.lanes
-        while len(lanes) < len(info.partitions):
+        while len(lanes) <= info.partitions[-1].partition:  # a broker may know a partition but not the one before it
             lanes.append(Lane(info.name, len(lanes)))
         for partition in info.partitions:
             lanes[partition.partition].leader = partition.leader if partition.leader in view.nodes else NO_NODE

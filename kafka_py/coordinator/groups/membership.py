@@ -7,8 +7,8 @@ Joins the parts: joining.py, syncing.py, leaving.py, rebalancing.py, overview.py
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable, Collection, Hashable, Sequence
-from uuid import uuid4
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -48,7 +48,7 @@ class Membership:
         *,
         rebalances: Purgatory[Hashable] | None = None,
         on_rebalance_completed: Callable[[], None] = _nothing,
-        new_id: Callable[[], str] = lambda: str(uuid4()),
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         parked = Purgatory("Rebalance", timers) if rebalances is None else rebalances
         context = Context(store, clock, timers, limits, parked, on_rebalance_completed)

@@ -13,6 +13,7 @@ from typing import Any
 
 from kafka_py.pipeline.jobs.generic import Source, read_source, source_frame
 from kafka_py.pipeline.jobs.spec import Section
+from kafka_py.pipeline.jobs.stopping import Stop
 
 
 @dataclass
@@ -44,7 +45,7 @@ def read_audit(spec: Section, name: str) -> Audit:
     )  # fmt: skip
 
 
-def run_audit(job: Audit, session: Any) -> int:
+def run_audit(job: Audit, session: Any, stop: Stop) -> int:
     """Prints what differs, and returns how many counts do."""
     for side, place in (("left", job.left), ("right", job.right)):
         source_frame(place, session, False).createOrReplaceTempView(f"{side}_rows")

@@ -6,12 +6,12 @@ key, value, topic, partition, headers; without a column `value` the whole row be
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 from kafka_py.pipeline.jobs.decoding import AVRO, FORMATS, WITH_SCHEMA, avro_schema, dead_letters, decoded
 from kafka_py.pipeline.jobs.spec import Section
+from kafka_py.pipeline.jobs.stopping import Stop
 
 FILE_FORMATS = ("text", "csv", "json", "parquet", "orc")
 TOPIC_COLUMNS = ("key", "value", "topic", "partition", "headers")
@@ -126,7 +126,7 @@ def _read_sink(section: Section, kafka: dict[str, str]) -> Sink:
     return sink
 
 
-def run_pipeline(pipeline: Pipeline, session: Any) -> None:
+def run_pipeline(pipeline: Pipeline, session: Any, stop: Stop) -> None:
     """Runs to its end; a stream with a processing-time trigger ends when it is stopped."""
     streaming = pipeline.trigger != "batch"
     frame = source_frame(pipeline.source, session, streaming)
@@ -146,7 +146,7 @@ def run_pipeline(pipeline: Pipeline, session: Any) -> None:
         queries = [_start(rows, pipeline.sink, pipeline, "")]
         if bad is not None:
             queries.append(_start(dead_letters(bad), letters, pipeline, "-dead-letters"))
-        _await_all(queries)
+        _await_all(queries, stop)
     else:
         if bad is not None:
             _save(dead_letters(bad), letters)
@@ -208,16 +208,14 @@ def _start(rows: Any, sink: Sink, pipeline: Pipeline, suffix: str) -> Any:
     return writer.start(sink.path) if sink.path else writer.start()
 
 
-def _await_all(queries: list[Any]) -> None:
-    """Until all have ended, or one has failed; then the others are stopped. Raises what it failed with."""
+def _await_all(queries: list[Any], stop: Stop) -> None:
+    """Until all have ended, or one has failed, or somebody asks; then they are stopped. Raises what one failed with."""
     try:
-        while any(query.isActive for query in queries):
+        while not stop.asked and any(query.isActive for query in queries):
             for query in queries:
                 query.awaitTermination(1)
-        for query in queries:
+        for query in queries if not stop.asked else ():
             query.awaitTermination()
-    except KeyboardInterrupt:
-        print("stopping", file=sys.stderr)
     finally:
         for query in queries:
             query.stop()

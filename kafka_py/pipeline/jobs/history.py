@@ -7,7 +7,6 @@ group has committed and its lag. `samples` of them are taken `every_s` apart, an
 from __future__ import annotations
 
 import datetime
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from kafka_py.clients.admin.client import AdminClient
 from kafka_py.pipeline.committed import committed_offsets
 from kafka_py.pipeline.jobs.report import draw
 from kafka_py.pipeline.jobs.spec import Section
+from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.pipeline.links import Link
 from kafka_py.pipeline.offsets import EARLIEST, LATEST
 
@@ -49,7 +49,7 @@ def read_history(spec: Section, name: str) -> History:
     )  # fmt: skip
 
 
-def run_history(job: History, session: Any) -> int:
+def run_history(job: History, session: Any, stop: Stop) -> int:
     """Takes the samples and draws the report; returns the rows written."""
     link = Link(job.kafka)
     total = taken = 0
@@ -65,9 +65,10 @@ def run_history(job: History, session: Any) -> int:
                       flush=True)  # fmt: skip
                 if job.report is not None:
                     draw(session.read.schema(SCHEMA).parquet(job.path).toPandas(), job.report)
-                if taken == job.samples:
+                if taken < job.samples:
+                    stop.wait(job.every_s)
+                if taken == job.samples or stop.asked:
                     return total
-                time.sleep(job.every_s)
     finally:
         link.close()
 

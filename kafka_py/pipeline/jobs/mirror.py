@@ -28,6 +28,7 @@ from kafka_py.pipeline.committed import commit_offsets, committed_offsets
 from kafka_py.pipeline.fetching import RangeReader
 from kafka_py.pipeline.jobs.folders import Folder
 from kafka_py.pipeline.jobs.spec import Section
+from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.pipeline.links import Link, shared_link
 from kafka_py.pipeline.offsets import LATEST, Offsets, from_nested, limited, to_nested
 from kafka_py.pipeline.options import Options, Where
@@ -125,23 +126,23 @@ def read_mirror(spec: Section, name: str) -> Mirror:
     return job
 
 
-def run_mirror(job: Mirror, session: Any, *, most_rounds: int | None = None) -> int:
+def run_mirror(job: Mirror, session: Any, stop: Stop) -> int:
     """Rounds until all is copied (or for ever, with every_s); returns the records copied now."""
     folder = Folder(session, job.state)
     options = Options(job.options, Where.STREAM)
     source, target = Link(options.client_settings("driver")), Link(job.target)
-    total = done = 0
+    total = 0
     try:
         planner = Planner(source, options)
         last, plan = _recall(folder)
-        while most_rounds is None or done < most_rounds:
+        while not stop.asked:
             if plan is None:
                 plan = _plan(job, planner, target, last)
                 if plan is None:
                     _map_groups(job, folder, source, target)
                     if job.every_s is None:
                         break
-                    time.sleep(job.every_s)
+                    stop.wait(job.every_s)
                     continue
                 folder.write(f"plan-{plan.number:012d}.json", plan.to_json())
             begun = time.monotonic()
@@ -150,7 +151,7 @@ def run_mirror(job: Mirror, session: Any, *, most_rounds: int | None = None) -> 
             latest = planner.latest(list(plan.end))
             lags = {each: max(0, latest[each] - at) for each, at in plan.end.items()}
             print(line(job.name, plan.number, copied, time.monotonic() - begun, lags), flush=True)
-            total, done, last, plan = total + copied, done + 1, plan, None
+            total, last, plan = total + copied, plan, None
         _map_groups(job, folder, source, target)
     finally:
         source.close()

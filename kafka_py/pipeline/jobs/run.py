@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.pipeline.jobs.spec import Section, read_file
+from kafka_py.pipeline.jobs.stopping import Stop
 
 USAGE = "usage: kafka-pipeline.sh FILE [--master MASTER] [--set NAME=VALUE]... [--check]"
 HELP = f"""{USAGE}
@@ -38,12 +39,12 @@ class Job(NamedTuple):
         return self._function("read")
 
     @property
-    def run(self) -> Callable[[Any, Any], Any]:
-        """Runs a job in a Spark session; returns what the exit code depends on."""
+    def run(self) -> Callable[[Any, Any, Stop], Any]:
+        """Runs a job in a Spark session until it is done or told to stop; returns what the exit code depends on."""
         return self._function("run")
 
-    def _function(self, verb: str) -> Callable[[Any, Any], Any]:
-        function: Callable[[Any, Any], Any] = getattr(
+    def _function(self, verb: str) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(
             import_module(f"kafka_py.pipeline.jobs.{self.module}"), f"{verb}_{self.suffix}"
         )
         return function
@@ -130,7 +131,9 @@ def _run(kind: Job, job: Any, name: str, master: str | None, settings: dict[str,
         return 1
     try:
         show_progress(session)
-        result = kind.run(job, session)
+        stop = Stop()
+        with stop.by_signals():  # now, for Spark has put its own handler there
+            result = kind.run(job, session, stop)
         return int(bool(kind.fails_on_result and result))
     except KeyboardInterrupt:
         return 130

@@ -16,6 +16,7 @@ from kafka_py.pipeline.jobs.decoding import decoded
 from kafka_py.pipeline.jobs.folders import Folder
 from kafka_py.pipeline.jobs.ledger import Entry, Ledger
 from kafka_py.pipeline.jobs.spec import Section
+from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.pipeline.links import Link
 from kafka_py.pipeline.offsets import Offsets, limited, to_json
 from kafka_py.pipeline.options import Options, Where
@@ -60,28 +61,28 @@ def read_to_parquet(spec: Section, name: str) -> ToParquet:
     return job
 
 
-def run_to_parquet(job: ToParquet, session: Any, *, most_batches: int | None = None) -> int:
+def run_to_parquet(job: ToParquet, session: Any, stop: Stop) -> int:
     """Runs batches until all is there (or for ever, with every_s); returns the rows written now."""
     ledger = Ledger(Folder(session, job.path))
     options = Options(job.options, Where.STREAM)
     link = Link(options.client_settings("driver"))
-    total = batches = 0
+    total = 0
     try:
         planner = Planner(link, options)
         last = ledger.recover()
-        while most_batches is None or batches < most_batches:
+        while not stop.asked:
             batch = 0 if last is None else last.batch + 1
             entry = _next(planner, last, batch, job.most)
             if entry is None:
                 if job.every_s is None:
                     break
-                time.sleep(job.every_s)
+                stop.wait(job.every_s)
                 continue
             begun = time.monotonic()
             _write(job, session, ledger, entry)
             lags = _lags(planner, entry.end)
             print(line(job.name, batch, entry.rows, time.monotonic() - begun, lags), flush=True)
-            total, batches, last = total + entry.rows, batches + 1, entry
+            total, last = total + entry.rows, entry
     finally:
         link.close()
     return total

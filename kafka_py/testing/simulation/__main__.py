@@ -15,10 +15,12 @@ import os
 import struct
 import sys
 import time
+from operator import add
 from typing import NamedTuple
 
 from kafka_py.testing.simulation.nodes import current_node
 from kafka_py.testing.simulation.run import run_seed
+from kafka_py.testing.simulation.scenario import ONE_OF_EACH
 
 HASH_SEED = "0"
 ADDR_NO_RANDOMIZE = 0x0040000
@@ -45,12 +47,21 @@ def _trace() -> None:
 
 
 class _Outcome(NamedTuple):
-    failed: bool
-    simulated_s: float
-    acknowledged: int
+    """What the summary counts."""
+
+    failed: int = 0
+    simulated_s: float = 0.0
+    acknowledged: int = 0
+    troubles: int = 0
+    operations: int = 0
+    commits: int = 0
+    delivered: int = 0
+
+    def plus(self, other: _Outcome) -> _Outcome:
+        return _Outcome(*map(add, self, other))
 
 
-_PACKED = struct.Struct("?dq")
+_PACKED = struct.Struct("qdqqqqq")
 
 
 def _run_in_child(seed: int, brokers: int, troubles: int) -> _Outcome:
@@ -63,7 +74,11 @@ def _run_in_child(seed: int, brokers: int, troubles: int) -> _Outcome:
         if verdict.faults:
             print(verdict)
         sys.stdout.flush()
-        os.write(writing, _PACKED.pack(bool(verdict.faults), verdict.simulated_s, verdict.acknowledged))
+        outcome = _Outcome(
+            bool(verdict.faults), verdict.simulated_s, verdict.acknowledged, len(verdict.troubles),
+            verdict.carried_out, verdict.commits, verdict.delivered,
+        )  # fmt: skip
+        os.write(writing, _PACKED.pack(*outcome))
         os._exit(0)
     os.close(writing)
     with open(reading, "rb") as pipe:
@@ -71,7 +86,7 @@ def _run_in_child(seed: int, brokers: int, troubles: int) -> _Outcome:
     os.waitpid(child, 0)
     if not packed:
         print(f"seed {seed}: its process died", flush=True)
-        return _Outcome(True, 0.0, 0)
+        return _Outcome(failed=True)
     return _Outcome(*_PACKED.unpack(packed))
 
 
@@ -90,21 +105,20 @@ def main() -> int:
     if not options.trace:
         logging.disable(logging.CRITICAL)
     sys.unraisablehook = lambda _unraisable: None  # last words of dead nodes' coroutines
-    failed, simulated_s, acknowledged, began_s = 0, 0.0, 0, time.perf_counter()
-    run_seed(0, brokers=options.brokers, troubles=0)  # whatever is made on first use is made before the first fork
+    total, began_s = _Outcome(), time.perf_counter()
+    for seed in ONE_OF_EACH:  # whatever is made on first use is made before the first fork
+        run_seed(seed, brokers=options.brokers, troubles=0)
     if options.trace:
         _trace()
     gc.collect()
     gc.freeze()
     for seed in range(options.seed, options.seed + options.count):
-        outcome = _run_in_child(seed, options.brokers, options.troubles)
-        failed += outcome.failed
-        simulated_s += outcome.simulated_s
-        acknowledged += outcome.acknowledged
+        total = total.plus(_run_in_child(seed, options.brokers, options.troubles))
     took_s = time.perf_counter() - began_s
-    print(f"{options.count} schedules, {failed} failed, {simulated_s:.0f} s simulated in {took_s:.1f} s, "
-          f"{acknowledged} records acknowledged")  # fmt: skip
-    return 1 if failed else 0
+    print(f"{options.count} schedules, {total.failed} failed, {total.simulated_s:.0f} s simulated in {took_s:.1f} s, "
+          f"{total.acknowledged} records acknowledged, {total.troubles} troubles, {total.operations} operations, "
+          f"{total.commits} commits, {total.delivered} deliveries")  # fmt: skip
+    return 1 if total.failed else 0
 
 
 if __name__ == "__main__":

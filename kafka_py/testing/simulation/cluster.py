@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.server import KafkaServer
+from kafka_py.clients.connections import Connect
+from kafka_py.clients.metadata import Node as BrokerNode
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.partition import Partition
@@ -173,6 +175,8 @@ class SimulatedCluster:
     def __init__(self, loop: NodeLoop, rng: random.Random, brokers: int, settings: Mapping[str, str]) -> None:
         self.loop = loop
         self.settings = dict(settings)
+        self.topics_stay = True
+        """Whether no topic is ever deleted."""
         self.network = SimulatedNetwork(loop, rng)
         self.zookeeper = SimulatedZookeeper(loop)
         self.graveyard: list[object] = []
@@ -183,6 +187,14 @@ class SimulatedCluster:
     @property
     def bootstrap(self) -> str:
         return ",".join(f"{broker.name}:{PORT}" for broker in self.brokers)
+
+    def connector(self, client_id: str) -> Connect:
+        """How a client of kafka_py reaches a broker."""
+
+        async def connect(node: BrokerNode, timeout_ms: float) -> BrokerConnection:
+            return await self.connect(node.host, node.port, timeout_ms, client_id)
+
+        return connect
 
     async def connect(self, host: str, port: int, timeout_ms: float, client_id: str = "client") -> BrokerConnection:
         """A client's negotiated connection. Raises ConnectionLost, TimeoutError."""

@@ -73,6 +73,7 @@ class _Direction:
             except OSError:
                 self._link.close()
                 return
+            self._link.network.delivered += 1
             if sent < len(data):
                 self._chunks.appendleft((arrives, data[sent:]))
                 self._blocked = True
@@ -196,6 +197,8 @@ class SimulatedNetwork:
     def __init__(self, loop: NodeLoop, rng: random.Random, delay_ms: tuple[float, float] = USUAL_DELAY_MS) -> None:
         self.loop = loop
         self.links: set[Link] = set()
+        self.delivered = 0
+        """How many chunks of bytes have arrived."""
         self._rng = rng
         self.delay_ms = delay_ms
         self._listening: dict[tuple[str, int], _Listening] = {}
@@ -241,6 +244,12 @@ class SimulatedNetwork:
         for link in self._sorted():
             if name in link.ends:
                 link.node_died(name)
+
+    def lose_sent(self, name: str) -> None:
+        """What a dead node has sent and nobody has received yet is gone: no machine is there to send it again."""
+        for link in self._sorted():
+            if name in link.ends:
+                link.close()
 
     def _sorted(self) -> list[Link]:
         return sorted(self.links, key=lambda link: link.number)

@@ -12,16 +12,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.testing.simulation import operations
 from kafka_py.testing.simulation.cluster import SimulatedCluster
+from kafka_py.testing.simulation.group import Group
 from kafka_py.testing.simulation.invariants import Watch, check_logs
 from kafka_py.testing.simulation.nodes import NodeLoop
+from kafka_py.testing.simulation.operations import Administrator, Operation, draw_operations
 from kafka_py.testing.simulation.randomness import seeded
+from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
 from kafka_py.testing.simulation.workload import Load, Reader
+from kafka_py.testing.simulation.znodes import replicas_of
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import TopicAssignment
 
-TOPIC = "t"
 HEAL_DEADLINE_S = 180.0
 CALM_BEFORE_S = 1.0
 
@@ -31,14 +35,23 @@ class Verdict:
     """What came of one seed. faults: empty when every invariant held."""
 
     seed: int
+    scenario: Scenario
     troubles: list[Trouble]
+    operations: list[Operation]
     faults: list[str] = field(default_factory=list)
     acknowledged: int = 0
+    """Records."""
+    delivered: int = 0
+    """Chunks of bytes that arrived."""
+    carried_out: int = 0
+    """Operations that were not refused."""
+    commits: int = 0
     simulated_s: float = 0.0
 
     def __str__(self) -> str:
-        lines = [f"seed {self.seed}: {self.acknowledged} records acknowledged, {self.simulated_s:.0f} s simulated"]
-        lines += [f"  {trouble}" for trouble in self.troubles]
+        lines = [f"seed {self.seed} ({self.scenario.name}): {self.acknowledged} records acknowledged, "
+                 f"{self.simulated_s:.0f} s simulated"]  # fmt: skip
+        lines += [f"  {each}" for each in (*self.troubles, *self.operations)]
         lines += [f"  FAULT {fault}" for fault in self.faults]
         return "\n".join(lines)
 
@@ -47,8 +60,10 @@ def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int 
     """Runs the schedule that the seed stands for."""
     loop = NodeLoop()
     with seeded(seed) as rng, _as_running(loop):
-        verdict = Verdict(seed, draw(rng, brokers, troubles))
-        loop.run_until_complete(_run(loop, rng, verdict, brokers, partitions))
+        scenario = scenario_of(seed, brokers, partitions)
+        drawn = draw(rng, scenario.brokers, troubles)
+        verdict = Verdict(seed, scenario, drawn, draw_operations(rng, scenario.operations))
+        loop.run_until_complete(_Run(loop, rng, verdict).run())
     verdict.simulated_s = loop.time()
     return verdict
 
@@ -65,88 +80,141 @@ def _as_running(loop: NodeLoop) -> Iterator[None]:
         loop.close()
 
 
-async def _run(loop: NodeLoop, rng: random.Random, verdict: Verdict, brokers: int, partitions: int) -> None:
-    cluster = SimulatedCluster(loop, rng, brokers, {})
-    names = [TopicPartition(TOPIC, number) for number in range(partitions)]
-    watch = Watch(cluster, verdict.faults)
-    reader = Reader(cluster, names, verdict.faults.append)
-    load = Load(cluster, names, pause_s=0.05)
-    try:
+class _Run:
+    """One schedule under way."""
+
+    def __init__(self, loop: NodeLoop, rng: random.Random, verdict: Verdict) -> None:
+        scenario = verdict.scenario
+        self.rng = rng
+        self.verdict = verdict
+        self.cluster = cluster = SimulatedCluster(loop, rng, scenario.brokers, scenario.settings)
+        cluster.topics_stay = not scenario.operations
+        faults = verdict.faults
+        self.watch = Watch(cluster, faults, operations.PASSING)
+        self.reader = Reader(cluster, scenario.partitions, faults.append)
+        self.load = Load(cluster, scenario.partitions, pause_s=0.05)
+        self.administrator: Administrator | None = None
+        self.group: Group | None = None
+
+    async def run(self) -> None:
+        """From start to verdict."""
+        verdict = self.verdict
+        try:
+            await self._begin()
+            await asyncio.sleep(CALM_BEFORE_S)
+            acts = [carry_out(self.cluster, verdict.troubles, self.rng)]
+            if self.administrator is not None:
+                acts.append(self.administrator.carry_out(verdict.operations))
+            await asyncio.gather(*acts)
+            await self._heal()
+            await self._finish()
+        except (AssertionError, TimeoutError) as error:
+            verdict.faults.append(f"{type(error).__name__}: {error}\n{_state(self.cluster)}")
+        finally:
+            await self._end()
+
+    async def _begin(self) -> None:
+        cluster, scenario = self.cluster, self.verdict.scenario
         await cluster.start_all()
-        await _create_topic(cluster, brokers, partitions)
-        watch.start()
-        load.start()
-        reader.start()
-        await asyncio.sleep(CALM_BEFORE_S)
-        await carry_out(cluster, verdict.troubles, rng)
-        await _heal(cluster, names)
-        await load.finish()
-        await cluster.until(lambda: _quiet(cluster, names), HEAL_DEADLINE_S, "high watermarks at the ends of all logs")
+        session = cluster.zookeeper.session()
+        await session.connect()
+        store = ZkStore(session)
+        for topic, replicas in scenario.topics.items():  # as kafka-topics.sh --zookeeper does
+            await store.create_topic(topic, TopicAssignment.of(replicas))
+        await cluster.until(lambda: is_in_sync(cluster), 60, "the topics are there")
+        if scenario.operations:
+            self.administrator = Administrator(cluster, store, scenario.partitions, self._grown)
+        if scenario.members:
+            self.group = Group(cluster, TOPIC, scenario.partitions, self.verdict.faults.append)
+            self.group.start(scenario.members)
+        self.watch.start()
+        self.load.start()
+        self.reader.start()
+
+    def _grown(self, topic_partition: TopicPartition) -> None:
+        self.load.add(topic_partition)
+        self.reader.add(topic_partition)
+
+    async def _heal(self) -> None:
+        cluster = self.cluster
+        cluster.heal()
+        for _ in range(3):  # one that failed while starting is started again, as an operator would
+            with contextlib.suppress(AssertionError):
+                await cluster.until(lambda: is_in_sync(cluster), HEAL_DEADLINE_S / 3, "in sync")
+                return
+            cluster.heal()
+        await cluster.until(lambda: is_in_sync(cluster), HEAL_DEADLINE_S, "the cluster heals")
+
+    async def _finish(self) -> None:
+        """Everybody comes to an end, and all that must hold is looked at."""
+        cluster, faults, told = self.cluster, self.verdict.faults, self.load.acknowledged
+        await self.load.finish()
+        if self.administrator is not None:
+            try:
+                await cluster.until(self.administrator.is_over, HEAL_DEADLINE_S, "the operations end")
+            except AssertionError:
+                faults += self.administrator.left_over()
+            faults += self.administrator.faults()
+        if self.group is not None:
+            try:
+                await cluster.until(self.group.is_settled, HEAL_DEADLINE_S, "the group has read everything")
+            except AssertionError:
+                faults += [f"the group is {self.group.state}", *self.group.behind()]
+            faults += self.group.faults(told.values)
+            await self.group.stop()
+        await cluster.until(lambda: is_quiet(cluster), HEAL_DEADLINE_S, "high watermarks at the ends of all logs")
         await asyncio.sleep(1)
-        verdict.faults += check_logs(cluster, names, load.acknowledged, reader)
-        verdict.faults += [f"not sent: {each}" for each in load.acknowledged.failed[:3]]
-    except (AssertionError, TimeoutError) as error:
-        verdict.faults.append(f"{type(error).__name__}: {error}\n{_state(cluster, names)}")
-    finally:
-        verdict.acknowledged = load.acknowledged.count
-        await watch.stop()
-        await reader.stop()
-        cluster.close()
+        faults += check_logs(cluster, told, self.reader)
+        faults += [f"not sent: {each}" for each in told.failed[:3]]
+
+    async def _end(self) -> None:
+        verdict = self.verdict
+        verdict.acknowledged = self.load.acknowledged.count
+        verdict.delivered = self.cluster.network.delivered
+        if self.administrator is not None:
+            verdict.carried_out = self.administrator.carried_out
+            await self.administrator.close()
+        if self.group is not None:
+            verdict.commits = self.group.commits
+            await self.group.stop()
+        await self.watch.stop()
+        await self.reader.stop()
+        self.cluster.close()
 
 
-async def _create_topic(cluster: SimulatedCluster, brokers: int, partitions: int) -> None:
-    """Written to ZooKeeper as kafka-topics.sh --zookeeper does; replicas in turn."""
-    session = cluster.zookeeper.session()
-    await session.connect()
-    assignment = {
-        number: [(number + place) % brokers + 1 for place in range(brokers)] for number in range(partitions)
-    }
-    await ZkStore(session).create_topic(TOPIC, TopicAssignment.of(assignment))
-    names = [TopicPartition(TOPIC, number) for number in range(partitions)]
-    await cluster.until(lambda: _in_sync(cluster, names), 60, "the topic is there")
-
-
-def _in_sync(cluster: SimulatedCluster, names: list[TopicPartition]) -> bool:
-    """Each partition has one leader, and everybody in its in-sync set."""
-    count = len(cluster.brokers)
-    for name in names:
-        leading = [each.partitions()[name] for each in cluster.servers() if name in each.partitions()]
-        leaders = [partition for partition in leading if partition.is_leader]
-        if len(leading) != count or len(leaders) != 1 or len(leaders[0].isr.members) != count:
+def is_in_sync(cluster: SimulatedCluster) -> bool:
+    """Each partition has one leader, and all its replicas in its in-sync set."""
+    for name, replicas in replicas_of(cluster.zookeeper).items():
+        hosted = [each.partitions()[name] for each in cluster.servers()
+                  if each.broker_id in replicas and name in each.partitions()]  # fmt: skip
+        leaders = [partition for partition in hosted if partition.is_leader]
+        if len(hosted) != len(replicas) or len(leaders) != 1 or leaders[0].isr.members != set(replicas):
             return False
     return True
 
 
-def _quiet(cluster: SimulatedCluster, names: list[TopicPartition]) -> bool:
+def is_quiet(cluster: SimulatedCluster) -> bool:
     """In sync, and every replica knows all of its log as committed."""
-    if not _in_sync(cluster, names):
+    if not is_in_sync(cluster):
         return False
-    logs = [each.log(name) for each in cluster.brokers for name in names]
-    ends = {(log.topic_partition, log.log_end_offset) for log in logs if log is not None}
-    return len(ends) == len(names) and all(log is not None and log.high_watermark == log.log_end_offset for log in logs)
+    by_id = {broker.broker_id: broker for broker in cluster.brokers}
+    for name, replicas in replicas_of(cluster.zookeeper).items():
+        logs = [by_id[each].log(name) for each in replicas]
+        ends = {end for log in logs if log is not None for end in (log.log_end_offset, log.high_watermark)}
+        if len(ends) != 1:
+            return False
+    return True
 
 
-async def _heal(cluster: SimulatedCluster, names: list[TopicPartition]) -> None:
-    cluster.heal()
-    for _ in range(3):  # one that failed while starting is started again, as an operator would
-        with contextlib.suppress(AssertionError):
-            await cluster.until(lambda: _in_sync(cluster, names), HEAL_DEADLINE_S / 3, "in sync")
-            return
-        cluster.heal()
-    await cluster.until(lambda: _in_sync(cluster, names), HEAL_DEADLINE_S, "the cluster heals")
-
-
-def _state(cluster: SimulatedCluster, names: list[TopicPartition]) -> str:
+def _state(cluster: SimulatedCluster) -> str:
     """What everybody believes, for the one who looks for the cause."""
     lines = []
     for broker in cluster.brokers:
         up = "up" if broker.server is not None else f"down ({broker.failure!r})"
         lines.append(f"    {broker.name} {up}")
-        for name in names:
-            partition = broker.partitions().get(name)
-            if partition is not None:
-                log = broker.log(name)
-                ends = (log.high_watermark, log.log_end_offset) if log is not None else None
-                role = f"leads, in sync {sorted(partition.isr.members)}" if partition.is_leader else "follows"
-                lines.append(f"      {name} {role} epoch {partition.leader_epoch} {ends}")
+        for name, partition in broker.partitions().items():
+            log = broker.log(name)
+            ends = (log.high_watermark, log.log_end_offset) if log is not None else None
+            role = f"leads, in sync {sorted(partition.isr.members)}" if partition.is_leader else "follows"
+            lines.append(f"      {name} {role} epoch {partition.leader_epoch} {ends}")
     return "\n".join(lines)

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from kafka_py.testing.simulation.cluster import SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.network import USUAL_DELAY_MS
+from kafka_py.testing.simulation.power import forget, has_stopped_clean, lose_power
+
+MOST_WRONG_CLOCK_MS = 14 * 60_000
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,19 @@ async def _kill(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random)
     _start(broker)
 
 
+async def _lose_power(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
+    broker = cluster.brokers[trouble.broker]
+    await lose_power(cluster, broker, trouble.lasts_s, rng)
+    _start(broker)
+
+
 async def _restart(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
+    """After some of the clean stops the machine goes as well."""
     broker = cluster.brokers[trouble.broker]
     await broker.stop()
     await asyncio.sleep(trouble.lasts_s / 4)
+    if trouble.amount < 0.3 and has_stopped_clean(broker):
+        forget(cluster, broker, rng)
     _start(broker)
 
 
@@ -107,8 +119,12 @@ async def _slow(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random)
 
 
 async def _jump(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
-    """A wall clock goes wrong by up to half an hour either way."""
-    cluster.brokers[trouble.broker].clock.jump_wall(round((trouble.amount - 0.5) * 3_600_000))
+    """A wall clock goes wrong by up to 14 minutes either way.
+
+    A clock a quarter of an hour ahead has its broker delete changes of settings that one which is just starting has not
+    read, as in the classic, and that one then goes without them.
+    """
+    cluster.brokers[trouble.broker].clock.jump_wall(round((trouble.amount - 0.5) * 2 * MOST_WRONG_CLOCK_MS))
 
 
 async def _fail_disk(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
@@ -124,6 +140,7 @@ async def _fail_disk(cluster: SimulatedCluster, trouble: Trouble, rng: random.Ra
 
 KINDS: dict[str, Carry] = {
     "kill": _kill,
+    "power failure": _lose_power,
     "restart": _restart,
     "pause": _pause,
     "cut": _cut,

@@ -14,7 +14,6 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.metadata import Node as BrokerNode
 from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.clients.producer.producer import AsyncProducer
 from kafka_py.net.client import BrokerConnection, ConnectionLost
@@ -44,8 +43,7 @@ class Load:
 
     def __init__(self, cluster: SimulatedCluster, partitions: list[TopicPartition], pause_s: float) -> None:
         self.acknowledged = Acknowledged()
-        self._cluster = cluster
-        self._partitions = partitions
+        self._partitions = list(partitions)
         self._pause_s = pause_s
         self._stopping = False
         self._producer = AsyncProducer(
@@ -56,15 +54,16 @@ class Load:
                 "reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "500",
             },
             clock=cluster.brokers[0].clock,
-            connect=self._connect,
+            connect=cluster.connector("producer"),
         )  # fmt: skip
         self._task: asyncio.Task[None] | None = None
 
-    async def _connect(self, node: BrokerNode, timeout_ms: float) -> BrokerConnection:
-        return await self._cluster.connect(node.host, node.port, timeout_ms, "producer")
-
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._send_all())
+
+    def add(self, topic_partition: TopicPartition) -> None:
+        """Sends there as well from now on."""
+        self._partitions.append(topic_partition)
 
     async def _send_all(self) -> None:
         number = 0
@@ -122,6 +121,11 @@ class Reader:
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._read_on())
 
+    def add(self, topic_partition: TopicPartition) -> None:
+        """Reads it as well from now on."""
+        self.seen[topic_partition] = {}
+        self._positions[topic_partition] = 0
+
     async def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
@@ -131,7 +135,7 @@ class Reader:
 
     async def _read_on(self) -> None:
         while True:
-            for topic_partition in self._positions:
+            for topic_partition in list(self._positions):
                 try:
                     async with asyncio.timeout(2):
                         await self._read(topic_partition)

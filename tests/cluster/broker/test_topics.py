@@ -122,6 +122,30 @@ class NoShortNames:
 
 
 @on_broker()
+async def test_of_names_that_collide_in_one_request_the_first_is_made(broker: LocalBroker) -> None:
+    """Topics of one request are made side by side, these are not: the checks of the second must see the first."""
+    got = await create(broker, *map(new_topic, ("a.b_c", "plain", "a_b.c", "a.b.c")))
+    expected = {
+        "a.b_c": 0,
+        "plain": 0,
+        "a_b.c": ErrorCode.INVALID_TOPIC_EXCEPTION,
+        "a.b.c": ErrorCode.INVALID_TOPIC_EXCEPTION,
+    }
+    assert {name: row.error_code for name, row in got.items()} == expected
+    assert list(got) == list(expected)
+
+
+@on_broker()
+async def test_topics_of_one_request_need_few_changes_of_the_cluster(broker: LocalBroker) -> None:
+    """Made one by one, each would be an event of the controller's own, with requests of its own to every broker."""
+    timing = broker.server.node.controller._stats.topic_change
+    before = timing.count
+    got = await create(broker, *(new_topic(f"t-{number}", 1, 1) for number in range(100)))
+    assert {row.error_code for row in got.values()} == {0}
+    assert timing.count - before < 50
+
+
+@on_broker()
 async def test_a_policy_may_refuse(broker: LocalBroker) -> None:
     broker.server.node.topics._policy = NoShortNames()
     NoShortNames().configure(broker.settings)

@@ -6,6 +6,7 @@ Runs in processes of its own, for a session takes its jars when it starts.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import pytest
 from kafka_py.base.errors import ConfigError
 from kafka_py.pipeline.jobs.run import JOBS
 from kafka_py.pipeline.jobs.spec import read_file
+from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.testing.apache import Unavailable
 from kafka_py.testing.processes import python_environment
 from kafka_py.testing.spark_connector import avro
@@ -58,9 +60,8 @@ def jars() -> list[Path]:
 
 def run(path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kafka_py.pipeline.jobs.run", str(path), "--master", "local[1]"]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, env=python_environment(), check=False
-    )
+    environment = {**os.environ, **python_environment()}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
 
 
 def written(folder: Path) -> list[tuple[Any, ...]]:
@@ -98,4 +99,4 @@ def test_without_the_package_the_pipeline_says_which(
     path = job_file(tmp_path, make_topic(1), "avro")
     job = JOBS["pipeline"].read(read_file(path), "avro")
     with pytest.raises(ConfigError, match=r"org\.apache\.spark:spark-avro_2\.13:4\."):
-        JOBS["pipeline"].run(job, spark)
+        JOBS["pipeline"].run(job, spark, Stop())

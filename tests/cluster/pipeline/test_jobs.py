@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from kafka_py.pipeline.jobs.folders import Folder
 from kafka_py.pipeline.jobs.ledger import Ledger
 from kafka_py.pipeline.jobs.run import JOBS
 from kafka_py.pipeline.jobs.spec import read_file
+from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.pipeline.links import Link
 from kafka_py.testing.processes import ROOT
 
@@ -32,7 +34,7 @@ def job_of(file: str, **variables: str) -> Any:
     spec.section("spark").settings("settings")
     job = kind.read(spec, name)
     spec.finish()
-    return job, kind.run
+    return job, lambda job, session: kind.run(job, session, Stop())
 
 
 def run(session: Any, file: str, **variables: str) -> Any:
@@ -55,15 +57,17 @@ def test_files_go_to_a_topic_and_new_ones_are_picked_up(spark: Any, make_topic: 
 
 
 def test_a_topic_goes_to_parquet_and_reruns_repeat_nothing(
-    spark: Any, make_topic: MakeTopic, tmp_path: Path
+    spark: Any, make_topic: MakeTopic, tmp_path: Path, capsys: Any
 ) -> None:
     topic = make_topic(2)
     topic.number(0, 60, 2)
     variables = {"BOOTSTRAP": topic.bootstrap, "TOPIC": topic.name, "OUT": str(tmp_path / "out")}
     job, runner = job_of("pipeline-to-parquet.yaml", **variables)
     job.most = 24
-    assert runner(job, spark, most_batches=2) == 48
-    assert runner(job, spark) == 12
+    assert runner(job, spark) == 60
+    assert re.findall(r"batch \d, \d+ rows", capsys.readouterr().out) == [
+        "batch 0, 24 rows", "batch 1, 24 rows", "batch 2, 12 rows",
+    ]  # fmt: skip
     assert runner(job, spark) == 0
     topic.number(60, 70, 2)
     assert runner(job, spark) == 10
@@ -196,10 +200,10 @@ sink: {{kind: json, path: {tmp_path / "out"}}}
     (tmp_path / "p.yaml").write_text(text)
     job = JOBS["pipeline"].read(read_file(tmp_path / "p.yaml"), "strict")
     with pytest.raises(Exception, match=f"The value of {topic.name}-0 at offset 1 is not JSON of the schema: not json"):
-        JOBS["pipeline"].run(job, spark)
+        JOBS["pipeline"].run(job, spark, Stop())
     shutil.rmtree(tmp_path / "out", ignore_errors=True)
     job.dead_letter_topic = dead.name
-    JOBS["pipeline"].run(job, spark)
+    JOBS["pipeline"].run(job, spark, Stop())
     rows = spark.read.json(str(tmp_path / "out")).orderBy("id").collect()
     assert [(row.id, row.name, row.offset) for row in rows] == [(1, "a", 0), (2, "b", 2)]
     letter = dead.read()[0][0]

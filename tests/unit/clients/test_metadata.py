@@ -40,6 +40,15 @@ def test_a_view_finds_leaders() -> None:
     assert (view.cluster_id, view.controller_id, view.fetched_ms) == ("c", 1, 10.0)
 
 
+def test_a_partition_is_found_where_others_before_it_are_left_out() -> None:
+    """A broker learns of a partition once it has a leader, so the one added before it may still be missing."""
+    answer = response(1, 4)
+    answer.topics[0].partitions[0].partition_index = 2
+    view = view_of_response(answer, ClusterView(), 10.0)
+    assert view.leader(TopicPartition("t", 2)) == view.nodes[1]
+    assert view.leader(TopicPartition("t", 0)) is None
+
+
 def test_a_partition_whose_leader_is_down_has_none() -> None:
     view = view_of_response(response(7, 4), ClusterView(), 0.0)
     assert view.leader(TopicPartition("t", 0)) is None

@@ -35,6 +35,28 @@ def test_assign_drops_what_contradicts_it(start, assigned, result):
     assert known.latest == result[-1][0]
 
 
+@pytest.mark.parametrize(
+    ("start", "found", "result"),
+    [
+        ([], (3, 7), [(3, 7)]),
+        ([(0, 0), (1, 5)], (1, 8), [(0, 0), (1, 5)]),
+        ([(0, 0), (1, 5)], (0, 3), [(0, 0), (1, 5)]),
+        ([(0, 0), (1, 5)], (2, 8), [(0, 0), (1, 5), (2, 8)]),
+        ([(0, 0), (1, 5)], (-1, 8), [(0, 0), (1, 5)]),
+        ([(2, 5), (3, 8)], (1, 4), [(2, 5), (3, 8)]),
+        ([(0, 0), (1, 5), (4, 8), (5, 9)], (1, 8), [(0, 0), (1, 5)]),
+        ([(0, 0), (4, 8), (5, 9)], (1, 8), [(0, 0), (1, 8)]),
+        ([(0, 0), (4, 8)], (2, 5), [(0, 0), (2, 5)]),
+    ],
+)
+def test_what_stands_in_the_log_is_believed_rather_than_what_was_noted(start, found, result):
+    known = epochs(*start)
+    changed = known.found(*found)
+    assert known.entries() == result
+    assert changed == (result != start)
+    assert known.latest == result[-1][0]
+
+
 def test_negative_epochs_and_offsets_are_errors():
     for epoch, offset in ((-1, 0), (0, -1)):
         with pytest.raises(ValueError, match="cannot begin"):

@@ -1,6 +1,11 @@
 """Which files stay open: the bound, the second chance, the sweep."""
 
-from kafka_py.log.handles import OpenHandles
+import errno
+
+import pytest
+
+from kafka_py.log.files import explained, open_files_limit
+from kafka_py.log.handles import OpenHandles, handles_within
 
 
 class Held:
@@ -55,3 +60,16 @@ def test_what_closed_by_itself_is_forgotten():
     handles.closed(held)
     handles.closed(held)
     assert len(handles) == 0
+
+
+@pytest.mark.parametrize(("limit", "handles"), [(1 << 20, 256), (2048, 256), (1024, 128), (256, 32), (4, 1)])
+def test_where_few_files_may_be_open_most_of_them_are_left_to_partitions(limit, handles):
+    assert handles_within(limit) == handles
+
+
+def test_who_has_no_descriptor_left_is_told_the_limit_and_the_way_out():
+    """WE4-41."""
+    text = explained(OSError(errno.EMFILE, "Too many open files", "/logs/t-1"))
+    assert "Too many open files: '/logs/t-1'" in text
+    assert f"may have {open_files_limit()} files open" in text and "ulimit -n" in text
+    assert explained(OSError(errno.EIO, "no")) == "[Errno 5] no"

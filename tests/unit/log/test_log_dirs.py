@@ -1,6 +1,7 @@
 """All logs of a broker: placement, checkpoints, clean and unclean stops, failing directories."""
 
 import errno
+import threading
 import uuid
 
 import pytest
@@ -413,3 +414,60 @@ def test_abandoning_writes_nothing():
     broker.dirs.abandon()
     assert not broker.files.exists("/logs/.kafka_cleanshutdown")
     broker.make().open()
+
+
+class HeldBackground:
+    """Jobs wait until they are run."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def run(self, work, done=None, failed=None):
+        self.jobs.append((work, done, failed))
+
+    def run_all(self):
+        while self.jobs:
+            InlineBackground().run(*self.jobs.pop(0))
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("which", ["epochs", "topic id"])
+def test_what_a_deleted_log_still_had_to_write_stays_out_of_its_successor(monkeypatch, when, which):
+    """A topic is deleted and made again while a thread writes a small file of the old log."""
+    old_id, new_id = uuid.UUID(int=1), uuid.UUID(int=2)
+    broker = Broker()
+    background = broker.dirs._background = broker.dirs._dirs["/logs"].context.background = HeldBackground()
+    partition = TopicPartition("t", 0)
+    old = broker.dirs.get_or_create(partition)
+    if which == "epochs":
+        old.assign_epoch(7, 0)
+    else:
+        old.assign_topic_id(old_id)
+
+    def make_again():
+        broker.dirs.delete(partition)
+        new = broker.dirs.get_or_create(partition, topic_id=new_id)
+        new.assign_epoch(0, 0)
+        background.run_all()
+
+    thread = threading.Thread(target=make_again)
+    if when == "before":
+        thread.start()
+    else:
+        really_open = FakeFiles.open
+
+        def open_late(files, path, *, create=False):
+            if path.endswith(".tmp"):
+                monkeypatch.undo()
+                thread.start()
+                thread.join(0.2)  # the path is made out by now; nobody may get between
+            return really_open(files, path, create=create)
+
+        monkeypatch.setattr(FakeFiles, "open", open_late)
+        background.run_all()
+    thread.join()
+    background.run_all()
+    assert broker.failures == []
+    assert broker.dirs.live_directories == ["/logs"]
+    assert broker.text("/logs/t-0/partition.metadata").endswith("AAAAAAAAAAAAAAAAAAAAAg")
+    assert broker.text("/logs/t-0/leader-epoch-checkpoint") == "0\n1\n0 0\n"

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.ids import ZERO_UUID, uuid_to_text
 from kafka_py.log.files import write_atomically
-from kafka_py.log.partition_metadata import CorruptPartitionMetadata, read_topic_id, write_topic_id
+from kafka_py.log.partition_metadata import CorruptPartitionMetadata, format_topic_id, read_topic_id
 from kafka_py.testing.files import FakeFiles
 
 TOPIC_ID = uuid.UUID("0123456789abcdeffedcba9876543210")
@@ -15,7 +15,7 @@ TOPIC_ID = uuid.UUID("0123456789abcdeffedcba9876543210")
 def test_the_file_has_two_lines_and_no_newline_at_the_end():
     files = FakeFiles()
     assert read_topic_id(files, "/m") is None
-    write_topic_id(files, "/m", TOPIC_ID)
+    write_atomically(files, "/m", format_topic_id(TOPIC_ID))
     assert files.read_bytes("/m") == b"version: 0\ntopic_id: ASNFZ4mrze_-3LqYdlQyEA"
     assert read_topic_id(files, "/m") == TOPIC_ID
 

@@ -287,6 +287,20 @@ def test_producers_are_known_again(clean):
     assert world.append(produced(13)).first_offset == 13
 
 
+@pytest.mark.parametrize("segment_bytes", [20_000, 1 << 20])
+def test_what_a_producer_repeats_is_known_though_others_have_written_much_since(segment_bytes):
+    world = LogWorld({"segment.bytes": segment_bytes})
+    for sequence in range(7):
+        world.append(produced(sequence))
+    for sequence in range(300):
+        world.append(produced(sequence, pid=10))
+    world.log.close()
+    world.open(is_clean=True)
+    assert world.log.size_bytes > 32 * 1024
+    assert world.append(produced(2)).duplicate
+    assert world.append(produced(295, pid=10)).duplicate
+
+
 @pytest.mark.parametrize("segment_bytes", [1000, 1 << 20])
 @pytest.mark.parametrize("end", ["clean", "crash", "truncation"])
 def test_all_batches_that_may_be_repeated_are_known_again(end, segment_bytes):
@@ -331,7 +345,7 @@ def test_open_transactions_are_known_again(clean):
 
 
 def test_a_corrupt_snapshot_is_dropped_and_the_next_older_one_taken(monkeypatch):
-    monkeypatch.setattr(producer_replay, "RECALLED_BYTES", 0)
+    monkeypatch.setattr(producer_replay, "RECALLED_BYTES", ())
     world = LogWorld({"segment.bytes": 1000})
     for sequence in range(13):
         world.append(produced(sequence))

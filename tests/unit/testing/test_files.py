@@ -1,5 +1,6 @@
 """The disk in memory loses what it should lose, and nothing else."""
 
+import contextlib
 import errno
 import random
 
@@ -58,6 +59,32 @@ def test_names_may_need_a_sync_of_their_directory():
     files.remove("/d/b")
     files.crash()
     assert [entry.name for entry in files.list("/d")] == ["a", "b"]
+
+
+def test_what_follows_a_lost_truncation_is_lost_with_it():
+    for seed in range(50):
+        files = FakeFiles()
+        file = files.open("/a", create=True)
+        file.write(b"oldold", 0)
+        file.sync()
+        file.truncate(3)
+        file.write(b"new", 3)
+        files.crash(Loss.TORN, random.Random(seed))
+        assert files.read_bytes("/a").ljust(6, b".") in (b"oldold", b"old...", b"oldn..", b"oldne.", b"oldnew")
+
+
+def test_a_replaced_disk_is_empty_and_remembers_no_names():
+    files = FakeFiles(names_need_sync=True)
+    files.make_directory("/logs")
+    with contextlib.closing(files.open("/logs/a", create=True)) as file:
+        file.write(b"old", 0)
+        file.sync()
+    files.sync_directory("/logs")
+    files.sync_directory("/")
+    files.replace()
+    assert not files.exists("/logs")
+    files.crash(Loss.UNSYNCED)
+    assert not files.exists("/logs/a")
 
 
 def test_a_full_disk_takes_what_fits():

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.zookeeper import on_fake
-from kafka_py.zk.access import NOT_FENCED, PIPELINE_WIDTH, ControllerMoved, pipelined, raise_first
+from kafka_py.zk.access import BATCH_SIZE, NOT_FENCED, PIPELINE_WIDTH, ControllerMoved, pipelined, raise_first
 from kafka_py.zk.session import BadVersion, CreateOp, DeleteOp, NodeExists, NoNode, SetOp
 
 
@@ -107,6 +107,37 @@ async def test_the_error_of_a_fenced_write_is_that_of_the_write_alone(store, zk)
 async def test_another_failure_of_the_check_is_raised_as_it_is(store, zk):
     with pytest.raises(NoNode, match="/controller_epoch"):
         await store.fenced(CreateOp("/a"), 0)
+
+
+@on_fake
+async def test_many_writes_go_as_few_requests_and_are_answered_in_order(store, zk):
+    epoch = (await store.elect_controller(1, 0)).epoch_zk_version
+    before = zk.requests
+    paths = [f"/n{number}" for number in range(2 * BATCH_SIZE + 1)]
+    assert await store.fenced_many([CreateOp(path) for path in paths], epoch) == paths
+    assert await store.fenced_many([CreateOp(f"{paths[0]}/a"), DeleteOp(paths[1])], NOT_FENCED) == [
+        f"{paths[0]}/a",
+        None,
+    ]
+    assert zk.requests - before == 4
+    [stat] = await store.fenced_many([SetOp(paths[0], b"x")], epoch)
+    assert stat == await store.session.exists(paths[0])
+
+
+@on_fake
+async def test_one_refused_write_of_many_leaves_the_others_alone(store, zk):
+    epoch = (await store.elect_controller(1, 0)).epoch_zk_version
+    await store.create_recursive("/b")
+    made = await store.fenced_many([CreateOp("/a"), CreateOp("/b"), CreateOp("/b/c"), SetOp("/no", b"")], epoch)
+    assert [type(one) for one in made] == [str, NodeExists, str, NoNode]
+
+
+@on_fake
+async def test_many_writes_are_fenced(store, zk):
+    await store.elect_controller(1, 0)
+    with pytest.raises(ControllerMoved):
+        await store.fenced_many([CreateOp("/a"), CreateOp("/b")], 0)
+    assert "/a" not in zk.tree()
 
 
 @on_fake

@@ -32,9 +32,28 @@ async def test_first_states_are_made_with_their_parents(store, zk):
 async def test_a_state_that_exists_is_an_outcome_and_no_failure_of_the_others(store, zk):
     epoch = await store.elect_controller(1, 0)
     await store.create_recursive("/brokers/topics/t")
-    await store.create_partition_states({T0: STATE}, epoch.epoch_zk_version)
+    await store.create_partition_states({T0: STATE._replace(controller_epoch=0)}, epoch.epoch_zk_version)
     made = await store.create_partition_states({T0: STATE, T1: STATE, U0: STATE}, epoch.epoch_zk_version)
     assert [type(made[one]) for one in (T0, T1, U0)] == [NodeExists, type(None), NoNode]
+
+
+@on_fake
+async def test_first_states_whose_reply_was_lost_are_known_as_made(store, zk):
+    epoch = await store.elect_controller(1, 0)
+    await store.create_recursive("/brokers/topics/t")
+    states = {TopicPartition("t", number): STATE for number in range(100)}
+    really_send = store.session.multi
+    lost = []
+
+    async def lose(ops):
+        if any(op.path.endswith("/state") for op in ops):
+            lost.append(len(ops))
+            store.session.lose_next_reply()
+        return await really_send(ops)
+
+    store.session.multi = lose
+    assert set((await store.create_partition_states(states, epoch.epoch_zk_version)).values()) == {None}
+    assert lost
 
 
 @on_fake

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID
-from kafka_py.clients.metadata import ClusterView, Node, PartitionInfo, TopicInfo
+from kafka_py.clients.metadata import NO_NODE, ClusterView, Node, PartitionInfo, TopicInfo
 from kafka_py.clients.producer.accumulator import Accumulator, sequence_order
 from kafka_py.clients.producer.configs import ProducerOptions
 
@@ -140,6 +140,16 @@ def test_a_partition_that_does_not_exist_asks_for_metadata() -> None:
     made, _ = accumulator(partitions=2)
     assert add(made, partition=2) is None
     made.take_view(view(3))
+    assert add(made, partition=2) is not None
+
+
+def test_metadata_may_leave_a_partition_out() -> None:
+    """A broker learns of a partition once it has a leader, so the one added before it may still be missing."""
+    made, _ = accumulator()
+    known = view(3)
+    gap = known.topics["t"]._replace(partitions=(known.topics["t"].partitions[0], known.topics["t"].partitions[2]))
+    made.take_view(ClusterView(known.nodes, {"t": gap}))
+    assert [lane.leader for lane in made.topics["t"].lanes] == [0, NO_NODE, 0]
     assert add(made, partition=2) is not None
 
 

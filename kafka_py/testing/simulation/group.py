@@ -1,0 +1,189 @@
+"""A consumer group in a simulated cluster: members that read and commit, an auditor that asks what is committed.
+
+The members are our own consumers. What must hold: a committed offset that was acknowledged is never seen to go back by
+one who asks its coordinator; every acknowledged record reaches a member; in the end the group is stable and has read
+and committed all there is. A coordinator that has been replaced and does not know it yet may say anything, as in the
+classic: an answer counts only if its broker was leader in an epoch no older than the commit's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.testing.simulation.cluster import PORT, SimulatedBroker, SimulatedCluster
+from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
+from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+
+GROUP = "g"
+OFFSETS = TopicPartition("__consumer_offsets", 0)
+SETTINGS = {
+    "offsets.topic.replication.factor": "3",
+    "offsets.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "300",
+    "group.min.session.timeout.ms": "1000",
+}
+OFFSET_FETCH_VERSION = 5
+DESCRIBE_VERSION = 4
+NO_EPOCH = -1
+
+
+@dataclass
+class Committed:
+    """The furthest commit of a partition that was acknowledged. epoch: of the coordinator, or a later one."""
+
+    offset: int = -1
+    epoch: int = NO_EPOCH
+
+
+class Member:
+    """One consumer of the group: reads, commits after each round, comes back when the group has thrown it out."""
+
+    def __init__(self, group: Group, number: int) -> None:
+        self._group = group
+        self._consumer = AsyncConsumer(
+            {
+                "bootstrap.servers": group.cluster.bootstrap, "group.id": GROUP, "client.id": f"member{number}",
+                "auto.offset.reset": "earliest", "enable.auto.commit": "false", "session.timeout.ms": "3000",
+                "heartbeat.interval.ms": "500", "request.timeout.ms": "3000", "default.api.timeout.ms": "8000",
+                "retry.backoff.ms": "50", "metadata.max.age.ms": "5000", "reconnect.backoff.ms": "20",
+                "reconnect.backoff.max.ms": "500", "max.poll.interval.ms": "60000", "fetch.max.wait.ms": "300",
+            },
+            clock=group.cluster.brokers[0].clock,
+            connect=group.cluster.connector(f"member{number}"),
+        )  # fmt: skip
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await self._consumer.subscribe([self._group.topic])
+        while True:
+            try:
+                records = await self._consumer.poll(0.3)
+                for record in records:
+                    self._group.read.setdefault(record.topic_partition, set()).add(record.offset)
+                if records:
+                    offsets = {each: records.records(each)[-1].offset + 1 for each in records.partitions()}
+                    await self._consumer.commit(offsets)
+                    self._group.acknowledged(offsets)
+            except KafkaError:  # thrown out, or nobody answered: what was read comes again, to whoever is given it
+                await asyncio.sleep(0.1)
+
+    async def close(self) -> None:
+        await self._consumer.close(0)
+
+
+class Group:
+    """The group, its auditor, and what they were told. report: gets what must not be."""
+
+    def __init__(
+        self, cluster: SimulatedCluster, topic: str, partitions: list[TopicPartition], report: Callable[[str], None]
+    ) -> None:
+        self.cluster = cluster
+        self.topic = topic
+        self.partitions = partitions
+        self.read: dict[TopicPartition, set[int]] = {}
+        self.commits = 0
+        """How many commits of a partition were acknowledged."""
+        self.state = ""
+        self.seen: dict[TopicPartition, int] = {}
+        """What the last answer of a coordinator said."""
+        self._committed = {each: Committed() for each in partitions}
+        self._report = report
+        self._wires: dict[str, BrokerConnection] = {}
+        self._members: list[Member] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, members: int) -> None:
+        self._members = [Member(self, number) for number in range(members)]
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(member.run()) for member in self._members]
+        self._tasks.append(loop.create_task(self._audit()))
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        for task in self._tasks:
+            if not task.cancelled() and task.exception() is not None:
+                self._report(f"a member or the auditor ended: {task.exception()!r}")
+        for member in self._members:
+            await member.close()
+        for wire in self._wires.values():
+            wire.close()
+
+    def acknowledged(self, offsets: dict[TopicPartition, int]) -> None:
+        """A commit was answered: whatever coordinator took it, its epoch is not above the newest one now."""
+        newest = max((self._epoch(broker) for broker in self.cluster.servers()), default=NO_EPOCH)
+        for topic_partition, offset in offsets.items():
+            self.commits += 1
+            self._committed[topic_partition] = Committed(offset, newest)
+
+    @staticmethod
+    def _epoch(broker: SimulatedBroker) -> int:
+        """In which epoch the broker believes to lead the group's partition."""
+        partition = broker.partitions().get(OFFSETS)
+        return partition.leader_epoch if partition is not None and partition.is_leader else NO_EPOCH
+
+    async def _audit(self) -> None:
+        while True:
+            for broker in self.cluster.brokers:
+                try:
+                    async with asyncio.timeout(2):
+                        await self._ask(broker)
+                except (ConnectionLost, TimeoutError, OSError):
+                    pass
+            await asyncio.sleep(0.2)
+
+    async def _ask(self, broker: SimulatedBroker) -> None:
+        wire = self._wires.get(broker.name)
+        if wire is None or wire.closed:
+            wire = self._wires[broker.name] = await self.cluster.connect(broker.name, PORT, 1000, "auditor")
+        epoch = self._epoch(broker)
+        before = dict(self._committed)
+        topic = OffsetFetchRequestTopic(name=self.topic, partition_indexes=[each.partition for each in before])
+        response = await wire.send(OffsetFetchRequest(group_id=GROUP, topics=[topic]), OFFSET_FETCH_VERSION)
+        if response.error_code:
+            return
+        for answer in response.topics[0].partitions:
+            name = TopicPartition(self.topic, answer.partition_index)
+            self.seen[name] = answer.committed_offset
+            known = before[name]
+            if epoch >= known.epoch and not answer.error_code and answer.committed_offset < known.offset:
+                self._report(
+                    f"{name}: {known.offset} was committed in epoch {known.epoch}, {broker.name} in epoch {epoch} "
+                    f"says {answer.committed_offset}"
+                )
+        described = await wire.send(DescribeGroupsRequest(groups=[GROUP]), DESCRIBE_VERSION)
+        if not described.groups[0].error_code:
+            self.state = f"{described.groups[0].group_state} with {len(described.groups[0].members)}"
+
+    def is_settled(self) -> bool:
+        """Stable with all its members, and everything read and committed."""
+        return self.state == f"Stable with {len(self._members)}" and not self.behind()
+
+    def behind(self) -> list[str]:
+        """Partitions that are not committed up to their ends."""
+        ends = {
+            each: log.log_end_offset
+            for broker in self.cluster.servers()
+            for each in self.partitions
+            if (partition := broker.partitions().get(each)) is not None and partition.is_leader
+            if (log := broker.log(each)) is not None
+        }
+        return [f"{each}: {self.seen.get(each)} of {end} committed" for each, end in ends.items()
+                if self.seen.get(each) != end]  # fmt: skip
+
+    def faults(self, told: dict[TopicPartition, list[tuple[int, int, bytes]]]) -> list[str]:
+        """Acknowledged records that reached no member."""
+        faults = []
+        for each in self.partitions:
+            missing = [offset for _, offset, _ in told.get(each, ()) if offset not in self.read.get(each, ())]
+            if missing:
+                faults.append(f"{each}: no member has read {len(missing)} acknowledged records, at {missing[:5]}")
+        return faults

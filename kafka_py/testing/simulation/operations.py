@@ -1,0 +1,280 @@
+"""What an administrator does to a simulated cluster while things go wrong, drawn from a seed; and that it all ends.
+
+Replicas are moved (by znode and by API) and moves called off, preferred leaders elected, a topic gets partitions,
+others are made, deleted and made again, settings change. A call whose answer got lost may or may not have been carried
+out, so what is remembered is the set of states that each thing may be in when the cluster is calm again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.clients.admin.client import AsyncAdminClient
+from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ResourceType
+from kafka_py.clients.admin.topics import NewTopic
+from kafka_py.log import filenames
+from kafka_py.testing.simulation.cluster import LOG_DIR, SimulatedCluster
+from kafka_py.testing.simulation.znodes import assignments, children_of, data_of, replicas_of
+from kafka_py.zk.session import NodeExists
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.znodes import (
+    ConfigZNode,
+    DeleteTopicsZNode,
+    PreferredReplicaElectionZNode,
+    ReassignPartitionsZNode,
+    entity_path,
+)
+
+GROWING = "u"
+"""The topic that gets partitions."""
+PASSING = ("d1", "d2")
+"""Topics that come and go."""
+CALL_TIMEOUT_S = 8.0
+MOST_PARTITIONS = 5
+SETTINGS = {
+    "leader.imbalance.check.interval.seconds": "5",
+    "log.segment.delete.delay.ms": "2000",
+}
+CHANGES: dict[str, Callable[[random.Random], int]] = {
+    "segment.bytes": lambda chance: chance.randrange(8192, 32768),
+    "flush.messages": lambda chance: chance.choice((1, 7, 1000)),
+    "max.message.bytes": lambda chance: chance.randrange(100_000, 2_000_000),
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One act, `after_s` seconds after the one before. seed: of all that is drawn while it is carried out."""
+
+    after_s: float
+    kind: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"+{self.after_s:.2f} s operation: {self.kind}"
+
+
+def draw_operations(rng: random.Random, count: int) -> list[Operation]:
+    """Some follow each other at once."""
+    kinds = sorted(KINDS)
+    return [
+        Operation(rng.choice((0.05, 0.5, 3.0)) * rng.random(), rng.choice(kinds), rng.getrandbits(32))
+        for _ in range(count)
+    ]
+
+
+class Administrator:
+    """Carries operations out, and says in the end what is not as it should be.
+
+    load: told of partitions that have been added.
+    """
+
+    def __init__(
+        self, cluster: SimulatedCluster, store: ZkStore, partitions: Iterable[TopicPartition],
+        grown: Callable[[TopicPartition], None],
+    ) -> None:  # fmt: skip
+        self.carried_out = 0
+        self.cluster = cluster
+        self.store = store
+        self.admin = AsyncAdminClient(
+            {
+                "bootstrap.servers": cluster.bootstrap, "request.timeout.ms": "3000", "retry.backoff.ms": "50",
+                "reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "500", "metadata.max.age.ms": "5000",
+            },
+            clock=cluster.brokers[0].clock,
+            connect=cluster.connector("admin"),
+        )  # fmt: skip
+        self.grown = grown
+        replicas = replicas_of(cluster.zookeeper)
+        self.targets = {each: {frozenset(replicas[each])} for each in partitions}
+        """By partition: every set of replicas that it was ever to have."""
+        self.values: dict[tuple[str, str], set[str]] = {}
+        """By topic and setting: what it may be now."""
+        self.locks = {topic: asyncio.Lock() for topic in (GROWING, *PASSING)}
+        self.count = sum(1 for each in self.targets if each.topic == GROWING)
+        """Partitions that the growing topic has for certain."""
+
+    async def carry_out(self, operations: list[Operation]) -> None:
+        """All of it, each at its time; returns when the last has an answer, or none in time."""
+        under_way = []
+        for operation in operations:
+            await asyncio.sleep(operation.after_s)
+            under_way.append(asyncio.ensure_future(self._carry_out(operation)))
+        await asyncio.gather(*under_way)
+
+    async def _carry_out(self, operation: Operation) -> None:
+        try:
+            await KINDS[operation.kind](self, random.Random(operation.seed))
+            self.carried_out += 1
+        except (KafkaError, NodeExists):  # refused, or nobody answered
+            return
+
+    async def close(self) -> None:
+        await self.admin.close()
+
+    # -- the operations
+
+    def _some(self, chance: random.Random) -> list[TopicPartition]:
+        known = sorted(self.targets)
+        return chance.sample(known, min(chance.randrange(1, 4), len(known)))
+
+    def _new_targets(self, chance: random.Random) -> dict[TopicPartition, list[int]]:
+        brokers = [broker.broker_id for broker in self.cluster.brokers]
+        wanted = {}
+        for topic_partition in self._some(chance):
+            replicas = chance.sample(brokers, chance.randrange(2, len(brokers) + 1))
+            self.targets[topic_partition].add(frozenset(replicas))
+            wanted[topic_partition] = replicas
+        return wanted
+
+    async def move_by_znode(self, chance: random.Random) -> None:
+        await self.store.request_reassignments(self._new_targets(chance))
+
+    async def move(self, chance: random.Random) -> None:
+        wanted = self._new_targets(chance)
+        (await self.admin.alter_partition_reassignments(wanted, timeout=CALL_TIMEOUT_S)).all()
+
+    async def call_off(self, chance: random.Random) -> None:
+        """A move that has only begun, or one that was begun before."""
+        wanted: dict[TopicPartition, list[int] | None] = dict.fromkeys(self._some(chance))
+        if chance.random() < 0.7:
+            begun = self._new_targets(chance)
+            (await self.admin.alter_partition_reassignments(begun, timeout=CALL_TIMEOUT_S)).all()
+            await asyncio.sleep(chance.choice((0.02, 0.5)) * chance.random())
+            wanted |= dict.fromkeys(begun)
+        (await self.admin.alter_partition_reassignments(wanted, timeout=CALL_TIMEOUT_S)).all()
+
+    async def elect_by_znode(self, chance: random.Random) -> None:
+        await self.store.request_preferred_elections(self._some(chance))
+
+    async def elect(self, chance: random.Random) -> None:
+        (await self.admin.elect_leaders(ElectionType.PREFERRED, self._some(chance), timeout=CALL_TIMEOUT_S)).all()
+
+    async def grow(self, chance: random.Random) -> None:
+        async with self.locks[GROWING]:
+            if self.count >= MOST_PARTITIONS:
+                return
+            wanted = self.count + 1
+            (await self.admin.create_partitions({GROWING: wanted}, timeout=CALL_TIMEOUT_S)).all()
+            self.count = wanted
+            self.grown(TopicPartition(GROWING, wanted - 1))
+
+    def _passing(self, chance: random.Random, *, existing: bool) -> str:
+        """One of the topics that come and go, if possible one that is (not) there."""
+        there = assignments(self.cluster.zookeeper)
+        return chance.choice([topic for topic in PASSING if (topic in there) == existing] or PASSING)
+
+    async def make(self, chance: random.Random) -> None:
+        topic = self._passing(chance, existing=False)
+        async with self.locks[topic]:
+            await self._make(topic, chance)
+
+    async def _make(self, topic: str, chance: random.Random) -> None:
+        new = NewTopic(topic, chance.randrange(1, 3), chance.randrange(2, 4))
+        (await self.admin.create_topics([new], timeout=CALL_TIMEOUT_S)).all()
+
+    async def delete(self, chance: random.Random) -> None:
+        topic = self._passing(chance, existing=True)
+        async with self.locks[topic]:
+            (await self.admin.delete_topics([topic], timeout=CALL_TIMEOUT_S)).all()
+
+    async def make_again(self, chance: random.Random) -> None:
+        """Deleted, and made anew as soon as that is possible."""
+        topic = self._passing(chance, existing=True)
+        async with self.locks[topic]:
+            (await self.admin.delete_topics([topic], timeout=CALL_TIMEOUT_S)).all()
+            for _ in range(10):
+                try:
+                    await self._make(topic, chance)
+                    return
+                except KafkaError as error:
+                    if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                        raise
+                await asyncio.sleep(0.3)
+
+    async def change(self, chance: random.Random) -> None:
+        topic = chance.choice(sorted({each.topic for each in self.targets}))
+        name = chance.choice(sorted(CHANGES))
+        value = str(CHANGES[name](chance))
+        self.values.setdefault((topic, name), set()).add(value)
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        changes = {resource: [AlterConfig(name, value)]}
+        (await self.admin.incremental_alter_configs(changes, timeout=CALL_TIMEOUT_S)).all()
+
+    # -- in the end
+
+    def is_over(self) -> bool:
+        """Nothing is asked for any more, and what is deleted is gone."""
+        return not self.left_over()
+
+    def left_over(self) -> list[str]:
+        """What still goes on, or was left behind."""
+        tree = self.cluster.zookeeper
+        left = [
+            f"{path}: {data!r}"
+            for path in (ReassignPartitionsZNode.path(), PreferredReplicaElectionZNode.path())
+            if (data := data_of(tree, path)) is not None
+        ]
+        left += [f"{each} is to be deleted" for each in children_of(tree, DeleteTopicsZNode.path())]
+        existing = assignments(tree)
+        left += [
+            f"{topic}-{number} is on its way: {row}"
+            for topic, assignment in existing.items()
+            for number, row in assignment.partitions.items()
+            if row.adding or row.removing
+        ]
+        for broker in self.cluster.servers():
+            for entry in broker.files.list(LOG_DIR):
+                if entry.is_directory:
+                    topic = filenames.parse_partition_directory(entry.name).topic_partition.topic
+                    if topic in PASSING and (topic not in existing or "-delete" in entry.name):
+                        left.append(f"{broker.name} still has {entry.name}")
+        return left
+
+    def faults(self) -> list[str]:
+        """What is other than anybody ever asked for, and settings that a broker goes without."""
+        existing = assignments(self.cluster.zookeeper)
+        faults = []
+        for topic_partition, targets in self.targets.items():
+            replicas = existing[topic_partition.topic].partitions[topic_partition.partition].replicas
+            if frozenset(replicas) not in targets:
+                faults.append(f"{topic_partition}: nobody asked for the replicas {replicas}")
+        if len(existing[GROWING].partitions) < self.count:
+            faults.append(f"{GROWING}: {self.count} partitions were made, {len(existing[GROWING].partitions)} are left")
+        for (topic, name), values in self.values.items():
+            faults += self._setting_faults(topic, name, values)
+        return faults
+
+    def _setting_faults(self, topic: str, name: str, values: set[str]) -> list[str]:
+        path = ConfigZNode.path(entity_path(("topics", topic)))
+        written = ConfigZNode.decode(data_of(self.cluster.zookeeper, path)).config.get(name)
+        if written is None:
+            return []
+        if written not in values:
+            return [f"{topic}: nobody set {name} to {written}"]
+        return [
+            f"{broker.name}: {topic_partition} goes by {name}={used}, not {written}"
+            for broker in self.cluster.servers()
+            for topic_partition in broker.partitions()
+            if topic_partition.topic == topic and (log := broker.log(topic_partition)) is not None
+            if str(used := getattr(log.config, name.replace(".", "_"))) != written
+        ]
+
+
+KINDS: dict[str, Callable[[Administrator, random.Random], Awaitable[None]]] = {
+    "move by znode": Administrator.move_by_znode,
+    "move": Administrator.move,
+    "call a move off": Administrator.call_off,
+    "elect by znode": Administrator.elect_by_znode,
+    "elect": Administrator.elect,
+    "add a partition": Administrator.grow,
+    "make a topic": Administrator.make,
+    "delete a topic": Administrator.delete,
+    "make a topic again": Administrator.make_again,
+    "change a setting": Administrator.change,
+}

@@ -1,0 +1,73 @@
+"""Power failures: a broker's machine dies, and what it had written but never synced is gone.
+
+Source: KIP-101 and KIP-903 for what the classic design promises. A record acknowledged with acks=all lives in the page
+caches of the in-sync replicas; nobody syncs it. So power may be lost by a machine whose records others hold for it:
+one that is in no in-sync set any more. A broker that comes back before its session has ended, or as the last one in
+sync, may lead with its tail missing, and one whose old fetch is still on its way may be taken for in sync; the classic
+loses records then, and so no schedule does that. After a clean stop everything has been synced, and the power may go
+whatever the sets say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+
+from kafka_py.log.filenames import CLEAN_SHUTDOWN
+from kafka_py.replication.isr import Expanding
+from kafka_py.testing.files import Loss
+from kafka_py.testing.simulation.cluster import LOG_DIR, SESSION_TIMEOUT_MS, SimulatedBroker, SimulatedCluster
+from kafka_py.testing.simulation.znodes import partition_states
+
+OUT_DEADLINE_S = 8.0
+"""How long a dead broker is given to leave the in-sync sets; its session ends within two seconds."""
+
+
+async def lose_power(cluster: SimulatedCluster, broker: SimulatedBroker, lasts_s: float, rng: random.Random) -> bool:
+    """Kills it, and once nobody counts on its records any more takes what was not synced; whether that came to be.
+
+    The files of a dead machine are seen by nobody: they may as well lose everything when it is known to be safe. When
+    that is not known in time, or somebody else has started it meanwhile, only the process has died. Leaves the broker
+    down, or as that other one made it.
+    """
+    broker.kill()
+    await asyncio.sleep(max(lasts_s, SESSION_TIMEOUT_MS / 1000))
+    with contextlib.suppress(AssertionError):
+        await cluster.until(lambda: broker.is_running or is_dispensable(cluster, broker), OUT_DEADLINE_S, "out of sync")
+    if broker.is_running or not is_dispensable(cluster, broker):
+        return False
+    cluster.network.lose_sent(broker.name)
+    if rng.random() < 0.15:
+        broker.files.replace()
+    else:
+        forget(cluster, broker, rng)
+    return True
+
+
+def forget(cluster: SimulatedCluster, broker: SimulatedBroker, rng: random.Random) -> None:
+    """A dead broker's disk loses what was not synced, all or some of it; also files' names, where topics stay.
+
+    A removal that is forgotten would bring a deleted topic back, which the classic can not tell from a new one.
+    """
+    broker.files.names_need_sync = cluster.topics_stay and rng.random() < 0.5
+    broker.files.crash(Loss.TORN if rng.random() < 0.6 else Loss.UNSYNCED, rng)
+    broker.files.names_need_sync = False
+
+
+def has_stopped_clean(broker: SimulatedBroker) -> bool:
+    """Whether its last life ended with everything synced."""
+    return not broker.is_running and broker.files.exists(f"{LOG_DIR}/{CLEAN_SHUTDOWN}")
+
+
+def is_dispensable(cluster: SimulatedCluster, broker: SimulatedBroker) -> bool:
+    """In no in-sync set, nor about to be taken into one by a leader that acts on an old fetch of its (KIP-903)."""
+    if any(each.node is not None and each.node.is_paused for each in cluster.brokers):
+        return False
+    if any(broker.broker_id in state.isr for _name, state in partition_states(cluster.zookeeper)):
+        return False
+    return not any(
+        isinstance(partition.isr, Expanding) and partition.isr.adding == broker.broker_id
+        for each in cluster.servers()
+        for partition in each.partitions().values()
+    )
