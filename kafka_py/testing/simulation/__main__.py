@@ -105,6 +105,7 @@ def main() -> int:
     if not options.trace:
         logging.disable(logging.CRITICAL)
     sys.unraisablehook = lambda _unraisable: None  # last words of dead nodes' coroutines
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)  # and those that never began
     total, began_s = _Outcome(), time.perf_counter()
     for seed in ONE_OF_EACH:  # whatever is made on first use is made before the first fork
         run_seed(seed, brokers=options.brokers, troubles=0)
