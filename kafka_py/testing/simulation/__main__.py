@@ -15,6 +15,7 @@ import os
 import struct
 import sys
 import time
+import warnings
 from operator import add
 from typing import NamedTuple
 
