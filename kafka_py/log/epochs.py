@@ -68,13 +68,13 @@ class LeaderEpochs:
         return True
 
     def found(self, epoch: int, offset: int) -> bool:
-        """Notes that a batch of `epoch` stands at `offset`; whether that changed anything.
+        """Notes that a batch of `epoch` stands at `offset`; whether that changed anything. A negative one says nothing.
 
         Entries that contradict it go: when the power fails, the batches of before a truncation may come back while the
         entries of after it stay, and would pass them off as a newer leader's.
         """
         held = self.epoch_of(offset)
-        if epoch in (UNDEFINED_EPOCH, held) or (held == UNDEFINED_EPOCH and epoch <= self.latest):
+        if epoch < 0 or epoch == held or (held == UNDEFINED_EPOCH and epoch <= self.latest):
             return False
         if held > epoch:
             kept = bisect_right(self._epochs, epoch)

@@ -46,6 +46,19 @@ def test_a_batch_that_recovery_cuts_leaves_no_index_entry() -> None:
     assert [record.offset for record in world.read_all()] == list(range(13))
 
 
+def test_a_leader_epoch_that_is_none_costs_nothing_at_recovery() -> None:
+    """The epoch is outside of the checksum. Recovery took it for offsets that go backwards, and dropped the segment."""
+    world = LogWorld()
+    world.log.assign_epoch(0, 0)
+    world.append_many(3)
+    made = bytearray(batch([b"a"]))
+    struct.pack_into(">q", made, 0, 3)
+    struct.pack_into(">i", made, 12, -513)
+    world.log.append_as_follower(memoryview(made), 0)
+    world.crash(Loss.NOTHING)
+    assert world.log.log_end_offset == 4
+
+
 def test_a_timestamp_beyond_64_bits_is_refused_where_batches_are_made_anew() -> None:
     world = LogWorld({"compression.type": "gzip"})
     made = bytearray(batch([b"a", b"b"], timestamp_step=5))

@@ -82,7 +82,7 @@ CASES = [
     Case("failOnDataLoss", {"failOnDataLoss": "false", "subscribe": "GONE", "startingOffsets": '{"GONE":{"0":2}}'},
          LEFT),
     Case("kafkaConsumer.pollTimeoutMs", {"kafkaConsumer.pollTimeoutMs": "20000"}, ONE),
-    Case("fetchOffset.numRetries", {"fetchOffset.numRetries": "0"}, ONE),
+    Case("fetchOffset.numRetries", {"fetchOffset.numRetries": "1"}, ONE),
     Case("fetchOffset.retryIntervalMs", {"fetchOffset.retryIntervalMs": "10"}, ONE),
     Case("maxOffsetsPerTrigger", {"maxOffsetsPerTrigger": "6"}, ONE, where=("stream",), batches=(6, 6, 6, 2)),
     Case("minOffsetsPerTrigger", {"minOffsetsPerTrigger": "3"}, ONE, where=("stream",)),
