@@ -73,7 +73,9 @@ def test_topics_are_made_led_elsewhere_and_deleted(zk_chroot):
 
 def test_the_controllers_seat_passes_on(zk_chroot):
     async def scenario(world):
-        await started(world, 1, 2)
+        await started(world, 1)  # the first to come takes the seat
+        await world.start(2)
+        await world.until(lambda: active(world).cluster.brokers.keys() == {1, 2})
         await world.make_topic("t", {0: [1, 2]})
         await leader_becomes(world, 1)
         await world.kill(1)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,12 +133,9 @@ def test_nothing_outlives_a_test_run_that_is_killed() -> None:
     wait_until(lambda: not Path(folder).exists(), 20, "the end of the folder")
 
 
-def test_one_broker_is_ready_in_two_seconds() -> None:
-    """The best of three: the machine may be busy, the cluster may not be slow."""
-    times = []
-    for _ in range(3):
-        with KafkaCluster() as cluster:
-            times.append(cluster.started_in_s)
-        if times[-1] < 2:
-            return
-    raise AssertionError(f"ready after {times} s")
+def test_it_says_how_long_the_start_took() -> None:
+    """That it is short is measured by benchmarks/run.py, on a quiet machine."""
+    begun = time.monotonic()
+    with KafkaCluster() as cluster:
+        taken = time.monotonic() - begun
+        assert 0 < cluster.brokers[0].started_in_s < cluster.started_in_s <= taken
