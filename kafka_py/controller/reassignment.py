@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+LAST_IN_SYNC = (
+    "All in-sync replicas are among those that would be deleted: wait until another one is in sync, or elect one "
+    "unclean, if records may be lost."
+)
+
 Refusals = dict[TopicPartition, KafkaError | None]
 """Per partition None, or why nothing was begun."""
 
@@ -100,6 +105,8 @@ class Reassignments:
         if not cluster.assignment(partition).replicas:
             return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
         try:
+            if await self._would_drop_all_in_sync(partition, assignment):
+                return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, LAST_IN_SYNC)
             await self._advance(partition, assignment)
         except ControllerMoved:
             raise
@@ -107,6 +114,18 @@ class Reassignments:
             log.exception("Reassigning %s to %s failed", partition, assignment)
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
         return None
+
+    async def _would_drop_all_in_sync(self, partition: TopicPartition, assignment: Assignment) -> bool:
+        """Whether every in-sync replica is one of the running move's that `assignment` does without.
+
+        The classic deletes them all the same, and with them records that nobody else may have; newer controllers
+        refuse as we do.
+        """
+        dropped = without(self._term.cluster.assignment(partition).replicas, assignment.replicas)
+        if not dropped:
+            return False
+        state = await self._term.store.partition_state(partition)
+        return state is not None and bool(state.isr) and set(state.isr) <= set(dropped)
 
     async def maybe_complete(self, partition: TopicPartition) -> None:
         """The in-sync set has changed: if the new replicas are in it, the second half of the steps runs."""

@@ -197,6 +197,29 @@ async def test_a_reassignment_can_be_cancelled_or_replaced():
 
 
 @scenario
+async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync():
+    """Found by simulated seed 100783: the only replica that had everything was deleted, and nobody could lead."""
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [1]})
+    controller = world.controller
+    await controller.alter_reassignments({T0: [2, 3]})
+    running = controller.cluster.assignment(T0)
+    await rejoin_isr(world, T0, [2])
+    for target in (None, [1]):
+        refused = (await controller.alter_reassignments({T0: target}))[T0]
+        assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        assert "All in-sync replicas" in refused.message
+    await world.settle()
+    assert controller.cluster.assignment(T0) == running
+    assert not [line for line in world.story(StopReplicaRequest) if "delete" in line]
+
+    await rejoin_isr(world, T0, [1, 2])
+    assert await controller.alter_reassignments({T0: None}) == {T0: None}
+    assert controller.cluster.assignment(T0) == Assignment((1,))
+
+
+@scenario
 async def test_impossible_reassignments_are_refused():
     world = ControllerWorld()
     await world.start(1, 2)
