@@ -199,13 +199,18 @@ class SocketServer:
         self._limits.serve(list(wanted))
         self.reconfigure(options)
         for name in [name for name in self._served if name not in wanted]:
-            gone = self._served.pop(name)
-            gone.close()
-            for connection in list(gone.connections):
-                connection.close(f"the listener {name} is gone")
+            self._remove_listener(name)
         for name in added:
             self._served[name].listener.start()
         return ports
+
+    def _remove_listener(self, name: str) -> None:
+        """Its connections end while it is still known: each reports its end to it."""
+        served = self._served[name]
+        served.close()
+        for connection in list(served.connections):
+            connection.close(f"the listener {name} was removed")
+        del self._served[name]
 
     def stop_accepting(self) -> None:
         for served in self._served.values():

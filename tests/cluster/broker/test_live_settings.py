@@ -113,7 +113,6 @@ async def test_a_broker_listens_where_it_is_told_while_it_runs(broker: LocalBrok
     found = addresses.address(0, "EXTRA")
     assert found is not None and found.port == extra
     client = await BrokerConnection.connect("127.0.0.1", extra, client_id="extra")
-    client.close()
 
     assert (await change(broker, "0", "advertised.listeners", f"{plain},EXTRA://elsewhere:4711"))[0] == 0
     await broker.until(lambda: addresses.address(0, "EXTRA") == ("elsewhere", 4711))
@@ -121,6 +120,7 @@ async def test_a_broker_listens_where_it_is_told_while_it_runs(broker: LocalBrok
         assert (await change(broker, "0", name, None))[0] == 0
     await broker.until(lambda: addresses.address(0, "EXTRA") is None)
     assert list(broker.server.ports) == ["PLAINTEXT"]
+    await broker.until(lambda: client.closed)  # connections end with their listener
     assert await shown(broker, "0", "listeners") is not None  # the first connection has lived through all of it
 
 

@@ -373,6 +373,31 @@ def test_limits_can_be_raised_while_running(loop: asyncio.AbstractEventLoop) -> 
     loop.run_until_complete(scenario())
 
 
+def test_a_removed_listener_ends_its_connections_and_no_others(loop: asyncio.AbstractEventLoop) -> None:
+    async def main() -> None:
+        both = "PLAINTEXT://127.0.0.1:0,EXTRA://127.0.0.1:0"
+        protocols = "PLAINTEXT:PLAINTEXT,EXTRA:PLAINTEXT"
+        server = Server(loop, listeners=both, listener_security_protocol_map=protocols)
+        stays = await Peer.connect(server.port)
+        go = [await Peer.connect(server.ports["EXTRA"]) for _ in range(3)]
+        for peer in (stays, *go):
+            assert await peer.ask(b"echo 1") == b"echo 1"
+        third = f"PLAINTEXT://127.0.0.1:{server.port},THIRD://127.0.0.1:0"
+        options = NetOptions.parse(
+            {"listeners": third, "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,THIRD:PLAINTEXT"}
+        )
+        added = server.server.relisten(listening_of(options).listeners, options)
+        for peer in go:
+            assert await peer.is_ended()
+        assert len(server.ended) == 3
+        assert await stays.ask(b"echo 2") == b"echo 2"
+        assert await (await Peer.connect(added["THIRD"])).ask(b"echo 3") == b"echo 3"
+        server.server.close()
+        assert not server.server.connections
+
+    loop.run_until_complete(main())
+
+
 def test_half_open_requests_cost_little(loop: asyncio.AbstractEventLoop) -> None:
     async def scenario() -> None:
         server = Server(loop)
