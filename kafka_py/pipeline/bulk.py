@@ -43,7 +43,6 @@ class BulkSender:
         self._batch_bytes = batch_bytes
         self._note = note
         self._answered = threading.Event()
-        self._partitions: dict[str, int] = {}
         self._turn = random.randrange(1 << 16)
 
     def send(self, topic: str, keys: Any | None, values: Any, partitions: Any | None) -> None:
@@ -51,22 +50,15 @@ class BulkSender:
 
         Raises KafkaError for what cannot be sent, ClientTimeout when nothing moves.
         """
-        count = self._count_of(topic)
+        count = len(self._producer.partitions_for(topic))
         where = self._places(topic, keys, len(values), partitions, count)
-        for partition in np.unique(where).tolist():
-            which = np.flatnonzero(where == partition)
-            if len(which) == len(where):
-                self._send_to(topic, partition, keys, values, count)
-            else:
-                chosen = pa.array(which)
-                some = None if keys is None else keys.take(chosen)
-                self._send_to(topic, partition, some, values.take(chosen), count)
-
-    def _count_of(self, topic: str) -> int:
-        count = self._partitions.get(topic)
-        if count is None:
-            count = self._partitions[topic] = len(self._producer.partitions_for(topic))
-        return count
+        order, runs = runs_of(where)
+        if len(runs) > 1:
+            values = values.take(order)
+            keys = None if keys is None else keys.take(order)
+        for partition, low, size in runs:
+            some = None if keys is None else keys.slice(low, size)
+            self._send_to(topic, partition, some, values.slice(low, size), count)
 
     def _places(self, topic: str, keys: Any | None, size: int, partitions: Any | None, count: int) -> Ints:
         """Each record's partition, -1 for those that may go anywhere."""
@@ -120,10 +112,21 @@ class BulkSender:
                 deadline = time.monotonic() + BLOCK_S
             elif time.monotonic() > deadline:
                 raise ClientTimeout(f"{topic}-{partition}: nothing was acknowledged for {BLOCK_S:.0f} s")
+            self._producer.partitions_for(topic)  # asks for metadata that expired while the topic was idle
 
     def _done(self, count: int, metadata: RecordMetadata | None, error: KafkaError | None) -> None:
         self._note(metadata, error, count)
         self._answered.set()
+
+
+def runs_of(codes: Ints) -> tuple[Any, list[tuple[int, int, int]]]:
+    """One stable sort that brings equal codes together, whatever their number.
+
+    Returns the order as an Arrow array of row numbers, and (code, first place in that order, count) for each code.
+    """
+    order = np.argsort(codes, kind="stable")
+    found, starts, counts = np.unique(codes[order], return_index=True, return_counts=True)
+    return pa.array(order), list(zip(found.tolist(), starts.tolist(), counts.tolist(), strict=True))
 
 
 def packed(array: Any) -> Packed:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.offsets import CONSUMER
 from kafka_py.clients.errors import error_code
 from kafka_py.net.client import ConnectionLost
@@ -36,6 +37,11 @@ MOST_COMPRESSED_BYTES = 512 * 1024
 
 RETRY_PAUSE_S = 0.1
 
+UNKNOWN_FOR_S = 10.0
+"""How long brokers must deny without a break that the partition exists before its records count as lost."""
+
+_UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+
 
 class RangeReader:
     """Reads one range.
@@ -53,6 +59,10 @@ class RangeReader:
         self._fail_on_data_loss = fail_on_data_loss
         self._offset = wanted.start
         self._failure: KafkaError | None = None
+        self._deadline = 0.0
+        self._unknown_since: float | None = None
+        self._replica: int | None = None
+        self._replica_until = 0.0
         self._aborted: deque[tuple[int, int]] = deque()
         self._aborting: set[int] = set()
 
@@ -60,22 +70,25 @@ class RangeReader:
         """The records, in chunks. Raises KafkaError naming the partition and the offset."""
         end = self._wanted.end
         pending: asyncio.Future[Any] | None = None
-        deadline = time.monotonic() + self._timeout_s
+        self._put_off_deadline()
         while self._offset < end:
             answer = self._take_answer(pending)
             pending = None
             buffer: Buffer = (answer.record_set if answer is not None else None) or b""
             batches = self._batches(buffer)
             if not batches:
-                self._check_deadline(deadline)
+                self._check_deadline()
                 continue
-            deadline = time.monotonic() + self._timeout_s
             first, self._offset = self._offset, max(self._offset, batches[-1][1].next_offset)
             self._note_aborted(answer.aborted_transactions or ())
             if self._offset < end:
                 pending = self._ask_ahead()
             yield from self._decoded(buffer, batches, first)
-            deadline = max(deadline, time.monotonic() + self._timeout_s)
+            self._put_off_deadline()
+
+    def _put_off_deadline(self, waited_s: float = 0.0) -> None:
+        """Records came, or the broker asked the reader to wait for `waited_s`: the time-out starts again."""
+        self._deadline = time.monotonic() + waited_s + self._timeout_s
 
     # Asking
 
@@ -94,7 +107,7 @@ class RangeReader:
         info = cluster.view.partition(partition)
         assert info is not None
         options = self._link.options
-        connection = await cluster.connection(leader.id)
+        connection = await cluster.connection(self._node(cluster, leader.id))
         request = FetchRequest(
             replica_id=CONSUMER,
             max_wait_ms=options.fetch_max_wait_ms,
@@ -121,6 +134,14 @@ class RangeReader:
         )
         return connection.send(request, timeout_ms=options.request_timeout_ms + options.fetch_max_wait_ms)
 
+    def _node(self, cluster: Cluster, leader_id: int) -> int:
+        """Whom to ask: the replica that the leader named for this client's rack (KIP-392), else the leader."""
+        if self._replica is not None and (
+            self._replica not in cluster.view.nodes or time.monotonic() > self._replica_until
+        ):
+            self._replica = None
+        return leader_id if self._replica is None else self._replica
+
     def _take_answer(self, pending: asyncio.Future[Any] | None) -> Any:
         """The partition's part of an answer; None when it must be asked for again."""
         try:
@@ -131,22 +152,53 @@ class RangeReader:
             if error.retriable or error.code is ErrorCode.BROKER_NOT_AVAILABLE:
                 return self._again(error)
             raise self._named(error.code, error.message) from error
+        if answer is None:
+            return None
         code = error_code(answer.error_code)
-        if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+        if code is ErrorCode.NONE:
+            self._unknown_since = None
+            return self._at_preferred_replica(answer)
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and self._replica is None:
             return self._skip_lost()
-        if code is ErrorCode.CORRUPT_MESSAGE or not (code is ErrorCode.NONE or code.retriable):
+        if code is ErrorCode.CORRUPT_MESSAGE or not (code.retriable or self._replica is not None):
             raise self._named(code, code.meaning)
-        return answer if code is ErrorCode.NONE else self._again(KafkaError(code, code.meaning))
+        return self._again(KafkaError(code, code.meaning))
+
+    def _at_preferred_replica(self, answer: Any) -> Any:
+        """The answer, or None where the leader names another replica to read from instead of sending records."""
+        if answer.preferred_read_replica < 0 or answer.record_set:
+            return answer
+        self._replica = answer.preferred_read_replica
+        self._replica_until = time.monotonic() + self._link.options.metadata_max_age_ms / 1000
+        return None
 
     async def _answered(self, pending: asyncio.Future[Any] | None) -> Any:
         response = await (pending if pending is not None else await self._ask())
         code = error_code(response.error_code)
         if code is not ErrorCode.NONE:
             raise KafkaError(code, code.meaning)
-        return response.responses[0].partition_responses[0]
+        if response.responses:
+            return response.responses[0].partition_responses[0]
+        # Above a quota a broker answers without any partition (KIP-219); the connection waits before the next request.
+        self._put_off_deadline(response.throttle_time_ms / 1000)
+        if response.throttle_time_ms <= 0:
+            await asyncio.sleep(RETRY_PAUSE_S)
+        return None
 
     def _again(self, error: KafkaError) -> None:
+        """Notes the failure and asks for metadata; the next request goes to the leader."""
         self._failure = error
+        self._replica = None
+        if error.code not in _UNKNOWN:
+            self._unknown_since = None
+        elif self._unknown_since is None:
+            self._unknown_since = time.monotonic()
+        elif not self._fail_on_data_loss and time.monotonic() - self._unknown_since > UNKNOWN_FOR_S:
+            partition = self._wanted.topic_partition
+            _log.warning("%s does not exist; its offsets from %d to %d are skipped because failOnDataLoss is false",
+                         partition, self._offset, self._wanted.end)  # fmt: skip
+            self._offset = self._wanted.end
+            return
         self._link.run(self._refreshed())
 
     async def _refreshed(self) -> None:
@@ -156,8 +208,8 @@ class RangeReader:
         except KafkaError as error:
             self._failure = error
 
-    def _check_deadline(self, deadline: float) -> None:
-        if time.monotonic() > deadline:
+    def _check_deadline(self) -> None:
+        if self._offset < self._wanted.end and time.monotonic() > self._deadline:
             because = f": {self._failure}" if self._failure is not None else ""
             code = ErrorCode.REQUEST_TIMED_OUT
             raise self._named(code, f"nothing came within kafkaConsumer.pollTimeoutMs{because}")

@@ -155,7 +155,7 @@ class LogReader(DataSourceReader):
         if not isinstance(partition, SegmentSplit) or not partition.size_bytes:
             return
         schema = arrow_schema(self._schema)
-        last = self._end_offset if self._end_offset is not None else 1 << 63 - 1
+        last = self._end_offset if self._end_offset is not None else (1 << 63) - 1
         with open(partition.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             view = memoryview(mapped)
             buffer = view[: partition.size_bytes]

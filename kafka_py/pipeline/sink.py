@@ -20,7 +20,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.clients.producer.producer import Producer
-from kafka_py.pipeline.bulk import BulkSender
+from kafka_py.pipeline.bulk import BulkSender, runs_of
 from kafka_py.pipeline.commit_protocol import TaskReport, Written, abandon, settle
 from kafka_py.pipeline.options import Options
 
@@ -82,13 +82,13 @@ class TopicWriter:
         if fixed is not None:
             sender.send(fixed, columns.get("key"), columns["value"], columns.get("partition"))
             return
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        table = pa.RecordBatch.from_pydict(columns)
-        for topic in pc.unique(columns["topic"]).to_pylist():
-            some = table.filter(pc.equal(table["topic"], topic))
-            sender.send(topic, *(some[name] if name in columns else None for name in ("key", "value", "partition")))
+        topics = columns.pop("topic").dictionary_encode()
+        order, runs = runs_of(topics.indices.to_numpy(zero_copy_only=False))
+        if len(runs) > 1:
+            columns = {name: column.take(order) for name, column in columns.items()}
+        for code, low, size in runs:
+            some = {name: column.slice(low, size) for name, column in columns.items()}
+            sender.send(topics.dictionary[code].as_py(), some.get("key"), some["value"], some.get("partition"))
 
     def _send_records(self, producer: Producer, tally: Tally, batch: Any) -> None:
         columns = {name: self._values(batch, name) for name in self._columns}

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
 
+import numpy as np
 import pyarrow as pa
 
 from kafka_py.base.errors import KafkaError
@@ -16,7 +17,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.errors import ClientTimeout
 from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.pipeline import bulk
-from kafka_py.pipeline.bulk import BulkSender, packed
+from kafka_py.pipeline.bulk import BulkSender, packed, runs_of
 from kafka_py.pipeline.commit_protocol import Written
 from kafka_py.pipeline.sink import Tally
 from kafka_py.records.batch import decode_records
@@ -106,6 +107,60 @@ def test_memory_that_never_comes_ends_the_wait(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(producer, "send_batch", lambda *_arguments: False)
     with pytest.raises(ClientTimeout, match="t-0: nothing was acknowledged"):
         sender(producer, Tally()).send("t", None, pa.array([b"v"]), None)
+
+
+class ForgetfulProducer(NotingProducer):
+    """Forgets the topic's metadata between two calls, as a producer does after metadata.max.idle.ms."""
+
+    known = False
+
+    def partitions_for(self, topic: str) -> list[int]:
+        self.known = True
+        return super().partitions_for(topic)
+
+    def send_batch(self, *arguments: Any) -> bool:
+        return self.known and super().send_batch(*arguments)
+
+
+def test_a_topic_that_the_producer_forgot_while_it_was_idle_is_asked_for_again() -> None:
+    producer = ForgetfulProducer(1)
+    bulk_sender = sender(producer, Tally())
+    bulk_sender.send("t", None, pa.array([b"1"]), None)
+    producer.known = False
+    bulk_sender.send("t", None, pa.array([b"2"]), None)
+    assert producer.values() == {0: [b"1", b"2"]}
+
+
+def test_metadata_that_expires_within_a_batch_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "BLOCK_S", 2.0)
+    producer = ForgetfulProducer(1)
+    bulk_sender = sender(producer, Tally(), 20)
+    original = producer.send_batch
+
+    def send_batch(*arguments: Any) -> bool:
+        taken = original(*arguments)
+        producer.known = False
+        return taken
+
+    monkeypatch.setattr(producer, "send_batch", send_batch)
+    bulk_sender.send("t", None, pa.array([b"1", b"2", b"3"]), None)
+    assert producer.values() == {0: [b"1", b"2", b"3"]}
+
+
+def test_partitions_added_meanwhile_are_used() -> None:
+    producer = NotingProducer(1)
+    bulk_sender = sender(producer, Tally())
+    bulk_sender.send("t", None, pa.array([b"1"]), None)
+    producer.sent[1] = []
+    bulk_sender.send("t", None, pa.array([b"2"]), pa.array([1], pa.int32()))
+    assert producer.values() == {0: [b"1"], 1: [b"2"]}
+
+
+def test_equal_codes_come_together_and_keep_their_order() -> None:
+    order, runs = runs_of(np.array([2, 0, 2, -1, 0, 2]))
+    assert order.to_pylist() == [3, 1, 4, 0, 2, 5]
+    assert runs == [(-1, 0, 1), (0, 1, 2), (2, 3, 3)]
+    assert runs_of(np.array([], np.int64))[1] == []
 
 
 def test_slices_of_arrow_arrays_are_taken_as_they_are() -> None:
