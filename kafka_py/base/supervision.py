@@ -1,0 +1,336 @@
+"""Fault isolation: what becomes of an exception that nobody foresaw in work which no request waits for.
+
+One rule for every background activity (fetchers, cleaner, checkpoints, refreshes, timers): the item that raised is
+logged with its traceback, counted and set aside; the other items and the activity itself continue. A Supervisor starts
+tasks (`spawn`), loops (`loop`) and periodic work (`every`); a Quarantine keeps the items of one activity apart.
+Errors with a procedure of their own (a disk that fails, a leader that refuses) are caught by the activity, before this.
+Single-threaded: everything here runs on the event loop. Source: AbstractFetcherThread and LogCleaner of Apache Kafka
+2.8.2, which mark single partitions failed, and ShutdownableThread, whose loop this one outlives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator
+from functools import partial
+from types import TracebackType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from kafka_py.base.clock import Clock
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+Schedule = Callable[[float, Callable[[], None]], object]
+"""(delay_ms, callback): calls back once, later; `Timers.schedule` is one."""
+
+log = logging.getLogger(__name__)
+
+
+class Backoff(NamedTuple):
+    """How long the next attempt waits: `first_ms`, doubled with each further failure, up to `longest_ms`."""
+
+    first_ms: float = 1_000.0
+    longest_ms: float = 60_000.0
+
+    def after(self, attempts: int) -> float:
+        """Milliseconds to wait after that many failures in succession, >= 1."""
+        return min(self.first_ms * 2.0 ** min(attempts - 1, 30), self.longest_ms)
+
+
+SOON = Backoff()
+"""Unless an activity says otherwise."""
+NEVER = Backoff(math.inf, math.inf)
+"""The back-off of items that stay marked as failed until they are released."""
+
+
+class Supervisor:
+    """Starts background work and reports what fails in it.
+
+    failures: how often each activity has failed, by its name.
+    The tasks it starts are cancelled by `cancel` or `close`, or one by one by who started them.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.failures: Counter[str] = Counter()
+        self._clock = clock
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def report(self, activity: str, error: BaseException, item: object = None) -> None:
+        """Logs a failure with its traceback and counts it.
+
+        activity: the kind of work, one of few names. item: what it was about, for the log.
+        """
+        self.failures[activity] += 1
+        about = activity if item is None else f"{activity}: {item}"
+        log.error("%s failed", about, exc_info=error)
+
+    # ---- one task
+
+    def spawn(
+        self,
+        work: Coroutine[Any, Any, T],
+        activity: str,
+        item: object = None,
+        on_failure: Callable[[BaseException], object] | None = None,
+    ) -> asyncio.Task[T]:
+        """Runs `work` in a task, to which a reference is kept until it is done.
+
+        An exception is reported, and then handed to `on_failure`. So is the cancellation of something that it awaited;
+        when the task itself is cancelled, nothing is said. Whoever awaits the task gets the exception as well.
+        """
+        task = asyncio.get_running_loop().create_task(work, name=activity if item is None else f"{activity}: {item}")
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[T]) -> None:
+            self._tasks.discard(task)
+            error = _failure_of(task)
+            if error is not None:
+                self.report(activity, error, item)
+                if on_failure is not None:
+                    self.call(activity, partial(on_failure, error))
+
+        task.add_done_callback(done)
+        return task
+
+    # ---- loops
+
+    def loop(
+        self,
+        step: Callable[[], Awaitable[object]],
+        activity: str,
+        item: object = None,
+        *,
+        until: Callable[[], bool] = lambda: False,
+        on_failure: Callable[[Exception], object] | None = None,
+        backoff: Backoff = SOON,
+    ) -> asyncio.Task[None]:
+        """Runs `step` over and over in a task, which ends when `until` says so before a step, or is cancelled.
+
+        A step that raises is reported, `on_failure` may put things in order, and the next step waits for `backoff`.
+        """
+        return self.spawn(self._repeat(step, activity, item, until, on_failure, backoff), activity, item)
+
+    async def _repeat(
+        self,
+        step: Callable[[], Awaitable[object]],
+        activity: str,
+        item: object,
+        until: Callable[[], bool],
+        on_failure: Callable[[Exception], object] | None,
+        backoff: Backoff,
+    ) -> None:
+        failures = 0
+        while not until():
+            try:
+                await step()
+                failures = 0
+                continue
+            except asyncio.CancelledError as cancelled:
+                if _is_being_cancelled():
+                    raise
+                error: Exception = AwaitedWasCancelled()
+                error.__cause__ = cancelled
+            except Exception as raised:
+                error = raised
+            failures += 1
+            self.report(activity, error, item)
+            if on_failure is not None:
+                self.call(activity, partial(on_failure, error))
+            await asyncio.sleep(backoff.after(failures) / 1000.0)
+
+    def every(
+        self,
+        schedule: Schedule,
+        interval_ms: float | Callable[[], float],
+        work: Callable[[], object],
+        activity: str,
+        *,
+        delay_ms: float | None = None,
+    ) -> Periodic:
+        """Calls `work` again and again, `interval_ms` after the last call ended, whether it raised or not.
+
+        interval_ms: a function is asked after each call. delay_ms: before the first call; None for an interval.
+        """
+        periodic = Periodic(self, schedule, interval_ms, work, activity)
+        periodic.start(delay_ms)
+        return periodic
+
+    # ---- parts of other work
+
+    def call(self, activity: str, work: Callable[[], object], item: object = None) -> bool:
+        """Calls `work`; False when it raised, which is then reported. For callbacks that must not harm each other."""
+        try:
+            work()
+        except Exception as error:
+            self.report(activity, error, item)
+            return False
+        return True
+
+    def quarantine(self, activity: str, backoff: Backoff = SOON) -> Quarantine[Any]:
+        """For an activity over items: see Quarantine. backoff: NEVER leaves failed items aside until released."""
+        return Quarantine(self, self._clock, activity, backoff)
+
+    # ---- the end
+
+    def cancel(self) -> None:
+        """Cancels every task that runs."""
+        for task in list(self._tasks):
+            task.cancel()
+
+    async def close(self) -> None:
+        """Cancels every task that runs, and returns when they have ended."""
+        self.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class AwaitedWasCancelled(RuntimeError):
+    """Something that a loop awaited was cancelled, though the loop itself was not."""
+
+
+class Periodic:
+    """Work that is called at intervals until `cancel`."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        schedule: Schedule,
+        interval_ms: float | Callable[[], float],
+        work: Callable[[], object],
+        activity: str,
+    ) -> None:
+        self._supervisor = supervisor
+        self._schedule = schedule
+        self._interval_ms = interval_ms
+        self._work = work
+        self._activity = activity
+        self._last_interval_ms = 60_000.0
+        self._is_cancelled = False
+
+    def start(self, delay_ms: float | None = None) -> None:
+        """Has the first call made after `delay_ms`, or after an interval."""
+        self._schedule(self._next_interval_ms() if delay_ms is None else delay_ms, self._run)
+
+    def cancel(self) -> None:
+        """No further call is made."""
+        self._is_cancelled = True
+
+    def _run(self) -> None:
+        if self._is_cancelled:
+            return
+        try:
+            self._supervisor.call(self._activity, self._work)
+        finally:
+            self._schedule(self._next_interval_ms(), self._run)
+
+    def _next_interval_ms(self) -> float:
+        """As the settings say; the last one if these cannot be read."""
+        if not callable(self._interval_ms):
+            return self._interval_ms
+        try:
+            self._last_interval_ms = self._interval_ms()
+        except Exception as error:
+            self._supervisor.report(self._activity, error, "interval")
+        return self._last_interval_ms
+
+
+class Fault(NamedTuple):
+    """Why an item is set aside. attempts: failures in succession. retry_at_ms: monotonic, inf for never."""
+
+    error: Exception
+    attempts: int
+    retry_at_ms: float
+
+
+class Quarantine(Generic[K]):
+    """The items of one activity that failed. An item whose work raises harms no other; it is left out for a while.
+
+        for item in quarantine.ready(items):
+            with quarantine.guard(item):
+                await work(item)
+
+    faults: the items that failed last time. A success, or `release`, takes an item out.
+    """
+
+    def __init__(self, supervisor: Supervisor, clock: Clock, activity: str, backoff: Backoff) -> None:
+        self.faults: dict[K, Fault] = {}
+        self._supervisor = supervisor
+        self._clock = clock
+        self._activity = activity
+        self._backoff = backoff
+
+    def guard(self, item: K) -> Guard[K]:
+        """A context: an Exception within is reported and sets the item aside, and the code after the context runs."""
+        return Guard(self, item)
+
+    def attempt(self, item: K, work: Callable[[], object]) -> bool:
+        """Calls `work` within `guard`; False when it raised. The item is not asked whether it is set aside."""
+        with self.guard(item) as guard:
+            work()
+        return guard.error is None
+
+    def ready(self, items: Iterable[K]) -> Iterator[K]:
+        """Those of the items that are not set aside now."""
+        return (item for item in items if not self.is_aside(item))
+
+    def is_aside(self, item: K) -> bool:
+        """Whether it failed, and its time to be tried again has not come."""
+        fault = self.faults.get(item)
+        return fault is not None and self._clock.monotonic_ms() < fault.retry_at_ms
+
+    def failed(self, item: K, error: Exception) -> None:
+        """Reports a failure of the item and sets it aside."""
+        self._supervisor.report(self._activity, error, item)
+        former = self.faults.get(item)
+        attempts = 1 if former is None else former.attempts + 1
+        self.faults[item] = Fault(error, attempts, self._clock.monotonic_ms() + self._backoff.after(attempts))
+
+    def release(self, item: K) -> None:
+        """Forgets that the item failed: it was a success, it has changed, or it does not exist now."""
+        self.faults.pop(item, None)
+
+    def retry_at_ms(self) -> float | None:
+        """When the first of the items set aside may be tried again (monotonic); None without one."""
+        first = min((fault.retry_at_ms for fault in self.faults.values()), default=math.inf)
+        return None if first == math.inf else first
+
+
+class Guard(Generic[K]):
+    """Around the work on one item. error: what it raised, once it is over."""
+
+    __slots__ = ("_item", "_quarantine", "error")
+
+    def __init__(self, quarantine: Quarantine[K], item: K) -> None:
+        self.error: Exception | None = None
+        self._quarantine = quarantine
+        self._item = item
+
+    def __enter__(self) -> Guard[K]:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
+    ) -> bool:
+        if error is None:
+            self._quarantine.release(self._item)
+            return False
+        if not isinstance(error, Exception):  # a cancellation, or the end of the process
+            return False
+        self.error = error
+        self._quarantine.failed(self._item, error)
+        return True
+
+
+def _failure_of(task: asyncio.Task[Any]) -> BaseException | None:
+    """What went wrong in a task that is done; None if it ended well or was cancelled by request."""
+    if not task.cancelled():
+        return task.exception()
+    return None if task.cancelling() else AwaitedWasCancelled()
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
