@@ -1,7 +1,8 @@
-"""python -m kafka_py.testing.simulation [--seed N] [--count N] [--trace]: runs schedules, prints what failed.
+"""python -m kafka_py.testing.simulation [--seed N] [--count N] [--jobs N] [--trace]: runs schedules.
 
-Runs itself again under a fixed hash seed and with fixed addresses, for the order of sets depends on both: so a printed
-seed repeats its run exactly. For the same reason each seed runs in a fork of a process that has loaded everything.
+Prints what failed. Runs itself again under a fixed hash seed and with fixed addresses, for the order of sets depends on
+both: so a printed seed repeats its run exactly. For the same reason each seed runs in a fork of a process that has
+loaded everything.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ctypes
+import faulthandler
 import gc
 import logging
 import os
@@ -16,11 +18,13 @@ import struct
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from operator import add
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from kafka_py.testing.simulation.nodes import current_node
-from kafka_py.testing.simulation.run import run_seed
+from kafka_py.testing.simulation.run import Verdict, run_seed
 from kafka_py.testing.simulation.scenario import ONE_OF_EACH
 
 HASH_SEED = "0"
@@ -65,15 +69,44 @@ class _Outcome(NamedTuple):
 _PACKED = struct.Struct("qdqqqqq")
 
 
-def _run_in_child(seed: int, brokers: int, troubles: int) -> _Outcome:
-    """One seed in a process of its own: what ran before leaves no trace in it. A child that dies has failed."""
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    child = os.fork()
-    if not child:
-        verdict = run_seed(seed, brokers=brokers, troubles=troubles)
+class _Children:
+    """Seeds under way, each in a process of its own: what ran before leaves no trace in it.
+
+    A child that dies has failed; so has one that is not over after `limit_s` seconds of real time, which ends itself
+    with its stack on standard error.
+    """
+
+    def __init__(self, jobs: int, limit_s: float, run: Callable[[int], Verdict]) -> None:
+        self.total = _Outcome()
+        self._jobs = jobs
+        self._limit_s = limit_s
+        self._run = run
+        self._running: dict[int, tuple[int, int]] = {}
+        """By process id (seed, pipe to read its outcome from)."""
+
+    def begin(self, seed: int) -> None:
+        """Runs a seed, once fewer than `jobs` are under way."""
+        if len(self._running) == self._jobs:
+            self._reap()
+        reading, writing = os.pipe()
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            os.close(reading)
+            self._be_child(seed, writing)
+        os.close(writing)
+        self._running[child] = seed, reading
+
+    def finish(self) -> None:
+        """Waits for all."""
+        while self._running:
+            self._reap()
+
+    def _be_child(self, seed: int, writing: int) -> NoReturn:
+        faulthandler.dump_traceback_later(self._limit_s, exit=True)
+        verdict = self._run(seed)
         if verdict.faults:
-            print(verdict)
+            sys.stdout.write(f"{verdict}\n")
         sys.stdout.flush()
         outcome = _Outcome(
             bool(verdict.faults), verdict.simulated_s, verdict.acknowledged, len(verdict.troubles),
@@ -81,14 +114,17 @@ def _run_in_child(seed: int, brokers: int, troubles: int) -> _Outcome:
         )  # fmt: skip
         os.write(writing, _PACKED.pack(*outcome))
         os._exit(0)
-    os.close(writing)
-    with open(reading, "rb") as pipe:
-        packed = pipe.read()
-    os.waitpid(child, 0)
-    if not packed:
-        print(f"seed {seed}: its process died", flush=True)
-        return _Outcome(failed=True)
-    return _Outcome(*_PACKED.unpack(packed))
+
+    def _reap(self) -> None:
+        child, _ = os.waitpid(-1, 0)
+        seed, reading = self._running.pop(child)
+        with open(reading, "rb") as pipe:
+            packed = pipe.read()
+        if packed:
+            self.total = self.total.plus(_Outcome(*_PACKED.unpack(packed)))
+        else:
+            print(f"seed {seed}: its process died, or was not over after {self._limit_s:.0f} s", flush=True)
+            self.total = self.total.plus(_Outcome(failed=True))
 
 
 def main() -> int:
@@ -97,6 +133,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1, help="how many seeds, one after the other")
     parser.add_argument("--brokers", type=int, default=3)
     parser.add_argument("--troubles", type=int, default=8, help="how many things go wrong in a schedule")
+    parser.add_argument("--jobs", type=int, default=1, help="how many seeds at a time, each in a process")
+    parser.add_argument("--limit", type=float, default=120, help="seconds of real time that a seed may take")
     parser.add_argument("--trace", action="store_true", help="print what the brokers log")
     options = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
@@ -107,16 +145,20 @@ def main() -> int:
         logging.disable(logging.CRITICAL)
     sys.unraisablehook = lambda _unraisable: None  # last words of dead nodes' coroutines
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)  # and those that never began
-    total, began_s = _Outcome(), time.perf_counter()
+    began_s = time.perf_counter()
     for seed in ONE_OF_EACH:  # whatever is made on first use is made before the first fork
         run_seed(seed, brokers=options.brokers, troubles=0)
     if options.trace:
         _trace()
     gc.collect()
     gc.freeze()
+    children = _Children(
+        options.jobs, options.limit, partial(run_seed, brokers=options.brokers, troubles=options.troubles)
+    )
     for seed in range(options.seed, options.seed + options.count):
-        total = total.plus(_run_in_child(seed, options.brokers, options.troubles))
-    took_s = time.perf_counter() - began_s
+        children.begin(seed)
+    children.finish()
+    total, took_s = children.total, time.perf_counter() - began_s
     print(f"{options.count} schedules, {total.failed} failed, {total.simulated_s:.0f} s simulated in {took_s:.1f} s, "
           f"{total.acknowledged} records acknowledged, {total.troubles} troubles, {total.operations} operations, "
           f"{total.commits} commits, {total.delivered} deliveries")  # fmt: skip
