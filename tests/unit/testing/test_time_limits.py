@@ -28,4 +28,4 @@ def test_a_busy_event_loop_is_ended(tmp_path):
     ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, cwd=PROJECT)
     assert ended.returncode != 0
     assert "Timeout" in ended.stdout + ended.stderr
-    assert "post_again" in ended.stdout + ended.stderr
+    assert "run_forever" in ended.stdout + ended.stderr
