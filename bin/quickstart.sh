@@ -4,5 +4,5 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/_setup.sh"
 
 mapfile -t packages < <(zookeeper_packages)
-ensure_environment fast,spark "${packages[@]}"
+ensure_environment benchmarks,fast,spark "${packages[@]}"
 exec "$PYTHON" -m kafka_py.cli.quickstart "$@"

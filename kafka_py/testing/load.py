@@ -99,6 +99,27 @@ def read_numbers(bootstrap: str, topic: str, start: int, stop: int, partition: i
         consumer.close()
 
 
+def read_all(bootstrap: str, topic: str, sent: int, partition: int = 0, verified: int = 0) -> None:
+    """Asserts that the partition holds 0 to `sent` (exclusive), once each, in order, and not a record more.
+
+    verified: how many of them were read and compared before. The end is compared as well: a repeat of the last record
+    would be behind everything that a reader of `sent` records sees.
+    """
+    assert read_numbers(bootstrap, topic, verified, sent, partition) == list(range(verified, sent))
+    end = end_offset(bootstrap, topic, partition)
+    assert end == sent, f"{topic}-{partition} ends at {end}, {sent} records were sent"
+
+
+def end_offset(bootstrap: str, topic: str, partition: int = 0) -> int:
+    """The partition's high watermark, as a consumer gets it."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": "unused"})
+    try:
+        _, high = consumer.get_watermark_offsets(confluent_kafka.TopicPartition(topic, partition), timeout=TIMEOUT_S)
+        return int(high)
+    finally:
+        consumer.close()
+
+
 def confluent_load(bootstrap: str, topic: str, partition: int = 0) -> Load:
     """A load by librdkafka's idempotent producer."""
     producer = confluent_kafka.Producer(

@@ -11,7 +11,6 @@ from fed_logs import OurLogs, Twins, feed
 
 from kafka_py.cli import dump_log
 from kafka_py.records.builder import BatchBuilder
-from kafka_py.records.compression import Codec
 from kafka_py.wire.compiler import encode_versioned
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment, TopicPartitions
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
@@ -152,8 +151,6 @@ def test_a_wrong_checksum_and_offsets_with_gaps(same, tmp_path):
 @pytest.mark.parametrize("codec", [0, 1, 2, 3])
 @pytest.mark.parametrize("magic", [0, 1])
 def test_the_old_formats(same, tmp_path, magic, codec):
-    if (magic, codec) == (0, Codec.LZ4):
-        pytest.skip("the library that makes these entries cannot make this one")
     from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
     data = b""

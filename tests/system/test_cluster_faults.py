@@ -12,7 +12,7 @@ import time
 import pytest
 
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.load import confluent_load, our_load, read_numbers
+from kafka_py.testing.load import confluent_load, our_load, read_all
 from kafka_py.testing.processes import ensemble, wait_until
 from kafka_py.testing.topics import ask_metadata
 
@@ -41,7 +41,7 @@ def loaded(cluster):
         for load in loads:
             load.finish()
         for number, load in enumerate(loads):
-            assert read_numbers(cluster.bootstrap_servers, TOPIC, 0, load.sent, number) == list(range(load.sent))
+            read_all(cluster.bootstrap_servers, TOPIC, load.sent, number)
     finally:
         for load in loads:
             load.stop()

@@ -1,6 +1,6 @@
 """1,900 encodings of Kafka's own classes: encoding the value gives the bytes, decoding the bytes gives the value.
 
-They lie beside the repository and do not travel with it; without them these tests are skipped.
+Source: docs/reference/golden-messages.tsv.gz.
 """
 
 import base64
