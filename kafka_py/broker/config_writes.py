@@ -53,8 +53,14 @@ async def edit_settings(
             return None
         entity = _entity(node, resource)
         rows = LogConfig.ROWS if resource.type == TOPIC else BrokerConfig.ROWS
-        overrides = edited(await node.store.entity_config(entity), edits, rows)
-        await _write(node, resource, entity, overrides, validate_only=validate_only)
+
+        async def edit(present: dict[str, str]) -> dict[str, str] | None:
+            overrides = edited(present, edits, rows)
+            return _checked(node, resource, entity, overrides, validate_only=validate_only)
+
+        # One after the other: requests of one connection overlap, and the later one must see what the earlier did.
+        async with node.config_locks.hold(entity):
+            await node.store.edit_entity_config(entity, edit)
     except (KafkaError, ZkError) as error:
         return _failure(resource, error)
     return None
@@ -74,7 +80,9 @@ async def replace_settings(
         if null:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(null)}")
         given = {name: value for name, value in overrides.items() if value is not None}
-        await _write(node, resource, entity, given, validate_only=validate_only)
+        async with node.config_locks.hold(entity):
+            if _checked(node, resource, entity, given, validate_only=validate_only) is not None:
+                await node.store.change_entity_config(entity, given)
     except (KafkaError, ZkError) as error:
         return _failure(resource, error)
     return None
@@ -116,9 +124,10 @@ def _entity(node: Node, resource: Resource) -> str:
     return entity_path(("brokers", resource.name))
 
 
-async def _write(
+def _checked(
     node: Node, resource: Resource, entity: str, overrides: dict[str, str], *, validate_only: bool
-) -> None:
+) -> dict[str, str] | None:
+    """The overrides to write, None where they were only to be checked. Raises KafkaError, ConfigError."""
     if resource.type == TOPIC:
         check_topic(overrides, node.live_config)
     else:
@@ -126,13 +135,13 @@ async def _write(
     if node.alter_policy is not None:
         node.alter_policy.validate(resource, overrides)
     if validate_only:
-        return
+        return None
     shown = {
         name: "[hidden]" if name in BrokerConfig.ROWS and BrokerConfig.ROWS[name].sensitive else value
         for name, value in overrides.items()
     }
     log.info("Settings of %s become %s", entity, shown)
-    await node.store.change_entity_config(entity, overrides)
+    return overrides
 
 
 def _failure(resource: Resource, error: KafkaError | ZkError) -> KafkaError:

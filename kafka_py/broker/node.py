@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from kafka_py.base.clock import Clock
+from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.broker.alter_policy import AlterPolicy
 from kafka_py.broker.authorization import ALLOW_ALL, Authorizer
@@ -40,6 +41,7 @@ class Node:
     topic_waits: operations that wait for the metadata cache to show a topic, or show it no more.
     election_waits: those that wait for it to show a partition's new leader.
     had_topics: whether the cluster had topics when this broker started.
+    config_locks: held while the settings of an entity, named by its path, are read, changed and written.
     """
 
     broker_id: int
@@ -68,6 +70,7 @@ class Node:
     described: bool = False
     authorizer: Authorizer = field(default=ALLOW_ALL)
     alter_policy: AlterPolicy | None = None
+    config_locks: KeyedLocks = field(default_factory=KeyedLocks)
 
     @property
     def is_cluster_known(self) -> bool:

@@ -7,7 +7,7 @@ settings tells it. Source: zookeeper facts, section 7.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.log.configs import LogConfig, LogOptions
@@ -23,6 +23,7 @@ class TopicConfigs:
         self._overrides: dict[str, dict[str, str]] = {}
         self._default = LogConfig.for_topic(broker)
         self._configs: dict[str, LogConfig] = {}
+        self._set_meanwhile: list[set[str]] = []  # one per running `read_with`
 
     def of(self, topic: str) -> LogConfig:
         """The settings in force for a topic's logs."""
@@ -34,6 +35,8 @@ class TopicConfigs:
 
     def set_overrides(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
         """Replaces a topic's overrides; one that cannot be taken is logged and left out. Returns what is in force."""
+        for topics in self._set_meanwhile:
+            topics.add(topic)
         if overrides:
             self._overrides[topic] = dict(overrides)
             self._configs[topic] = self._build(topic)
@@ -41,8 +44,21 @@ class TopicConfigs:
             self.forget(topic)
         return self.of(topic)
 
+    async def read_with(self, read: Awaitable[Mapping[str, Mapping[str, str]]]) -> None:
+        """Sets the overrides that `read` brings, by topic, but not of a topic whose overrides were set while it read:
+        those are of an announced change, and what was read may be older."""
+        set_meanwhile: set[str] = set()
+        self._set_meanwhile.append(set_meanwhile)
+        try:
+            found = await read
+        finally:
+            self._set_meanwhile = [topics for topics in self._set_meanwhile if topics is not set_meanwhile]
+        for topic, overrides in found.items():
+            if topic not in set_meanwhile:
+                self.set_overrides(topic, overrides)
+
     def forget(self, topic: str) -> None:
-        """The topic is gone, or has no overrides any more."""
+        """The topic is gone, or has no overrides."""
         self._overrides.pop(topic, None)
         self._configs.pop(topic, None)
 

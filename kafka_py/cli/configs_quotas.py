@@ -131,15 +131,18 @@ async def alter(store: ZkStore, entity: QuotaEntity, changes: Changes) -> None:
     added = dict(changes.added)
     if entity.root.type == USERS:
         added = with_credentials(added)
-    present = await store.entity_config(entity.path)
-    unknown = [name for name in changes.deleted if name not in present]
-    if unknown:
-        raise Refused(f"Invalid config(s): {','.join(unknown)}")
-    wanted = {**present, **added}
-    for name in changes.deleted:
-        wanted.pop(name, None)
-    check(entity, wanted)
-    await store.change_entity_config(entity.path, wanted)
+
+    async def edit(present: dict[str, str]) -> dict[str, str]:
+        unknown = [name for name in changes.deleted if name not in present]
+        if unknown:
+            raise Refused(f"Invalid config(s): {','.join(unknown)}")
+        wanted = {**present, **added}
+        for name in changes.deleted:
+            wanted.pop(name, None)
+        check(entity, wanted)
+        return wanted
+
+    await store.edit_entity_config(entity.path, edit)
     print(f"Completed updating config for entity: {entity.title}.")
 
 

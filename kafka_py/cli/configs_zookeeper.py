@@ -64,18 +64,21 @@ def path_of(entity: Entity) -> str:
 
 async def alter(store: ZkStore, entity: Entity, changes: Changes) -> None:
     """Changes the overrides and tells the brokers. Raises Refused, KafkaError."""
-    present = await store.entity_config(path_of(entity))
-    unknown = [name for name in changes.deleted if name not in present]
-    if unknown:
-        raise Refused(f"Invalid config(s): {','.join(unknown)}")
-    wanted = {**present, **changes.added}
-    for name in changes.deleted:
-        wanted.pop(name, None)
-    if entity.type == TOPICS:
-        await _check_topic(store, entity, wanted)
-    else:
-        await _check_broker(store, entity, {*changes.added, *changes.deleted}, wanted)
-    await store.change_entity_config(path_of(entity), wanted)
+
+    async def edit(present: dict[str, str]) -> dict[str, str]:
+        unknown = [name for name in changes.deleted if name not in present]
+        if unknown:
+            raise Refused(f"Invalid config(s): {','.join(unknown)}")
+        wanted = {**present, **changes.added}
+        for name in changes.deleted:
+            wanted.pop(name, None)
+        if entity.type == TOPICS:
+            await _check_topic(store, entity, wanted)
+        else:
+            await _check_broker(store, entity, {*changes.added, *changes.deleted}, wanted)
+        return wanted
+
+    await store.edit_entity_config(path_of(entity), edit)
     print(f"Completed updating config for entity: {title_of(entity)}.")
 
 

@@ -135,11 +135,9 @@ async def clear_throttles(store: ZkStore, plan: Plan) -> None:
 
 async def _change(store: ZkStore, entity: tuple[str, str], changes: Mapping[str, str | None]) -> None:
     """Sets overrides of an entity, removes those that are None; nothing is written where nothing changes."""
-    path = entity_path(entity)
-    before = await store.entity_config(path)
-    after = {**before, **{name: value for name, value in changes.items() if value is not None}}
-    for name, value in changes.items():
-        if value is None:
-            after.pop(name, None)
-    if after != before:
-        await store.change_entity_config(path, after)
+
+    async def edit(before: dict[str, str]) -> dict[str, str] | None:
+        after = {name: value for name, value in {**before, **changes}.items() if value is not None}
+        return None if after == before else after
+
+    await store.edit_entity_config(entity_path(entity), edit)

@@ -50,6 +50,11 @@ class TopicRequest:
         assert self.topic is not None
         return self.topic
 
+    async def edit_configs(self, present: dict[str, str]) -> dict[str, str]:
+        """A topic's overrides after --config and --delete-config; the form in which the store takes an edit."""
+        wanted = {**present, **self.configs}
+        return {name: value for name, value in wanted.items() if name not in self.delete_configs}
+
     def check_counts(self) -> None:
         """Raises TopicFailure for numbers of partitions and replicas that no topic can have."""
         if self.partitions is not None and self.partitions < 1:

@@ -120,10 +120,7 @@ async def _alter(store: ZkStore, request: TopicRequest) -> None:
     for name in names:
         if request.configs or request.delete_configs:
             print(CONFIG_WARNING)
-            configs = {**await store.topic_config(name), **request.configs}
-            for key in request.delete_configs:
-                configs.pop(key, None)
-            await store.change_entity_config(entity_path(("topics", name)), configs)
+            await store.edit_entity_config(entity_path(("topics", name)), request.edit_configs)
             print(f"Updated config for topic {name}.")
         if request.partitions is not None:
             if topic_names.is_internal(name):

@@ -221,14 +221,10 @@ class Reassignments:
     async def _leave_znode(self, leaves: Callable[[TopicPartition, Sequence[int]], bool]) -> None:
         """Takes partitions out of /admin/reassign_partitions; once it is empty it is deleted and watched for again."""
         term = self._term
-        listed = await term.store.reassignments()
-        if not listed:
-            return
-        staying = {partition: target for partition, target in listed.items() if not leaves(partition, target)}
-        if len(staying) == len(listed):
-            return
-        await term.store.set_reassignments(staying, term.epoch_zk_version)
-        if not staying:
+        staying = await term.store.keep_reassignments(
+            lambda partition, target: not leaves(partition, target), term.epoch_zk_version
+        )
+        if staying is not None and not staying:
             term.put(ZkPartitionReassignment())
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition, random_uuid
+from kafka_py.base.ids import TopicId, TopicPartition, random_uuid
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.controller.batch import ControllerRequest, RequestBatch, Sender
 from kafka_py.controller.channels import Address, Channels, Connect
@@ -199,22 +199,36 @@ class Term:
         return partitions
 
     async def _with_ids(self, assignments: dict[str, TopicAssignment]) -> dict[str, TopicAssignment]:
-        made = {
-            topic: one._replace(topic_id=random_uuid()) for topic, one in assignments.items() if one.topic_id is None
-        }
-        raise_first(
-            await pipelined(
-                [
-                    self.store.set_topic_assignment(topic, one, epoch_zk_version=self.epoch_zk_version)
-                    for topic, one in made.items()
-                ]
-            )
-        )
-        return {**assignments, **made}
+        made = {topic: random_uuid() for topic, one in assignments.items() if one.topic_id is None}
+        written = await pipelined([self._give_id(topic, topic_id) for topic, topic_id in made.items()])
+        raise_first(written)
+        given = {topic: one for topic, one in zip(made, written, strict=True) if isinstance(one, TopicAssignment)}
+        return {**assignments, **given}
+
+    async def _give_id(self, topic: str, topic_id: TopicId) -> TopicAssignment:
+        """Writes an id into a topic's znode unless it has one by now; returns the assignment as written."""
+
+        def edit(present: TopicAssignment) -> TopicAssignment:
+            return present if present.topic_id is not None else present._replace(topic_id=topic_id)
+
+        return await self.store.edit_topic(topic, edit, epoch_zk_version=self.epoch_zk_version)
 
     async def write_assignment(self, topic: str, assignments: dict[int, Assignment]) -> None:
-        """Rewrites a topic's znode, fenced, keeping its id. Raises ControllerMoved, NoNode."""
+        """Writes these partitions of a topic, fenced, keeping its id, and the partitions that somebody added to the
+        znode and this controller does not know yet. Raises ControllerMoved, NoNode."""
         rows = {number: ReplicaAssignment(*assignment) for number, assignment in assignments.items()}
-        await self.store.set_topic_assignment(
-            topic, TopicAssignment(rows, self.cluster.topic_ids.get(topic)), epoch_zk_version=self.epoch_zk_version
-        )
+        topic_id = self.cluster.topic_ids.get(topic)
+
+        def edit(present: TopicAssignment) -> TopicAssignment:
+            return TopicAssignment({**present.partitions, **rows}, topic_id)
+
+        await self.store.edit_topic(topic, edit, epoch_zk_version=self.epoch_zk_version)
+
+    async def keep_partitions(self, topic: str, numbers: Collection[int]) -> None:
+        """Takes all partitions but these out of a topic's znode, fenced. Raises ControllerMoved, NoNode."""
+
+        def edit(present: TopicAssignment) -> TopicAssignment:
+            kept = {number: row for number, row in present.partitions.items() if number in numbers}
+            return present._replace(partitions=kept)
+
+        await self.store.edit_topic(topic, edit, epoch_zk_version=self.epoch_zk_version)

@@ -57,18 +57,11 @@ async def partition_modifications(term: Term, event: PartitionModifications) -> 
         return
     if topic in cluster.queued:
         log.error("Topic %s is being deleted and cannot grow; the new partitions are taken out again", topic)
-        await _undo_growth(term, topic, {number: Assignment(*row) for number, row in found.partitions.items()})
+        await term.keep_partitions(topic, await term.store.partitions_with_state(topic))
         return
     for number, assignment in added.items():
         cluster.set_assignment(TopicPartition(topic, number), assignment)
     await start_partitions(term, [TopicPartition(topic, number) for number in added])
-
-
-async def _undo_growth(term: Term, topic: str, found: dict[int, Assignment]) -> None:
-    """Keeps of a topic's znode the partitions that exist."""
-    existing = await term.store.partitions_with_state(topic)
-    kept = {number: assignment for number, assignment in found.items() if number in existing}
-    await term.write_assignment(topic, kept)
 
 
 async def start_partitions(term: Term, partitions: Collection[TopicPartition]) -> None:

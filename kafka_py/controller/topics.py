@@ -14,11 +14,13 @@ from enum import Enum
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId, random_uuid
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.placement import BrokerRack, Placement, place, require_racks_of_all_or_none, without_racks
 from kafka_py.controller.topic_policy import CreateTopicPolicy, TopicRequest
+from kafka_py.zk.session import NoNode
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
 
@@ -54,11 +56,15 @@ class PlannedTopic(NamedTuple):
 
 
 class PlannedGrowth(NamedTuple):
-    """New partitions of a topic that have passed all checks."""
+    """New partitions of a topic that have passed all checks. before: what the topic was when they were checked."""
 
     name: str
     before: TopicAssignment
     added: Placement
+
+
+class _Changed(Exception):
+    """Somebody else wrote the topic since it was read."""
 
 
 class RackMode(Enum):
@@ -97,6 +103,7 @@ class TopicAdmin:
         self._is_queued = is_queued
         self._policy = policy
         self._chance = chance or random.Random()
+        self._growing = KeyedLocks()
 
     # Creation
 
@@ -170,10 +177,11 @@ class TopicAdmin:
 
         replicas: of each new partition; None places them. Raises KafkaError with the codes of CreatePartitions.
         """
-        planned = await self.plan_growth(topic, count, replicas, rack_mode)
-        if not validate_only:
-            await self.write_growth(planned)
-        return planned
+        async with self._growing.hold(topic):
+            while True:
+                planned = await self.plan_growth(topic, count, replicas, rack_mode)
+                if validate_only or await self._write_growth(planned):
+                    return planned
 
     async def plan_growth(
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None,
@@ -202,11 +210,21 @@ class TopicAdmin:
         added = {current + index: list(row) for index, row in enumerate(replicas)}
         return PlannedGrowth(topic, before, added)
 
-    async def write_growth(self, planned: PlannedGrowth) -> None:
-        """Rewrites the topic's znode, keeping its id."""
+    async def _write_growth(self, planned: PlannedGrowth) -> bool:
+        """Adds the partitions to the topic's znode; False if the topic is not what was checked any longer."""
         added = {number: ReplicaAssignment(tuple(row)) for number, row in planned.added.items()}
         after = planned.before._replace(partitions={**planned.before.partitions, **added})
-        await self._store.set_topic_assignment(planned.name, after)
+
+        def edit(present: TopicAssignment) -> TopicAssignment:
+            if present != planned.before:
+                raise _Changed
+            return after
+
+        try:
+            await self._store.edit_topic(planned.name, edit)
+        except (_Changed, NoNode):
+            return False
+        return True
 
     # Deletion
 

@@ -7,7 +7,7 @@ joined in store.py. Source: reference zookeeper.md section 2.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -219,6 +219,40 @@ class ZkAccess:
                 await self.create_recursive(path, data, epoch_zk_version=epoch_zk_version)
             except NodeExists:
                 await self.fenced(SetOp(path, data), epoch_zk_version)
+
+    async def update(
+        self,
+        path: str,
+        change: Callable[[Found | None], Awaitable[bytes | None]],
+        *,
+        epoch_zk_version: int = NOT_FENCED,
+    ) -> bool:
+        """Reads a znode, has `change` say what it should hold, and writes that unless somebody wrote it meanwhile;
+        then it starts over with what is there now. Whether it was written.
+
+        change: what was found (None: no such znode) -> the new data, or None to leave the znode as it is; what it
+        raises is raised here. A missing znode is created with its parents.
+        """
+        attempt: tuple[bytes, int] | None = None
+        while True:
+            found = await self.read(path)
+            if attempt is not None and found is not None and attempt == (found[0], found[1].version):
+                return True  # our write was carried out, its answer was lost, and it was sent again
+            data = await change(found)
+            if data is None:
+                return False
+            if found is None:
+                try:
+                    await self.create_recursive(path, data, epoch_zk_version=epoch_zk_version)
+                    return True
+                except NodeExists:
+                    attempt = data, 0
+            else:
+                try:
+                    await self.fenced(SetOp(path, data, found[1].version), epoch_zk_version)
+                    return True
+                except (BadVersion, NoNode):
+                    attempt = data, found[1].version + 1
 
     async def delete_if_present(self, path: str, *, epoch_zk_version: int = NOT_FENCED) -> bool:
         """Deletes a childless znode whatever its version; whether it was there."""

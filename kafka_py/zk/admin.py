@@ -6,13 +6,13 @@ Source: reference zookeeper.md sections 9, 10 and 11.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.zk.access import NOT_FENCED, ZkAccess
+from kafka_py.zk.access import Found, ZkAccess
 from kafka_py.zk.schema import MalformedZNode, NumberText
-from kafka_py.zk.session import BadVersion, NodeExists, NoNode, Watch
+from kafka_py.zk.session import BadVersion, DeleteOp, NoNode, SetOp, Watch
 from kafka_py.zk.znodes import (
     FeatureZNode,
     PartitionRow,
@@ -51,24 +51,34 @@ class AdminStore(ZkAccess):
         found = await self.read(path)
         if found is None:
             return None
-        try:
-            rows = ReassignPartitionsZNode.decode(found[0]).partitions
-        except MalformedZNode as error:
-            log.error("the reassignment is ignored: %s", error)
-            return {}
-        return {TopicPartition(row.topic, row.partition): row.replicas for row in rows}
+        return _requested(found[0])
 
     async def request_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int]]) -> None:
         """What the old tool does. Raises NodeExists while a reassignment runs."""
         await self.create_recursive(ReassignPartitionsZNode.path(), _reassignment(wanted))
 
-    async def set_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int]], epoch_zk_version: int) -> None:
-        """Rewrites what is left to reassign; deletes the node when nothing is."""
+    async def keep_reassignments(
+        self, stays: Callable[[TopicPartition, list[int]], bool], epoch_zk_version: int
+    ) -> dict[TopicPartition, list[int]] | None:
+        """Rewrites /admin/reassign_partitions with the rows that stay, or deletes it when none does; what a tool wrote
+        meanwhile is looked at as well. Returns what stays; None if no row had to go.
+
+        stays: partition and wanted replicas of a row.
+        """
         path = ReassignPartitionsZNode.path()
-        if wanted:
-            await self.set_or_create(path, _reassignment(wanted), epoch_zk_version=epoch_zk_version)
-        else:
-            await self.delete_if_present(path, epoch_zk_version=epoch_zk_version)
+        while True:
+            found = await self.read(path)
+            listed = {} if found is None else _requested(found[0])
+            staying = {partition: replicas for partition, replicas in listed.items() if stays(partition, replicas)}
+            if found is None or len(staying) == len(listed):
+                return None
+            version = found[1].version
+            op = SetOp(path, _reassignment(staying), version) if staying else DeleteOp(path, version)
+            try:
+                await self.fenced(op, epoch_zk_version)
+            except (BadVersion, NoNode):
+                continue
+            return staying
 
     async def preferred_elections(self, watch: Watch | None = None) -> set[TopicPartition] | None:
         """What /admin/preferred_replica_election asks for; None if it does not exist; empty if unreadable (logged).
@@ -137,14 +147,21 @@ class AdminStore(ZkAccess):
         Raises MalformedZNode for what cannot be read.
         """
         wanted = FeatureZNode(status, {})
-        found = await self.features()
-        if found is None:
-            try:
-                await self.create_recursive(FeatureZNode.path(), wanted.encode())
-            except NodeExists:
-                await self.ensure_features(status)
-        elif found != wanted:
-            await self.set_or_create(FeatureZNode.path(), wanted.encode(), epoch_zk_version=NOT_FENCED)
+
+        async def change(found: Found | None) -> bytes | None:
+            return None if found is not None and FeatureZNode.decode(found[0]) == wanted else wanted.encode()
+
+        await self.update(FeatureZNode.path(), change)
+
+
+def _requested(data: bytes | None) -> dict[TopicPartition, list[int]]:
+    """The wanted replicas by partition; none if the data cannot be read, which is logged."""
+    try:
+        rows = ReassignPartitionsZNode.decode(data).partitions
+    except MalformedZNode as error:
+        log.error("the reassignment is ignored: %s", error)
+        return {}
+    return {TopicPartition(row.topic, row.partition): row.replicas for row in rows}
 
 
 def _reassignment(wanted: Mapping[TopicPartition, Sequence[int]]) -> bytes:

@@ -7,13 +7,23 @@ section 7.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from kafka_py.zk.access import ZkAccess, pipelined, raise_first
+from kafka_py.zk.access import Found, ZkAccess, pipelined, raise_first
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.znodes import ConfigChangeZNode, ConfigTypeZNode, ConfigZNode, desanitize, entity_path
 
 log = logging.getLogger(__name__)
+
+
+def _overrides(entity: str, found: Found | None) -> dict[str, str]:
+    if found is None or found[0] is None:
+        return {}
+    try:
+        return ConfigZNode.decode(found[0]).config
+    except MalformedZNode as error:
+        log.error("the overrides of %s cannot be read: %s", entity, error)
+        return {}
 
 
 class ConfigStore(ZkAccess):
@@ -21,14 +31,7 @@ class ConfigStore(ZkAccess):
 
     async def entity_config(self, entity: str) -> dict[str, str]:
         """The overrides of one entity; none if it has no znode, or one that cannot be read (which is logged)."""
-        found = await self.read(ConfigZNode.path(entity))
-        if found is None or found[0] is None:
-            return {}
-        try:
-            return ConfigZNode.decode(found[0]).config
-        except MalformedZNode as error:
-            log.error("the overrides of %s cannot be read: %s", entity, error)
-            return {}
+        return _overrides(entity, await self.read(ConfigZNode.path(entity)))
 
     async def entity_configs(self, entities: Iterable[str]) -> dict[str, dict[str, str]]:
         """The overrides of many entities by entity path, pipelined."""
@@ -66,9 +69,30 @@ class ConfigStore(ZkAccess):
         return {name: found[path] for name, path in zip(names, paths, strict=True)}
 
     async def change_entity_config(self, entity: str, config: Mapping[str, str]) -> None:
-        """Replaces the overrides of one entity, then tells every broker. No override left is an empty map."""
+        """Replaces all overrides of one entity, whatever they are, then notifies every broker.
+
+        No override left is an empty map. To change some of them, use `edit_entity_config`.
+        """
         await self.set_or_create(ConfigZNode.path(entity), ConfigZNode(dict(config)).encode())
         await self.announce_config_change(entity)
+
+    async def edit_entity_config(
+        self, entity: str, edit: Callable[[dict[str, str]], Awaitable[Mapping[str, str] | None]]
+    ) -> bool:
+        """Changes the overrides of one entity, then notifies every broker. Whether something was written.
+
+        edit: the overrides as they are -> as they should be, or None to leave them. It is called again, with the newer
+        overrides, when somebody else wrote them meanwhile; so no edit is lost. What it raises is raised here.
+        """
+
+        async def change(found: Found | None) -> bytes | None:
+            wanted = await edit(_overrides(entity, found))
+            return None if wanted is None else ConfigZNode(dict(wanted)).encode()
+
+        written = await self.update(ConfigZNode.path(entity), change)
+        if written:
+            await self.announce_config_change(entity)
+        return written
 
     async def announce_config_change(self, entity: str) -> None:
         """Tells every broker to read one entity again."""

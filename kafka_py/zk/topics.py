@@ -11,8 +11,9 @@ from typing import NamedTuple, Self
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId
-from kafka_py.zk.access import NOT_FENCED, ZkAccess, pipelined, raise_first
-from kafka_py.zk.session import NodeExists, SetOp, Watch
+from kafka_py.zk.access import NOT_FENCED, Found, ZkAccess, pipelined, raise_first
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import CreateOp, MultiFailed, NodeExists, NoNode, SetOp, Watch
 from kafka_py.zk.znodes import (
     ConfigZNode,
     DeleteTopicsZNode,
@@ -21,6 +22,7 @@ from kafka_py.zk.znodes import (
     TopicsZNode,
     TopicZNode,
     entity_path,
+    path_parents,
 )
 
 
@@ -109,24 +111,79 @@ class TopicStore(ZkAccess):
     async def create_topic(
         self, topic: str, assignment: TopicAssignment, configs: Mapping[str, str] | None = None
     ) -> None:
-        """Writes a new topic: first its configs (even if there are none), then the assignment, which the controller
-        watches. No config change notification is needed.
+        """Writes a new topic with its configs (even if there are none) in one transaction: whoever sees the topic sees
+        its configs, and a topic that is refused leaves the configs of the one that exists alone. The controller watches
+        the assignment; no config change notification is needed.
 
         Raises KafkaError(TOPIC_ALREADY_EXISTS).
         """
-        await self.set_or_create(
-            ConfigZNode.path(entity_path(("topics", topic))), ConfigZNode(dict(configs or {})).encode()
-        )
+        config_path = ConfigZNode.path(entity_path(("topics", topic)))
+        config = ConfigZNode(dict(configs or {})).encode()
+        create = CreateOp(TopicZNode.path(topic), assignment.to_znode().encode())
+        write_config: CreateOp | SetOp = CreateOp(config_path, config)
+        while True:
+            try:
+                await self.session.multi([write_config, create])
+                return
+            except MultiFailed as failure:
+                match failure.index, failure.error:
+                    case 0, NodeExists():  # written by a tool beforehand, or left by a deletion that was interrupted
+                        write_config = SetOp(config_path, config)
+                    case 1, NodeExists():
+                        if not await self._is_ours(topic, assignment.topic_id):
+                            raise _already_exists(topic) from None
+                        return
+                    case 0, NoNode() if isinstance(write_config, SetOp):
+                        write_config = CreateOp(config_path, config)
+                    case index, NoNode():
+                        await self.ensure_path(path_parents((config_path, create.path)[index])[0])
+                    case _:
+                        raise failure.error from None
+
+    async def _is_ours(self, topic: str, topic_id: TopicId | None) -> bool:
+        """Whether the topic that exists is the one we wrote: a request whose answer was lost is sent again."""
+        if topic_id is None:
+            return False
         try:
-            await self.create_recursive(TopicZNode.path(topic), assignment.to_znode().encode())
-        except NodeExists:
-            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.") from None
+            present = await self.topic_assignment(topic)
+        except MalformedZNode:
+            return False
+        return present is not None and present.topic_id == topic_id
 
     async def set_topic_assignment(
         self, topic: str, assignment: TopicAssignment, *, epoch_zk_version: int = NOT_FENCED
     ) -> None:
-        """Rewrites a topic, whatever its version. The caller keeps the topic id that is there. Raises NoNode."""
+        """Rewrites a topic, whatever it is now. Raises NoNode. To change what is there, use `edit_topic`."""
         await self.fenced(SetOp(TopicZNode.path(topic), assignment.to_znode().encode()), epoch_zk_version)
+
+    async def edit_topic(
+        self,
+        topic: str,
+        edit: Callable[[TopicAssignment], TopicAssignment],
+        *,
+        epoch_zk_version: int = NOT_FENCED,
+    ) -> TopicAssignment:
+        """Changes a topic's assignment; returns it as written.
+
+        edit: the assignment as it is (without partitions if it cannot be read) -> as it should be. It is called again,
+        with the newer assignment, when somebody else wrote the topic meanwhile. What it raises is raised here.
+        Raises NoNode.
+        """
+        written = TopicAssignment({})
+
+        async def change(found: Found | None) -> bytes:
+            nonlocal written
+            if found is None:
+                raise NoNode(TopicZNode.path(topic))
+            try:
+                present = TopicAssignment.from_znode(TopicZNode.decode(found[0]))
+            except MalformedZNode:
+                present = TopicAssignment({})
+            written = edit(present)
+            return written.to_znode().encode()
+
+        await self.update(TopicZNode.path(topic), change, epoch_zk_version=epoch_zk_version)
+        return written
 
     async def topics_to_delete(self, watch: Watch | None = None) -> set[str]:
         """The topics queued for deletion."""
@@ -145,3 +202,7 @@ class TopicStore(ZkAccess):
         await self.delete_recursive(TopicZNode.path(topic), epoch_zk_version=epoch_zk_version)
         await self.delete_recursive(ConfigZNode.path(entity_path(("topics", topic))), epoch_zk_version=epoch_zk_version)
         await self.unmark_for_deletion([topic], epoch_zk_version)
+
+
+def _already_exists(topic: str) -> KafkaError:
+    return KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")

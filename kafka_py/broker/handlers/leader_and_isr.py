@@ -64,8 +64,7 @@ async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
         if node.log_dirs.get(role.topic_partition) is None and can_have_directory(role.topic_partition)
     }
     if new:
-        for topic, overrides in (await node.store.topic_configs(new)).items():
-            node.topic_configs.set_overrides(topic, overrides)
+        await node.topic_configs.read_with(node.store.topic_configs(new))
 
 
 def _requests(request: LeaderAndIsrRequest) -> Iterator[RoleRequest]:

@@ -1,5 +1,6 @@
 """AlterConfigs and IncrementalAlterConfigs: who has what error, and what a change does (KIP-133, KIP-339, KIP-412)."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from kafka_py.controller.topic_policy import PolicyViolation
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages import alter_configs, incremental_alter_configs
 from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_py.zk.session import SetOp
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -187,3 +189,35 @@ async def test_a_site_s_own_rule_may_refuse(broker: LocalBroker) -> None:
     ((code, message),) = await edit(broker, resource(TOPIC, "t", ("retention.ms", SET, "5")))
     assert (code, message) == (ErrorCode.POLICY_VIOLATION, "t: too short")
     assert await edit(broker, resource(TOPIC, "t", ("retention.ms", SET, "5000"))) == [(0, None)]
+
+
+@on_broker()
+async def test_changes_sent_without_waiting_for_answers_are_all_kept(broker: LocalBroker) -> None:
+    """An admin client may send the next change before the last one is answered; of one setting the last one counts."""
+    await broker.create_topic("t")
+    names = {"segment.bytes": "5000", "retention.ms": "7", "flush.ms": "8", "max.message.bytes": "99"}
+    changes = [resource(TOPIC, "t", (name, SET, text)) for name, text in names.items()]
+    changes += [resource(TOPIC, "t", ("segment.bytes", SET, str(size))) for size in (6000, 7000, 8000)]
+    assert await asyncio.gather(*(edit(broker, change) for change in changes)) == [[(0, None)]] * len(changes)
+    assert await broker.store.topic_config("t") == {**names, "segment.bytes": "8000"}
+
+
+@on_broker()
+async def test_a_change_and_one_by_another_process_are_both_kept(broker: LocalBroker) -> None:
+    """The overrides are written by a tool between the broker's look and its write."""
+    await broker.create_topic("t")
+    session, zookeeper = broker.session, broker.zookeeper
+    get, written = session.get, []
+
+    async def get_and_be_overtaken(path: str, watch: Any = None) -> Any:
+        found = await get(path, watch)
+        if path == "/config/topics/t" and not written:
+            written.append(path)
+            data = b'{"version":1,"config":{"retention.ms":"7"}}'
+            zookeeper.apply_all(session.session_id, [SetOp(path, data)])
+        return found
+
+    session.get = get_and_be_overtaken  # type: ignore[method-assign]
+    assert await edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))) == [(0, None)]
+    assert written
+    assert await broker.store.topic_config("t") == {"retention.ms": "7", "segment.bytes": "5000"}

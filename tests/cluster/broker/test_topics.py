@@ -1,5 +1,6 @@
 """CreateTopics, CreatePartitions, DeleteTopics against a whole broker (controller facts, sections 8 and 12)."""
 
+import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -264,3 +265,20 @@ async def test_only_the_controller_changes_topics(broker: LocalBroker) -> None:
     [row] = (await broker.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 3)).responses
     assert row.error_code == ErrorCode.NOT_CONTROLLER
     broker.server.node.controller.active_controller_id = 0
+
+
+@on_broker()
+async def test_growths_sent_without_waiting_for_answers_never_shrink_a_topic(broker: LocalBroker) -> None:
+    await create(broker, new_topic("t", 1, 1))
+
+    async def grow(count: int) -> int:
+        topics = [CreatePartitionsTopic(name="t", count=count, assignments=None)]
+        answer = await broker.ask(CreatePartitionsRequest(topics=topics, timeout_ms=5000, validate_only=False), 1)
+        code: int = answer.results[0].error_code
+        return code
+
+    codes = await asyncio.gather(*(grow(count) for count in (4, 2, 5, 3)))
+    refused = ErrorCode.INVALID_PARTITIONS
+    assert codes == [0, refused, 0, refused]
+    assert await broker.store.partition_count("t") == 5
+    assert len(broker.server.node.metadata.partitions_of("t")) == 5

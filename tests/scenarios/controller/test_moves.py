@@ -7,6 +7,7 @@ from kafka_py.testing.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import StopReplicaRequest
+from kafka_py.zk.session import SetOp
 from kafka_py.zk.topics import ReplicaAssignment
 
 T0 = TopicPartition("t", 0)
@@ -282,3 +283,32 @@ async def test_partitions_of_a_topic_in_deletion_cannot_be_reassigned():
     assert refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+@scenario
+async def test_partitions_added_while_the_controller_writes_a_move_are_kept():
+    """The controller writes the whole topic from what it knows; a growth that it has not seen yet is in the znode."""
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [1, 2]})
+    store = await world.store()
+    grown = (await store.topic_assignment("t"))._replace(
+        partitions={0: ReplicaAssignment((1, 2)), 1: ReplicaAssignment((3,))}
+    )
+    grow = SetOp("/brokers/topics/t", grown.to_znode().encode())
+    session = world.brokers[1].session
+    get, overtaken = session.get, []
+
+    async def get_and_be_overtaken(path, watch=None):
+        found = await get(path, watch)
+        if path == "/brokers/topics/t" and not overtaken:
+            overtaken.append(path)
+            world.zookeeper.apply_all(session.session_id, [grow])
+        return found
+
+    session.get = get_and_be_overtaken
+    assert await world.controller.alter_reassignments({T0: [3, 1]}) == {T0: None}
+    await world.settle()
+    assert overtaken
+    stored = await store.topic_assignment("t")
+    assert set(stored.partitions) == {0, 1}
+    assert stored.partitions[0].adding == (3,)
+    assert (await world.state("t", 1)).leader == 3

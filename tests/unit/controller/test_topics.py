@@ -1,5 +1,6 @@
 """How topics are made and extended: the checks in their order, the znodes that come out, the policy plug-in."""
 
+import asyncio
 import random
 import re
 
@@ -288,3 +289,35 @@ def test_we4_8_racks_of_some_brokers_only():
         assert await refusal(world.admin.create(NewTopic("t", 1, 1))) is ErrorCode.UNKNOWN_SERVER_ERROR
 
     run(scenario, racks={0: "RACK1"})
+
+
+def test_growths_by_two_brokers_at_once_never_shrink_a_topic():
+    async def scenario(world):
+        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2]}), {})
+        session = world.zookeeper.session()
+        await session.connect()
+        other = TopicAdmin(
+            ZkStore(session), lambda: world.config, live_brokers=lambda: world.brokers, validate_configs=world.validate
+        )
+        outcomes = await asyncio.gather(other.grow("t", 4), world.admin.grow("t", 3), return_exceptions=True)
+        assert sorted(outcomes[0].added) == [1, 2, 3]
+        assert outcomes[1].code is ErrorCode.INVALID_PARTITIONS
+        assert len(world.topic("t").partitions) == 4
+
+    run(scenario)
+
+
+def test_a_growth_whose_answer_was_lost_has_succeeded():
+    async def scenario(world):
+        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2]}), {})
+        put = world.store.session.set
+
+        async def put_and_lose_the_answer(path, data, version=-1):
+            world.store.session.lose_next_reply()
+            return await put(path, data, version)
+
+        world.store.session.set = put_and_lose_the_answer
+        assert sorted((await world.admin.grow("t", 2)).added) == [1]
+        assert len(world.topic("t").partitions) == 2
+
+    run(scenario)

@@ -8,6 +8,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.zookeeper import on_fake
 from kafka_py.zk.access import BATCH_SIZE, NOT_FENCED, PIPELINE_WIDTH, ControllerMoved, pipelined, raise_first
 from kafka_py.zk.session import BadVersion, CreateOp, DeleteOp, NodeExists, NoNode, SetOp
+from kafka_py.zk.store import ZkStore
 
 
 @on_fake
@@ -180,3 +181,59 @@ async def test_what_was_not_begun_when_cancelled_never_is(store, zk):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert len(begun) == PIPELINE_WIDTH
+
+
+def appending(piece, seen):
+    """A change that appends to what is there."""
+
+    async def change(found):
+        seen.append(found and found[0])
+        return (found[0] if found else b"") + piece
+
+    return change
+
+
+@on_fake
+async def test_an_update_creates_what_is_missing_and_changes_what_is_there(store, zk):
+    seen = []
+    assert await store.update("/a/b", appending(b"1", seen))
+    assert await store.update("/a/b", appending(b"2", seen))
+    assert seen == [None, b"1"]
+    assert zk.tree()["/a/b"] == b"12"
+
+    async def nothing(_found):
+        return None
+
+    assert not await store.update("/a/b", nothing)
+    assert (await store.session.exists("/a/b")).version == 1
+
+
+@on_fake
+async def test_updates_at_the_same_time_lose_nothing(store, zk):
+    others = [zk.session() for _ in range(4)]
+    for session in others:
+        await session.connect()
+    pieces = [b"a", b"b", b"c", b"d"]
+    stores = [ZkStore(session) for session in others]
+    await asyncio.gather(*(one.update("/n", appending(piece, [])) for one, piece in zip(stores, pieces, strict=True)))
+    assert sorted(zk.tree()["/n"]) == sorted(b"abcd")
+
+
+@on_fake
+async def test_an_update_whose_answer_was_lost_is_not_made_twice(store, zk):
+    await store.create_recursive("/n", b"")
+    update = asyncio.create_task(store.update("/n", appending(b"1", [])))
+    await asyncio.sleep(0)  # the read is under way; the write that follows loses its answer
+    store.session.lose_next_reply()
+    assert await update
+    assert zk.tree()["/n"] == b"1"
+
+
+@on_fake
+async def test_an_update_is_fenced(store, zk):
+    epoch = await store.elect_controller(1, 0)
+    for _ in range(2):  # creation and change
+        with pytest.raises(ControllerMoved):
+            await store.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version + 1)
+        assert await store.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version)
+    assert zk.tree()["/n"] == b"11"

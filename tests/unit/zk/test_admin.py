@@ -9,7 +9,7 @@ from kafka_py.testing.zookeeper import on_fake
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.admin import FEATURES_DISABLED, FEATURES_ENABLED, ProducerIdBlock
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import EventType, NodeExists
+from kafka_py.zk.session import CreateOp, DeleteOp, EventType, NodeExists, SetOp
 from kafka_py.zk.store import ZkStore
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -26,14 +26,37 @@ async def test_a_reassignment_is_asked_for_shrunk_and_removed(store, zk):
     with pytest.raises(NodeExists):
         await store.request_reassignments({T0: [1]})
     assert await store.reassignments() == {T0: [1, 2], T1: [2]}
-    await store.set_reassignments({T1: [2]}, epoch.epoch_zk_version)
+    assert await store.keep_reassignments(lambda *_: True, epoch.epoch_zk_version) is None
+    assert await store.keep_reassignments(lambda one, _: one == T1, epoch.epoch_zk_version) == {T1: [2]}
     assert await store.reassignments() == {T1: [2]}
     with pytest.raises(ControllerMoved):
-        await store.set_reassignments({}, 0)
-    await store.set_reassignments({}, epoch.epoch_zk_version)
+        await store.keep_reassignments(lambda *_: False, 0)
+    assert await store.keep_reassignments(lambda *_: False, epoch.epoch_zk_version) == {}
     assert await store.reassignments() is None
-    await store.set_reassignments({T0: [1]}, epoch.epoch_zk_version)
-    assert await store.reassignments() == {T0: [1]}
+    assert await store.keep_reassignments(lambda *_: False, epoch.epoch_zk_version) is None
+
+
+@on_fake
+async def test_a_reassignment_written_meanwhile_is_not_lost(store, zk):
+    """The list is deleted and another one asked for after the controller has read it, before it writes."""
+    epoch = await store.elect_controller(1, 0)
+    await store.request_reassignments({T0: [1]})
+    other = zk.session()
+    await other.connect()
+    looked = []
+
+    def stays(partition, replicas):
+        looked.append(partition)
+        if len(looked) == 1:
+            path = "/admin/reassign_partitions"
+            row = b'{"version":1,"partitions":[{"topic":"t","partition":1,"replicas":[3]}]}'
+            zk.apply_all(other.session_id, [DeleteOp(path), CreateOp(path, row)])
+            zk.apply_all(other.session_id, [SetOp(path, row)])
+        return partition != T0
+
+    assert await store.keep_reassignments(stays, epoch.epoch_zk_version) is None
+    assert looked == [T0, T1]
+    assert await store.reassignments() == {T1: [3]}
 
 
 @on_fake

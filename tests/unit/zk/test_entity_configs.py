@@ -1,6 +1,9 @@
 """Overrides by entity and the announcement of their change."""
 
+import asyncio
+
 from kafka_py.testing.zookeeper import on_fake
+from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import entity_path
 
 
@@ -51,3 +54,30 @@ async def test_what_cannot_be_read_has_no_overrides(store, zk):
     await store.create_recursive("/config/topics/bad", b'{"version":1,"config":{"x":1}}')
     await store.create_recursive("/config/topics/text", b"x")
     assert await store.topic_configs(["null", "bad", "text", "none"]) == {"null": {}, "bad": {}, "text": {}, "none": {}}
+
+
+@on_fake
+async def test_edits_by_several_processes_at_once_are_all_kept(store, zk):
+    """A tool that writes straight to ZooKeeper and brokers: each reads, decides and writes; nobody undoes another."""
+    await store.ensure_top_level_paths()
+    editors = []
+    for _ in range(3):
+        session = zk.session()
+        await session.connect()
+        editors.append(ZkStore(session))
+
+    async def put(editor, name):
+        async def edit(present):
+            return {**present, name: "1"}
+
+        assert await editor.edit_entity_config("topics/t", edit)
+
+    await asyncio.gather(*(put(editor, name) for editor, name in zip(editors, "abc", strict=True)))
+    assert await store.topic_config("t") == {"a": "1", "b": "1", "c": "1"}
+    assert len(await store.session.children("/config/changes")) == 3
+
+    async def leave(_present):
+        return None
+
+    assert not await store.edit_entity_config("topics/t", leave)
+    assert len(await store.session.children("/config/changes")) == 3

@@ -1,5 +1,6 @@
 """Assignments, creation and deletion of topics."""
 
+import asyncio
 import uuid
 
 import pytest
@@ -10,7 +11,8 @@ from kafka_py.testing.zookeeper import on_fake
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.partitions import PartitionState
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import EventType, NoNode
+from kafka_py.zk.session import EventType, NoNode, SetOp
+from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
 
 ID = uuid.UUID(int=77)
@@ -18,7 +20,7 @@ ID = uuid.UUID(int=77)
 
 @on_fake
 async def test_a_new_topic_has_its_configs_first_and_no_notification(store, zk):
-    """Creation order: (1) /config/topics/<t>, even when the config map is empty, (2) /brokers/topics/<t>."""
+    """/config/topics/<t>, even when the config map is empty, is there when /brokers/topics/<t> appears."""
     await store.ensure_top_level_paths()
     await store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 1]}))
     await store.create_topic("u", TopicAssignment.of({0: [1]}, ID), {"cleanup.policy": "compact"})
@@ -31,17 +33,74 @@ async def test_a_new_topic_has_its_configs_first_and_no_notification(store, zk):
     assert b'"topic_id":"AAAAAAAAAAAAAAAAAAAATQ"' in tree["/brokers/topics/u"]
     assert await store.session.children("/config/changes") == []
     config, topic = await store.session.exists("/config/topics/t"), await store.session.exists("/brokers/topics/t")
-    assert config.czxid < topic.czxid
+    assert config.czxid <= topic.czxid
 
 
 @on_fake
 async def test_a_topic_that_exists_is_refused(store, zk):
     await store.ensure_top_level_paths()
-    await store.create_topic("t", TopicAssignment.of({0: [1]}))
+    await store.create_topic("t", TopicAssignment.of({0: [1]}), {"segment.bytes": "5000"})
     with pytest.raises(KafkaError) as refused:
-        await store.create_topic("t", TopicAssignment.of({0: [2]}))
+        await store.create_topic("t", TopicAssignment.of({0: [2]}), {"segment.bytes": "6000"})
     assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
     assert await store.topic_assignment("t") == TopicAssignment.of({0: [1]})
+    assert await store.topic_config("t") == {"segment.bytes": "5000"}
+
+
+@on_fake
+async def test_of_two_creations_at_once_the_first_keeps_its_configs(store, zk):
+    await store.ensure_top_level_paths()
+    other = zk.session()
+    await other.connect()
+    wanted = [(store, "5000"), (ZkStore(other), "6000")]
+    outcomes = await asyncio.gather(
+        *(one.create_topic("t", TopicAssignment.of({0: [1]}), {"segment.bytes": size}) for one, size in wanted),
+        return_exceptions=True,
+    )
+    assert outcomes[0] is None
+    assert isinstance(outcomes[1], KafkaError)
+    assert await store.topic_config("t") == {"segment.bytes": "5000"}
+
+
+@on_fake
+async def test_a_topic_takes_configs_that_were_left_there(store, zk):
+    """By a deletion that was interrupted, or written beforehand; and creation works without the top-level paths."""
+    await store.create_recursive("/config/topics/t", b'{"version":1,"config":{"segment.bytes":"1"}}')
+    await store.create_topic("t", TopicAssignment.of({0: [1]}), {"retention.ms": "7"})
+    assert await store.topic_config("t") == {"retention.ms": "7"}
+    assert await store.topics() == {"t"}
+    await store.create_topic("u", TopicAssignment.of({0: [1]}))
+    assert await store.topics() == {"t", "u"}
+
+
+@on_fake
+async def test_a_creation_whose_answer_was_lost_has_succeeded(store, zk):
+    await store.ensure_top_level_paths()
+    store.session.lose_next_reply()
+    await store.create_topic("t", TopicAssignment.of({0: [1]}, ID))
+    assert await store.topic_assignment("t") == TopicAssignment.of({0: [1]}, ID)
+
+
+@on_fake
+async def test_an_edit_of_a_topic_starts_over_when_somebody_else_wrote_it(store, zk):
+    epoch = await store.elect_controller(1, 0)
+    await store.create_topic("t", TopicAssignment.of({0: [1]}, ID))
+    grown = TopicAssignment.of({0: [1], 1: [2]}, ID)
+    seen = []
+
+    def edit(present):
+        seen.append(present)
+        if len(seen) == 1:
+            zk.apply_all(store.session.session_id, [SetOp("/brokers/topics/t", grown.to_znode().encode())])
+        return TopicAssignment({**present.partitions, 0: ReplicaAssignment((3,))}, present.topic_id)
+
+    written = await store.edit_topic("t", edit, epoch_zk_version=epoch.epoch_zk_version)
+    assert seen == [TopicAssignment.of({0: [1]}, ID), grown]
+    assert await store.topic_assignment("t") == written == TopicAssignment.of({0: [3], 1: [2]}, ID)
+    with pytest.raises(ControllerMoved):
+        await store.edit_topic("t", lambda present: present, epoch_zk_version=epoch.epoch_zk_version + 1)
+    with pytest.raises(NoNode):
+        await store.edit_topic("none", lambda present: present)
 
 
 @on_fake
