@@ -54,10 +54,15 @@ class Supervisor:
     The tasks it starts are cancelled by `cancel` or `close`, or one by one by who started them.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        self.failures: Counter[str] = Counter()
+    def __init__(self, clock: Clock, failures: Counter[str] | None = None) -> None:
+        """failures: where they are counted, if not here alone."""
+        self.failures: Counter[str] = Counter() if failures is None else failures
         self._clock = clock
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    def child(self) -> Supervisor:
+        """For one component, which cancels or awaits its own tasks with it; failures are counted together."""
+        return Supervisor(self._clock, self.failures)
 
     def report(self, activity: str, error: BaseException, item: object = None) -> None:
         """Logs a failure with its traceback and counts it.
@@ -181,10 +186,14 @@ class Supervisor:
         for task in list(self._tasks):
             task.cancel()
 
+    async def drain(self) -> None:
+        """Returns when every task that runs now has ended, by itself."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def close(self) -> None:
         """Cancels every task that runs, and returns when they have ended."""
         self.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.drain()
 
 
 class AwaitedWasCancelled(RuntimeError):

@@ -81,6 +81,10 @@ class RecordErrors(KafkaError):
         self.record_errors = record_errors
 
 
+class NoDescriptorsLeft(KafkaError):
+    """A call failed as the process has no file descriptor left: the disk is sound and the call may be tried again."""
+
+
 class UnexpectedAppendOffset(Exception):
     """Fetched records do not continue this log; the fetcher marks the partition failed, or starts the log anew."""
 

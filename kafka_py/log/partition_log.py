@@ -75,9 +75,7 @@ class PartitionLog(CleanableLog):
         if leader_epoch != self._epochs.latest and leader_epoch >= 0:
             self.assign_epoch(leader_epoch, first_offset)
         max_timestamp = header.max_timestamp
-        rolled = self._segments.active.should_roll(size, last_offset, max_timestamp, self.config, now_ms)
-        if rolled:
-            rolled = self._roll(first_offset, now_ms)
+        rolled = self._maybe_roll(first_offset, size, last_offset, max_timestamp, now_ms)
         self._write(records, last_offset, max_timestamp)
         if header.producer_id >= 0:
             self._take_over(read_header(records), records)
@@ -156,9 +154,8 @@ class PartitionLog(CleanableLog):
             if epoch != latest and epoch >= 0:
                 self.assign_epoch(epoch, header[0])
                 latest = self._epochs.latest
-        rolled = self._segments.active.should_roll(len(records), last_offset, largest[0], self.config, now_ms)
-        if rolled:
-            rolled = self._roll(max(first_offset, self.log_end_offset), now_ms)
+        base_offset = max(first_offset, self.log_end_offset)
+        rolled = self._maybe_roll(base_offset, len(records), last_offset, largest[0], now_ms)
         self._write(records, last_offset, largest[0], -largest[1])
         for position, header in batches:
             if header[9] >= 0:
@@ -280,9 +277,6 @@ class PartitionLog(CleanableLog):
             return self._segments.aborted_transactions(fetch_offset, data, self.log_end_offset)
         except OSError as error:
             self._disk_refused(error)
-
-    def _corrupt(self, corrupt: CorruptBatch) -> KafkaError:
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition}: {corrupt}")
 
     # -- epochs
 

@@ -203,17 +203,34 @@ class Segment:
             return False
         return header.magic < MAGIC or header.max_timestamp == entry.timestamp
 
-    def truncate_to(self, offset: int, config: LogConfig, now_ms: int) -> int:
-        """Cuts the batch that holds `offset` and all after it; the number of bytes cut."""
+    def cut_position(self, offset: int) -> int:
+        """Where the batch that holds `offset` begins; the segment's size when all batches are below it.
+
+        Raises CorruptBatch when batches on the way there cannot be told apart.
+        """
         place = self.find(offset)
+        if place is not None:
+            return place.position
+        end = self.start_for(offset)
+        for position, header in iter_file_headers(self.file(), end, self.size):
+            end = position + header.size_bytes
+        if end != self.size:  # a size beyond the end of the file looks as if no batch followed
+            raise CorruptBatch("a batch reaches beyond the end of the file", end)
+        return self.size
+
+    def truncate_to(self, offset: int, config: LogConfig, now_ms: int) -> int:
+        """Cuts the batch that holds `offset` and all after it; the number of bytes cut.
+
+        Raises CorruptBatch, as `cut_position` does, before anything is changed.
+        """
+        position = self.cut_position(offset)
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
         self.txn_index.truncate_to(offset)
         self._bytes_since_entry = 0
-        cut = 0
-        if place is not None:
-            cut = self.size - place.position
-            self.cut_file(place.position)
+        cut = self.size - position
+        if cut:
+            self.cut_file(position)
             if self.size == 0:
                 self.created_ms = now_ms
                 self._first_timestamp = None

@@ -16,6 +16,7 @@ from typing import NoReturn
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.log import filenames, producer_replay, retention
+from kafka_py.log.answers import NoDescriptorsLeft
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.context import LONGEST_DELAY_MS, LogContext
 from kafka_py.log.directory import PartitionDirectory
@@ -27,6 +28,7 @@ from kafka_py.log.log_segments import LogSegments
 from kafka_py.log.partition_metadata import format_topic_id
 from kafka_py.log.producer_state import ProducerStates
 from kafka_py.log.segment import MAX_RELATIVE_OFFSET, Segment
+from kafka_py.records.batch import CorruptBatch
 
 _log = logging.getLogger(__name__)
 
@@ -161,6 +163,20 @@ class StoredLog:
 
     # -- roll
 
+    def _maybe_roll(self, base_offset: int, size: int, last_offset: int, largest_timestamp: int, now_ms: int) -> bool:
+        """Begins a new segment at `base_offset` if an append of `size` bytes belongs into the next one.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the first batch of the active
+            segment, which says how old it is, cannot be read.
+        """
+        try:
+            due = self._segments.active.should_roll(size, last_offset, largest_timestamp, self.config, now_ms)
+        except OSError as error:
+            self._disk_refused(error)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(corrupt) from corrupt
+        return due and self._roll(base_offset, now_ms)
+
     def roll(self, now_ms: int) -> bool:
         """Begins a new segment at the log end; False when the active one is empty."""
         return self._roll(self.log_end_offset, now_ms)
@@ -291,7 +307,8 @@ class StoredLog:
         """Cuts the log so that it ends at `offset`; whether data was cut.
 
         At or beyond the log end only epochs that began without data are forgotten (KIP-101).
-        Raises KafkaError(KAFKA_STORAGE_ERROR).
+        Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the place to cut cannot be found
+            because of a corrupt batch before it; the log is then as it was.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate {self.topic_partition} to offset {offset}")
@@ -302,6 +319,12 @@ class StoredLog:
         if offset < self._segments.bases[0]:
             self.truncate_fully_and_start_at(offset)
             return True
+        try:
+            self._segments.segments[self._segments.slot(offset)].cut_position(offset)
+        except OSError as error:
+            self._disk_refused(error)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(corrupt) from corrupt
         try:
             self._delete_files(self._segments.take_newer_than(offset))
             self._segments.active.truncate_to(offset, self.config, self._context.clock.wall_ms())
@@ -403,13 +426,16 @@ class StoredLog:
         for segment in self._segments.segments:
             segment.let_go()
 
+    def _corrupt(self, corrupt: CorruptBatch) -> KafkaError:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition}: {corrupt}")
+
     def _refuse(self) -> NoReturn:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} is {self._failed}")
 
     def _disk_refused(self, error: OSError) -> NoReturn:
         """For calls that can be tried again: a lack of descriptors is no failure of the disk, all else is."""
         if error.errno in (errno.EMFILE, errno.ENFILE):
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition}: {error}") from error
+            raise NoDescriptorsLeft(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition}: {error}") from error
         self._io_failed(error)
 
     def _io_failed(self, error: OSError) -> NoReturn:

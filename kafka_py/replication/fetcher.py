@@ -1,9 +1,9 @@
 """The fetch loop of a follower: one leader broker, some of the partitions it leads (I/O).
 
-Truncates what has to be, fetches, appends, and does so again. Each partition fares for itself: one that fails waits or
-is given up while the others go on. What to truncate is decided in truncation.py, what a request says in
-follower_session.py, what becomes of fetched records in following.py; the network is leader_link.py.
-Source: reference replication, section 6.
+Truncates what has to be, fetches, appends, and does so again. Each partition fares for itself: one that fails waits, or
+is not fetched until the controller sends its next state, while the others continue. What to truncate is decided in
+truncation.py, what a request says in follower_session.py, what becomes of fetched records in following.py; the network
+is leader_link.py. Source: reference replication, section 6.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import cast
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
+from kafka_py.log.answers import NoDescriptorsLeft
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetch_state import Followed
 from kafka_py.replication.fetcher_metrics import FetcherMetrics
@@ -34,6 +36,7 @@ from kafka_py.wire.protocol_versions import InterBrokerVersion
 log = logging.getLogger(__name__)
 
 _FIRST_WITH_SESSIONS = 7
+_ACTIVITY = "replica fetcher"
 
 OnFailed = Callable[[Followed], None]
 
@@ -41,7 +44,7 @@ OnFailed = Callable[[Followed], None]
 class Fetcher:
     """Fetches from one leader. `follow` and `drop` may be called at any time; the loop takes notice on its next round.
 
-    on_failed: told of a partition that is given up until the controller says something new about it.
+    on_failed: called with a partition that is not fetched again until the controller sends its next state.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Fetcher:
         clock: Clock,
         metrics: FetcherMetrics,
         on_failed: OnFailed,
+        supervisor: Supervisor,
     ) -> None:
         self.name = name
         self.followed: dict[TopicPartition, Followed] = {}
@@ -67,6 +71,7 @@ class Fetcher:
         self._following = following
         self._clock = clock
         self._on_failed = on_failed
+        self._supervisor = supervisor
         self._session = FollowerSession(sessions=version.follower_requests.fetch >= _FIRST_WITH_SESSIONS)
         self._truncating: dict[TopicPartition, Followed] = {}
         self._out_of_range: dict[TopicPartition, Followed] = {}
@@ -79,7 +84,7 @@ class Fetcher:
     # ---- what is fetched
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run(), name=self.name)
+        self._task = self._supervisor.loop(self._step, _ACTIVITY, self.name, on_failure=self._after_failure)
 
     @property
     def is_dead(self) -> bool:
@@ -149,6 +154,18 @@ class Fetcher:
         self._leave(one.topic_partition)
         self._on_failed(one)
 
+    def _went_wrong(self, one: Followed, error: Exception) -> None:
+        """One partition raised: without a free descriptor it waits, all else ends its fetching; others continue."""
+        if not isinstance(error, KafkaError):
+            self._supervisor.report(_ACTIVITY, error, one.topic_partition)
+        if not self._is_current(one):
+            return
+        if isinstance(error, NoDescriptorsLeft):
+            log.warning("%s: %s waits to be tried again: %s", self.name, one.topic_partition, error)
+            self._delay(one)
+        else:
+            self._give_up(one, error)
+
     def _resume(self) -> None:
         """Takes up again what has waited long enough."""
         now_ms = self._clock.monotonic_ms()
@@ -161,20 +178,25 @@ class Fetcher:
 
     # ---- the loop
 
-    async def _run(self) -> None:
-        while True:
+    async def _step(self) -> None:
+        try:
+            await self._round()
+        except LinkFailed as error:
+            self._note_failure(error)
+            self._session.failed()
+            for one in list(self.followed.values()):
+                if one.topic_partition not in self._delayed:
+                    self._delay(one)
+
+    def _after_failure(self, _error: Exception) -> None:
+        """A round raised for no partition in particular; one that cannot even be looked at is not fetched again."""
+        self._session.failed()
+        for one in list(self.followed.values()):
             try:
-                await self._round()
-            except LinkFailed as error:
-                self._note_failure(error)
-                self._session.failed()
-                for one in list(self.followed.values()):
-                    if one.topic_partition not in self._delayed:
-                        self._delay(one)
-            except Exception:
-                log.exception("%s: a round failed", self.name)
-                self._session.failed()
-                await asyncio.sleep(self._options().replica_fetch_backoff_ms / 1000.0)
+                one.as_request()
+                self._own(one)
+            except Exception as error:
+                self._went_wrong(one, error)
 
     async def _round(self) -> None:
         if self._delayed:
@@ -256,20 +278,23 @@ class Fetcher:
             for answer in topic.partition_responses:
                 topic_partition = TopicPartition(topic.topic, answer.partition)
                 one = self.followed.get(topic_partition)
-                if one is not None and one is sent.get(topic_partition) and self._is_fetching(one):
-                    await self._take_partition(one, answer, turn)
-                else:
+                if one is None or one is not sent.get(topic_partition) or not self._is_fetching(one):
                     self._session.not_heeded(topic_partition)
+                    continue
+                try:
+                    await self._take_partition(one, answer, turn)
+                except Exception as error:
+                    self._session.not_heeded(topic_partition)
+                    self._went_wrong(one, error)
 
     async def _take_partition(self, one: Followed, answer: FetchablePartitionResponse, turn: Turn) -> None:
         code = answer.error_code
         if code == ErrorCode.NONE:
             diverging = answer.diverging_epoch
             if diverging.epoch >= 0:
-                self._cut(one, cut_after(EpochEnd(diverging.epoch, diverging.end_offset), self._own(one)))
+                self._cut(one, EpochEnd(diverging.epoch, diverging.end_offset))
                 self._session.not_heeded(one.topic_partition)
-                if self._is_current(one):
-                    self._session.want(one)
+                self._session.want(one)
             else:
                 await self._append(one, answer, turn)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -296,14 +321,10 @@ class Fetcher:
         try:
             self._following.take(one, records, answer.high_watermark, answer.log_start_offset)
         except KafkaError as error:
-            if error.code is ErrorCode.CORRUPT_MESSAGE:
-                log.error("%s: %s sent what cannot be appended: %s", self.name, one.topic_partition, error)
-                self._delay(one)
-            else:
-                self._give_up(one, error)
-            return False
-        except Exception as error:
-            self._give_up(one, error)
+            if error.code is not ErrorCode.CORRUPT_MESSAGE:
+                raise
+            log.error("%s: what was sent of %s cannot be appended: %s", self.name, one.topic_partition, error)
+            self._delay(one)
             return False
         if (one.fetch_offset, one.log.log_start_offset) != before:
             self._session.want(one)
@@ -332,7 +353,7 @@ class Fetcher:
         turn = Turn(self._clock)
         for topic_partition, one in truncating.items():
             if topic_partition not in questions and self._is_current(one):
-                self._cut(one, Cut(one.initial_offset, True))
+                self._try_to_cut(one, None)
                 await turn.maybe_yield()
         replies = await self._leader.epoch_ends(questions) if questions else {}
         for topic_partition, one in truncating.items():
@@ -343,18 +364,22 @@ class Fetcher:
                 error = ErrorCode.UNKNOWN_SERVER_ERROR if reply is None else reply.error
                 self._refused(one, error, "OffsetsForLeaderEpoch")
             else:
-                self._cut(one, cut_after(reply.end, self._own(one)))
+                self._try_to_cut(one, reply.end)
                 await turn.maybe_yield()
 
     def _own(self, one: Followed) -> OwnLog:
         return OwnLog(one.log.log_end_offset, one.initial_offset, one.end_of_epoch)
 
-    def _cut(self, one: Followed, cut: Cut) -> None:
+    def _try_to_cut(self, one: Followed, leader_end: EpochEnd | None) -> None:
         try:
-            self._following.truncate(one, cut.offset)
-        except KafkaError as error:
-            self._give_up(one, error)
-            return
+            self._cut(one, leader_end)
+        except Exception as error:
+            self._went_wrong(one, error)
+
+    def _cut(self, one: Followed, leader_end: EpochEnd | None) -> None:
+        """leader_end: where the leader's log has the end of our last epoch; None if there are no epochs to compare."""
+        cut = Cut(one.initial_offset, True) if leader_end is None else cut_after(leader_end, self._own(one))
+        self._following.truncate(one, cut.offset)
         if one.is_truncating and cut.complete:
             one.is_truncating = False
             del self._truncating[one.topic_partition]
@@ -384,8 +409,8 @@ class Fetcher:
             )  # fmt: skip
             try:
                 self._following.reset(one, decision)
-            except KafkaError as error:
-                self._give_up(one, error)
+            except Exception as error:
+                self._went_wrong(one, error)
                 continue
             del self._out_of_range[topic_partition]
             self._session.want(one)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Supervisor
 from kafka_py.net.network import Network
 from kafka_py.records.java_hash import java_hash_code
 from kafka_py.replication.configs import ReplicationOptions
@@ -52,6 +53,7 @@ class FetcherManager:
         registry: MetricRegistry,
         network: Network | None = None,
         connect: Callable[[FetcherKey], Leader] | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         """connect: makes the way to a leader; None for one over `network`, which is TCP unless given."""
         self.fetchers: dict[FetcherKey, Fetcher] = {}
@@ -66,7 +68,7 @@ class FetcherManager:
         self._network = network
         self._connect = connect or self._link
         self._count = options().num_replica_fetchers
-        self._closing: set[asyncio.Task[None]] = set()
+        self._supervisor = (supervisor or Supervisor(clock)).child()
         self._is_closed = False
         measure_fetchers(self, registry)
 
@@ -79,9 +81,15 @@ class FetcherManager:
         max_bytes = self._options().replica_fetch_max_bytes
         wanted: list[tuple[FetcherKey, Followed]] = []
         for partition in partitions:
-            if partition.log is not None:
+            if partition.log is None:
+                continue
+            try:
                 followed = Followed(partition, partition.log, max_bytes, self._version)
-                wanted.append((self._key(partition.leader_id, partition.topic_partition), followed))
+            except Exception as error:
+                self._supervisor.report("replica fetcher", error, partition.topic_partition)
+                self.failed.add(partition.topic_partition)
+                continue
+            wanted.append((self._key(partition.leader_id, partition.topic_partition), followed))
         wanted.sort(key=lambda pair: pair[0])
         for key, group in groupby(wanted, key=lambda pair: pair[0]):
             fetcher = self.fetchers.get(key)
@@ -116,7 +124,8 @@ class FetcherManager:
         """Ends all fetching, for good."""
         self._is_closed = True
         fetchers, self.fetchers = self.fetchers, {}
-        await asyncio.gather(*(fetcher.close() for fetcher in fetchers.values()), *self._closing)
+        await asyncio.gather(*(fetcher.close() for fetcher in fetchers.values()))
+        await self._supervisor.drain()
 
     def _key(self, leader: int, topic_partition: TopicPartition) -> FetcherKey:
         topic, partition = topic_partition
@@ -141,6 +150,7 @@ class FetcherManager:
             clock=self._clock,
             metrics=metrics,
             on_failed=lambda one: self.failed.add(one.topic_partition),
+            supervisor=self._supervisor,
         )
 
     def _link(self, key: FetcherKey) -> Leader:
@@ -155,9 +165,8 @@ class FetcherManager:
 
     def _end_idle(self) -> None:
         for key in [key for key, fetcher in self.fetchers.items() if not fetcher.followed]:
-            task = asyncio.get_running_loop().create_task(self.fetchers.pop(key).close())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            fetcher = self.fetchers.pop(key)
+            self._supervisor.spawn(fetcher.close(), "replica fetcher", f"the end of {fetcher.name}")
 
     # ---- gauges
 

@@ -114,6 +114,28 @@ class TestTasks:
         run(scene)
 
 
+    def test_a_child_ends_its_own_tasks_alone_and_counts_with_its_parent(self) -> None:
+        async def fail() -> None:
+            raise KeyError("unforeseen")
+
+        async def scene(clock: VirtualClock) -> None:
+            parent = Supervisor(clock)
+            child = parent.child()
+            other = parent.spawn(asyncio.sleep(3600), "stay")
+            short = child.spawn(asyncio.sleep(5), "stay")
+            child.spawn(fail(), "checkpoint")
+            await child.drain()
+            assert short.done()
+            long = child.spawn(asyncio.sleep(3600), "stay")
+            await child.close()
+            assert long.cancelled()
+            assert not other.done()
+            assert parent.failures == {"checkpoint": 1}
+            await parent.close()
+
+        run(scene)
+
+
 class TestLoops:
     def test_a_step_that_raises_is_reported_and_the_next_one_waits_longer_each_time(
         self, caplog: pytest.LogCaptureFixture

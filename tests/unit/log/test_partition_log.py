@@ -1,9 +1,12 @@
 """One partition's log: append, roll, read, on a disk in memory."""
 
+import errno
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.answers import LogRead, Origin, UnexpectedAppendOffset
+from kafka_py.log.recovery import Checkpointed
 from kafka_py.records.batch import read_header, verify_crc
 from kafka_py.records.control import ControlType
 from kafka_py.testing.files import Loss
@@ -585,3 +588,35 @@ def test_a_closed_log_refuses_everything(world):
             call()
         assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     assert world.log.is_closed
+
+
+class TestCorruptFirstBatch:
+    """How old the active segment is stands in its first batch; after a restart it is read when the next append asks."""
+
+    @pytest.fixture
+    def damaged(self):
+        world = LogWorld()
+        world.append()
+        world.append()
+        world.log.close()
+        world.files.crash(Loss.NOTHING)
+        world.open(is_clean=True, checkpointed=Checkpointed(0, 2, 2))
+        active = world.log.segments[-1]
+        active.file().write(bytes(4), 8)
+        return world
+
+    def test_a_leader_refuses_the_append_with_corrupt_message(self, damaged):
+        with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+            damaged.append()
+        assert damaged.log.log_end_offset == 2
+
+    def test_so_does_a_follower(self, damaged):
+        with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+            damaged.log.append_as_follower(batch(base_offset=2), damaged.clock.wall_ms())
+        assert damaged.log.log_end_offset == 2
+
+    def test_a_disk_error_there_takes_the_directory_offline(self, damaged):
+        damaged.files.fail("read", errno.EIO)
+        with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+            damaged.append()
+        assert damaged.failures

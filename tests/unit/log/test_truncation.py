@@ -1,5 +1,7 @@
 """Cutting a log: data, indexes, epochs, producer state and offsets follow."""
 
+import errno
+
 import pytest
 
 from kafka_py.base.errors import KafkaError
@@ -132,3 +134,48 @@ def test_transactions_are_as_they_were_at_the_target():
     world.mark(9, 0, ControlType.COMMIT, timestamp=NOW)
     world.log.update_high_watermark(4)
     assert world.log.last_stable_offset == 4
+
+
+class TestCorruptBatchBeforeTheCut:
+    """A batch has lost its size, so where the next one begins is unknown. Every second batch has an index entry."""
+
+    CUT = 27
+
+    def damage(self, world, size, offset=26):
+        active = world.log.segments[-1]
+        place = active.find(offset)
+        active.file().write(size.to_bytes(4, "big", signed=True), place.position + 8)
+
+    @pytest.mark.parametrize("offset", [26, 27], ids=["which has an index entry", "between two entries"])
+    @pytest.mark.parametrize("size", [0, -1, 13, 1 << 20])
+    def test_the_partition_answers_corrupt_message_and_its_log_stays_as_it_was(self, world, size, offset):
+        self.damage(world, size, offset)
+        before = (world.log.log_end_offset, world.log.epoch_entries, world.data("00000000000000000020.log"))
+        with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+            world.log.truncate_to(self.CUT)
+        assert (world.log.log_end_offset, world.log.epoch_entries, world.data("00000000000000000020.log")) == before
+        assert not world.failures
+        assert world.append(batch([b"new"], timestamp=9999)).first_offset == 30
+
+    def test_no_later_segment_is_deleted_before_the_place_to_cut_is_known(self, world):
+        first = world.log.segments[0]
+        first.file().write(bytes(4), first.find(6).position + 8)
+        with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+            world.log.truncate_to(7)
+        assert [segment.base_offset for segment in world.log.segments] == [0, 10, 20]
+        assert world.log.log_end_offset == 30
+
+    def test_below_the_corrupt_batch_the_log_is_cut_as_ever(self, world):
+        self.damage(world, 0)
+        assert world.log.truncate_to(22)
+        assert read_offsets(world) == list(range(22))
+
+
+def test_without_a_free_descriptor_a_cut_is_refused_and_may_be_tried_again(world):
+    world.log.segments[0].let_go()
+    world.files.fail("open", errno.EMFILE)
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+        world.log.truncate_to(7)
+    assert not world.failures
+    assert world.log.truncate_to(7)
+    assert read_offsets(world) == list(range(7))
