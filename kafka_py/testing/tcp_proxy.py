@@ -1,7 +1,8 @@
 """A TCP link that a test can cut, mend or make one-way, between a client and a real server.
 
 Runs on the test's loop. `cut` breaks all connections and refuses new ones until `mend`; `swallow_replies` lets
-requests through and drops the answers, as a network does just before it breaks.
+requests through and drops the answers, as a network does just before it breaks; `ignore_next` accepts connections and
+never answers them, as a server does that has bound its port and is not ready yet.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class TcpProxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._down = False
         self._swallow = False
+        self._ignored = 0
         self.port = 0
         self.connections = 0
 
@@ -51,10 +53,18 @@ class TcpProxy:
         """What the server sends from now on is lost."""
         self._swallow = True
 
+    def ignore_next(self, count: int = 1) -> None:
+        """The next connections are accepted and stay open; nobody reads from them, nobody answers."""
+        self._ignored = count
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         if self._down:
             writer.transport.abort()
+            return
+        if self._ignored:
+            self._ignored -= 1
+            self._writers.add(writer)
             return
         try:
             from_server, to_server = await asyncio.open_connection(*self._target)

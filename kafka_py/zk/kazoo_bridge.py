@@ -25,6 +25,11 @@ log = logging.getLogger(__name__)
 
 _READ_SIZE = 1 << 16
 
+FIRST_ANSWER_S = 1.0
+"""How long the first attempt to open a session waits for the server, to accept and then to answer. Each attempt after
+one that got no answer waits twice as long. A ZooKeeper that has just bound its port may accept a connection and never
+answer it, while the next connection is answered at once; and a slow one must get its time."""
+
 
 class LoopInbox:
     """Calls posted from any thread run on the loop in order; however many wait, the loop is woken once."""
@@ -56,12 +61,16 @@ class LoopInbox:
 
 
 class BufferedSocket:
-    """A connected non-blocking socket whose reads are taken from a buffer of what has arrived."""
+    """A connected non-blocking socket whose reads are taken from a buffer of what has arrived.
+
+    was_answered: whether anything ever arrived.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._buffer = b""
         self._position = 0
+        self.was_answered = False
         self._write_timeout: float | None = None
 
     def fileno(self) -> int:
@@ -91,6 +100,7 @@ class BufferedSocket:
         """Up to `size` bytes, b"" at the end of the stream. Raises BlockingIOError when nothing has arrived."""
         if self._position == len(self._buffer):
             self._buffer = self._socket.recv(max(size, _READ_SIZE))
+            self.was_answered = True
             self._position = 0
         piece = self._buffer[self._position : self._position + size]
         self._position += len(piece)
@@ -160,6 +170,7 @@ class LoopHandler:
     def __init__(self, server_count: int) -> None:
         self._server_count = server_count
         self._barred = False
+        self._first_answer_s = FIRST_ANSWER_S
         self.running = False
 
     def bar(self) -> None:
@@ -184,18 +195,22 @@ class LoopHandler:
         buffered = [reader for reader in readers if isinstance(reader, BufferedSocket) and reader.pending()]
         if buffered:
             return buffered, [], []
-        poll = select.poll()
-        by_fd = {reader.fileno(): reader for reader in readers}
-        for fd in by_fd:
-            poll.register(fd, select.POLLIN)
-        ready = poll.poll(None if timeout is None else timeout * 1000)
-        return [by_fd[fd] for fd, _event in ready], [], []
+        match readers:
+            case [BufferedSocket(was_answered=False)] if timeout is not None:
+                ready = _readable(readers, min(timeout, self._first_answer_s))
+                self._first_answer_s = FIRST_ANSWER_S if ready else self._first_answer_s * 2
+                return ready, [], []
+        return _readable(readers, timeout), [], []
 
     def create_connection(self, address: tuple[str, int], timeout: float, **_tls: Any) -> BufferedSocket:
         """Connects. Raises OSError."""
         if self._barred:
             raise OSError("the session has expired")
-        sock = socket.create_connection(address, timeout / self._server_count)
+        try:
+            sock = socket.create_connection(address, min(timeout / self._server_count, self._first_answer_s))
+        except TimeoutError:
+            self._first_answer_s *= 2
+            raise
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return BufferedSocket(sock)
 
@@ -226,3 +241,12 @@ class LoopHandler:
 
     def dispatch_callback(self, _callback: Any) -> None:
         """kazoo calls this for its own watches; it has none, ours are kept by the session."""
+
+
+def _readable(readers: list[Any], timeout_s: float | None) -> list[Any]:
+    """Those of the readers that can be read, as soon as one can; none after the timeout."""
+    poll = select.poll()
+    by_fd = {reader.fileno(): reader for reader in readers}
+    for fd in by_fd:
+        poll.register(fd, select.POLLIN)
+    return [by_fd[fd] for fd, _event in poll.poll(None if timeout_s is None else timeout_s * 1000)]

@@ -11,6 +11,8 @@ from kafka_py.testing.processes import ZookeeperServer, free_port
 from kafka_py.testing.tcp_proxy import TcpProxy
 from kafka_py.testing.zookeeper import expire_real_session
 from kafka_py.zk.access import ControllerMoved
+from kafka_py.zk.configs import ConnectString, ZkOptions
+from kafka_py.zk.kazoo_bridge import FIRST_ANSWER_S
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.session import ConnectionLoss, ConnectTimeout, NodeExists, NoNode, SessionState
 from kafka_py.zk.store import ZkStore
@@ -290,3 +292,54 @@ def test_a_frozen_server_does_not_keep_the_process_from_ending(tmp_path):
             server.signal(signal.SIGCONT)
 
     in_time(scenario())
+
+
+def test_a_connection_that_is_never_answered_is_tried_again_in_time(zk_chroot):
+    """ZooKeeper may accept a connection just after binding its port and never answer it."""
+
+    async def scenario():
+        (address,) = ConnectString.parse(zk_chroot).servers
+        async with TcpProxy(*address) as link:
+            link.ignore_next()
+            began_s = time.monotonic()
+            session = await connected(f"127.0.0.1:{link.port}", connection_timeout_ms=18_000, create_chroot=False)
+            took_s = time.monotonic() - began_s
+            assert await session.exists("/zookeeper") is not None
+            assert link.connections == 2
+            assert took_s < FIRST_ANSWER_S + 5
+            await session.close()
+
+    in_time(scenario())
+
+
+async def opened_while_starting(server):
+    """Starts ZooKeeper and, at once, a broker's session with the default timeouts; how long that took, in s."""
+    await asyncio.to_thread(server.start)
+    began_s = time.monotonic()
+    session = KazooSession.of(ZkOptions.parse({"zookeeper.connect": server.connect}))
+    try:
+        await session.connect()
+        await ZkStore(session).ensure_top_level_paths()
+        await session.close()
+    finally:
+        await asyncio.to_thread(server.kill)
+    return time.monotonic() - began_s
+
+
+@pytest.mark.parametrize(
+    ("starts", "at_once"), [(4, 2), pytest.param(100, 6, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+)
+def test_brokers_that_start_together_with_zookeeper_find_it(tmp_path, starts, at_once):
+    async def scenario():
+        room = asyncio.Semaphore(at_once)
+
+        async def one(number):
+            async with room:
+                return await opened_while_starting(ZookeeperServer(tmp_path / str(number)))
+
+        outcomes = await asyncio.gather(*(one(number) for number in range(starts)), return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        assert not failures, failures
+        print("slowest starts in s:", [round(took_s, 1) for took_s in sorted(outcomes)[-5:]])
+
+    asyncio.run(scenario())

@@ -7,6 +7,7 @@ import threading
 import pytest
 from kazoo.handlers.threading import KazooTimeoutError
 
+from kafka_py.zk import kazoo_bridge
 from kafka_py.zk.kazoo_bridge import Bell, BufferedSocket, LoopHandler, LoopInbox
 
 
@@ -117,3 +118,25 @@ def test_a_barred_handler_makes_no_connection():
         handler.bar()
         with pytest.raises(OSError, match="expired"):
             handler.create_connection(server.getsockname(), 5)
+
+
+def test_the_wait_for_a_first_answer_is_short_and_doubles_until_there_is_one(monkeypatch):
+    monkeypatch.setattr(kazoo_bridge, "FIRST_ANSWER_S", 0.01)
+    handler, waits = LoopHandler(1), []
+
+    def readable(readers, timeout_s):
+        waits.append(timeout_s)
+        return readers if timeout_s is None or timeout_s > 0.05 else []
+
+    monkeypatch.setattr(kazoo_bridge, "_readable", readable)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        for _ in range(4):
+            handler.select([handler.create_connection(server.getsockname(), 5)], [], [], 18)
+        answered = handler.create_connection(server.getsockname(), 5)
+        peer = [server.accept()[0] for _ in range(5)][-1]
+        peer.sendall(b"x")
+        answered.recv(1)
+        handler.select([answered], [], [], 18)  # it has been answered: the limit is the caller's
+        handler.select([handler.create_connection(server.getsockname(), 5)], [], [], 18)  # short again
+        handler.select([handler.create_connection(server.getsockname(), 5)], [], [], 0.001)  # the caller's, if shorter
+    assert waits == [0.01, 0.02, 0.04, 0.08, 18, 0.01, 0.001]
