@@ -92,13 +92,16 @@ class Fetches:
 
     def _read(self, entry: FetchEntry, max_bytes: int, params: FetchParams, min_one_batch: bool) -> PartitionRead:
         topic_partition = entry.topic_partition
-        topic_metrics = self._metrics.topic(topic_partition[0])
-        topic_metrics.fetch_requests += 1
-        self._all_topics.fetch_requests += 1
         if params.may_read is not None and not params.may_read(topic_partition.topic):
             return PartitionRead(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         try:
             partition = self._hosted.partitions.get(topic_partition) or self._hosted.partition(topic_partition)
+        except KafkaError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                self._count_read(topic_partition.topic)
+            return PartitionRead(error.code)
+        self._count_read(topic_partition[0])
+        try:
             if params.replica_id >= 0:
                 if self._holds_back(partition, params.replica_id):
                     max_bytes, min_one_batch = 0, False
@@ -118,6 +121,11 @@ class Fetches:
             log.warning("Broker %d fetches %s but is no replica of it", params.replica_id, topic_partition)
             return read._replace(records=None, size=0)
         return read
+
+    def _count_read(self, topic: str) -> None:
+        """Only of a partition that the cluster has: names that a client invents must not become metric tables."""
+        self._metrics.topic(topic).fetch_requests += 1
+        self._all_topics.fetch_requests += 1
 
     @staticmethod
     def _redirect(partition: Partition, entry: FetchEntry, params: FetchParams, broker_id: int) -> PartitionRead:

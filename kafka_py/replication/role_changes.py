@@ -247,8 +247,15 @@ class RoleChanges:
                     "[Broker id=%d] Stopped %d replicas: %s", self._replicas.broker_id, len(stopping),
                     named([request.topic_partition for request in stopping]),
                 )  # fmt: skip
+            self._drop_metrics({request.topic_partition.topic for request in stopping if request.delete})
             self.callbacks.on_stopped([(request.topic_partition, request.delete) for request in stopping])
             return outcome
+
+    def _drop_metrics(self, topics: set[str]) -> None:
+        """Of the topics that have no partition left here; readers may have come until the last one was stopped."""
+        if topics:
+            for topic in topics.difference(hosted.topic for hosted in self._replicas.partitions):
+                self._replicas.metrics.drop_topic(topic)
 
     def _check_stop(self, request: StopRequest) -> ErrorCode:
         if request.topic_partition in self._replicas.offline:

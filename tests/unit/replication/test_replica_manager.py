@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.reads import FetchEntry
+from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PlainSource
 from kafka_py.testing.logs import slice_bytes
 from kafka_py.testing.replicas import ReplicaWorld
 
@@ -202,6 +202,33 @@ def test_traffic_is_counted_per_topic_and_in_all(world: ReplicaWorld) -> None:
     world.append(T0)
     assert (world.metrics.topic("t").bytes_in, world.metrics.all_topics.messages_in) == (3, 3)
     assert world.metrics.manager.leader_count == 1
+
+
+def test_names_that_a_reader_invents_are_not_counted(world: ReplicaWorld) -> None:
+    before = len(world.registry.tables())
+    for number in range(100):
+        world.fetch(FetchEntry(TopicPartition(f"invented-{number}", 0), 0, 1000), max_wait_ms=0)
+    assert {results[0][1].error for results in world.fetched} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(world.registry.tables()) == before
+    assert world.metrics.all_topics.fetch_requests == 0
+
+
+def test_reads_of_what_the_cluster_has_are_counted_whoever_hosts_it(world: ReplicaWorld) -> None:
+    world.lead(T0)
+    elsewhere = TopicPartition("elsewhere", 0)
+    world.known.add(elsewhere)
+    world.fetch(FetchEntry(T0, 0, 1000), FetchEntry(elsewhere, 0, 1000), max_wait_ms=0)
+    assert world.metrics.topic("t").fetch_requests == 1
+    assert world.metrics.topic("elsewhere").fetch_requests == 1
+    assert world.metrics.all_topics.fetch_requests == 2
+
+
+def test_reads_that_may_not_be_are_not_counted(world: ReplicaWorld) -> None:
+    world.lead(T0)
+    params = FetchParams(-1, 0, 1, 1000, Isolation.READ_UNCOMMITTED, may_read=lambda _topic: False)
+    world.manager.fetch(params, PlainSource([FetchEntry(T0, 0, 1000)]), world.fetched.append)
+    assert world.fetched[0][0][1].error is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert world.metrics.all_topics.fetch_requests == 0
 
 
 def test_we1_2_the_high_watermark_follows_the_slowest_in_sync_replica(world: ReplicaWorld) -> None:

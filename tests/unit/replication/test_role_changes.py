@@ -149,6 +149,18 @@ def test_deleting_forgets_the_partition_and_removes_its_log(roles: Roles) -> Non
     assert roles.stopped == [(T0, True)]
 
 
+def test_the_last_partition_of_a_topic_takes_its_metrics_along(roles: Roles) -> None:
+    """A reader that comes between the news of the deletion and the deletion itself has them made once more."""
+    roles.become(role())
+    metrics = roles.world.metrics
+    metrics.drop_topic("t")
+    before = len(roles.world.registry.tables())
+    roles.world.fetch(FetchEntry(T0, 0, 1000), max_wait_ms=0)
+    assert len(roles.world.registry.tables()) == before + 1
+    assert roles.stop(-2) is ErrorCode.NONE
+    assert len(roles.world.registry.tables()) == before
+
+
 def test_stopping_an_unknown_partition_removes_left_over_files(roles: Roles) -> None:
     roles.world.log_dirs.get_or_create(T0)
     assert roles.stop(5) is ErrorCode.NONE
