@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import types
 from collections.abc import Callable, Coroutine, Generator
 from enum import Enum
@@ -17,14 +18,15 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.large_requests import AT_ONCE_ELEMENTS, PLAIN_BYTES, LargeRequests
 from kafka_py.broker.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics
 from kafka_py.broker.node import Node
 from kafka_py.broker.refusals import refuse
 from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, RequestContext
-from kafka_py.wire.apis import APIS, Api, ApiKey
-from kafka_py.wire.compiler import Decoder, decoder
-from kafka_py.wire.frames import encode_response, read_request_header
-from kafka_py.wire.primitives import MalformedMessage
+from kafka_py.wire.apis import APIS, Api, ApiKey, size_fault
+from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder, stepwise_decoder
+from kafka_py.wire.frames import RequestHeader, encode_response, read_request_header
+from kafka_py.wire.primitives import MalformedMessage, MessageTooLarge
 from kafka_py.zk.session import ConnectionLoss, SessionExpired
 
 log = logging.getLogger(__name__)
@@ -133,16 +135,22 @@ ROUTES: dict[ApiKey, Route] = {
 class _Service:
     """One route made ready: what is looked up once per API instead of once per request."""
 
-    __slots__ = ("_handle", "_route", "api", "decoders", "max_version", "metrics", "rule")
+    __slots__ = (
+        "_handle", "_route", "api", "counted_decoders", "decoders", "elements_at_once", "max_bytes", "max_version",
+        "metrics", "rule",
+    )  # fmt: skip
 
     def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
         self.api = api
         self.max_version = api.max_version
+        self.max_bytes = sys.maxsize if api.request_bytes is None else api.request_bytes
+        self.elements_at_once = min(AT_ONCE_ELEMENTS, api.elements)
         self.metrics = metrics
         self.rule = route.rule
         self._route = route
         self._handle: Handle | None = None
         self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
+        self.counted_decoders: list[CountedDecoder[Any] | None] = [None] * (api.max_version + 1)
 
     @property
     def handle(self) -> Handle:
@@ -157,6 +165,12 @@ class _Service:
     def make_decoder(self, version: int) -> Decoder[Any]:
         """The decoder of one version, kept in `decoders`."""
         made = self.decoders[version] = decoder(self.api.request, version)
+        return made
+
+
+    def make_counted_decoder(self, version: int) -> CountedDecoder[Any]:
+        """The decoder of large frames of one version, kept in `counted_decoders`."""
+        made = self.counted_decoders[version] = counted_decoder(self.api.request, version)
         return made
 
 
@@ -178,6 +192,7 @@ class Dispatcher:
             int(key): _Service(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
         }
         self._request_log = metrics.request_log
+        self._large = LargeRequests(node.clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
@@ -189,24 +204,73 @@ class Dispatcher:
             if not 0 <= version <= service.max_version:
                 self._unsupported(connection, slot, service, version, header.correlation_id)
                 return
-            decode = service.decoders[version] or service.make_decoder(version)
-            request = decode(frame, pos)[0]
+            if len(frame) <= PLAIN_BYTES:
+                decode = service.decoders[version] or service.make_decoder(version)
+                request = decode(frame, pos)[0]
+            else:
+                request = self._decode_large(connection, slot, service, header, frame, pos)
+                if request is None:
+                    return
         except MalformedMessage as error:
-            log.warning("Closing connection of %s: %s", connection.peer_host, error)
-            connection.close(f"malformed request: {error}")
+            self._malformed(connection, error)
             return
+        self._serve(connection, slot, service, header, len(frame), request)
+
+    def _decode_large(
+        self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, frame: bytearray,
+        pos: int,
+    ) -> Any:  # fmt: skip
+        """The request; None when it has so many elements that it is decoded in turns, and served after that.
+
+        Raises MalformedMessage, also for a frame that is larger than its API allows.
+        """
+        size, version = len(frame), header.api_version
+        if size > service.max_bytes:
+            raise MessageTooLarge(size_fault(header.api_key, size))
+        decode = service.counted_decoders[version] or service.make_counted_decoder(version)
+        try:
+            return decode(frame, pos, service.elements_at_once)[0]
+        except MessageTooLarge:
+            if service.api.elements == service.elements_at_once:
+                raise
+        steps = stepwise_decoder(service.api.request, version)(frame, pos, service.api.elements)
+        connection.mute()
+        self._spawn(
+            self._large.decode(
+                connection,
+                steps,
+                lambda request: self._serve(connection, slot, service, header, size, request),
+                lambda error: self._malformed(connection, error),
+            )
+        )
+        return None
+
+    @staticmethod
+    def _malformed(connection: ClientConnection, error: MalformedMessage) -> None:
+        log.warning("Closing connection of %s:%d: %s", connection.peer_host, connection.peer_port, error)
+        connection.close(f"malformed request: {error}")
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _serve(
+        self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, size: int, request: Any
+    ) -> None:
+        """Counts a request that could be decoded, and has it handled."""
         context = RequestContext(
             connection,
             slot,
             service.api,
-            version,
+            header.api_version,
             header.correlation_id,
             header.client_id,
-            len(frame),
+            size,
             service.metrics,
             self._send,
         )
-        service.metrics.count(version)
+        service.metrics.count(header.api_version)
         if self._request_log.is_on:
             context.exchange = request, None
         self._run(service, context, request)
@@ -253,9 +317,7 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         context.leave_for_later()
-        task = asyncio.get_running_loop().create_task(self._finish(context, request, coroutine, waits_for))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._spawn(self._finish(context, request, coroutine, waits_for))
 
     async def _finish(
         self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any], waits_for: Any

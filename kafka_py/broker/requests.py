@@ -24,14 +24,20 @@ if TYPE_CHECKING:
 class ClientConnection(Protocol):
     """What dispatch needs of a connection."""
 
+    closed: bool
     listener_name: str
     peer_host: str
+    peer_port: int
     principal: Principal
 
     read_s: float
     client_software: ClientSoftware
 
     def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None: ...
+
+    def mute(self) -> None: ...
+
+    def unmute(self) -> None: ...
 
     def describe_client(self, name: str, version: str) -> None: ...
 

@@ -43,6 +43,7 @@ from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.network import Network
 from kafka_py.net.socket_server import SocketServer
+from kafka_py.wire.apis import size_fault
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.metrics import measure
 from kafka_py.zk.notifications import NotificationListener, config_change_listener
@@ -180,6 +181,7 @@ class KafkaServer:
             watch=self._watch,
             on_sent=dispatcher.on_sent,
             network=self._network,
+            size_fault=size_fault,
         )
         self.ports = sockets.bind()
         advertised = self._listening.advertise(self.ports, socket.getfqdn())

@@ -28,7 +28,8 @@ MOST_REQUEST_BYTES = 16 * 1024 * 1024
 MOST_RESPONSE_BYTES = 4 * 1024 * 1024
 """Memory held by responses that the peer does not fetch."""
 TURN_REQUESTS = 64
-"""After so many requests of one connection the others have their turn."""
+TURN_MS = 2.0
+"""After so many requests of one connection, or so long, the others have their turn."""
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +78,9 @@ class Connection:
         self._transport = transport
         self._fileno = transport.fileno
         self._receiver = FrameReceiver(
-            transport.recv_into, services.receive_buffer, services.max_request_bytes, services.pool
-        )
+            transport.recv_into, services.receive_buffer, services.max_request_bytes, services.pool,
+            services.size_fault,
+        )  # fmt: skip
         self._sender = FrameSender(transport, services.cold_reads, self.end_turn)
         self._next_slot = 0  # of the next request to be handed on
         self._head = 0  # of the oldest request without an answer
@@ -149,10 +151,13 @@ class Connection:
     def _take(self, frames: list[bytearray]) -> None:
         """Hand on requests, then send what they answered. One that fails ends the connection, never the loop."""
         self._in_turn = True
+        now_ms = self._services.now_ms
+        turn_ends_ms = now_ms() + TURN_MS
         try:
             for number, frame in enumerate(frames):
                 slot = self._next_slot
-                if number == TURN_REQUESTS or ((self._waiting or self._mutes) and self._is_over_bounds()):
+                is_over = number and (number == TURN_REQUESTS or now_ms() > turn_ends_ms)
+                if is_over or ((self._waiting or self._mutes) and self._is_over_bounds()):
                     self._put_off(frames[number:])
                     break
                 self._next_slot = slot + 1

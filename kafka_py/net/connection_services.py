@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kafka_py.net.cold_reads import ColdReads
-from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool
+from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool, SizeFault, any_size
 
 if TYPE_CHECKING:
     from kafka_py.net.connection import Connection
@@ -29,17 +29,19 @@ class ConnectionServices:
     max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
         beyond which each may have only one. on_close: called once for each connection that ends.
     on_sent: told of answers that have left. on_described: of connections whose client has said what it is.
+    size_fault: says of a large frame whether it is refused. now_ms: a monotonic clock, for the length of turns.
     """
 
     __slots__ = (
-        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "on_close", "on_described", "on_sent",
-        "pool", "receive_buffer", "unanswered",
+        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_ms", "on_close", "on_described",
+        "on_sent", "pool", "receive_buffer", "size_fault", "unanswered",
     )  # fmt: skip
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
         max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = _forget,
-        on_described: Callable[[Connection], None] = _forget,
+        on_described: Callable[[Connection], None] = _forget, size_fault: SizeFault = any_size,
+        now_ms: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
         self.loop = loop
         self.cold_reads = cold_reads
@@ -47,8 +49,10 @@ class ConnectionServices:
         self.on_sent = on_sent
         self.on_described = on_described
         self.max_request_bytes = max_request_bytes
+        self.now_ms = now_ms
         self.max_queued = max_queued
         self.pool = pool
+        self.size_fault = size_fault
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.unanswered = 0
         self._dirty: list[Connection] = []

@@ -2,7 +2,7 @@
 
 A frame is four bytes of size (big-endian, signed) and that many bytes. Small frames are cut out of one receive
 buffer that all connections of a loop share; a large one is received straight into its own bytearray. What a peer
-claims is not believed: memory grows with what has arrived. Knows nothing of what the frames hold.
+claims is not believed: memory grows with what has arrived. Knows of a frame's content that it begins with the api key.
 Source: reference formats, section 1.
 """
 
@@ -22,6 +22,14 @@ GROWTH = 4
 """An unfinished frame takes at most this many times the bytes that have arrived."""
 
 _SIZE = struct.Struct(">i").unpack_from
+_SIZE_AND_KEY = struct.Struct(">ih").unpack_from
+
+SizeFault = Callable[[int, int], str | None]
+"""(api key, size in bytes) -> why a frame that large is refused; None when it is not."""
+
+
+def any_size(_key: int, _size: int) -> None:
+    """Frames of one kind are as large as those of any other."""
 
 
 class InvalidFrame(Exception):
@@ -91,21 +99,24 @@ class FrameReceiver:
     """The frames of one connection.
 
     recv_into: of the transport. buffer: shared by the connections of one loop, at least DIRECT_BYTES + 4 long; its
-        content means nothing between two calls. max_bytes: a larger frame is refused.
+        content means nothing between two calls. max_bytes: a larger frame is refused. size_fault: asked about frames
+        of more than DIRECT_BYTES that have not arrived whole, before memory is taken for them.
     """
 
     __slots__ = (
         "_buffer", "_credit", "_expects_large", "_filled", "_frame", "_max_bytes", "_pool", "_recv_into", "_size",
-        "_tail", "failure", "is_starved", "received_bytes",
+        "_size_fault", "_tail", "failure", "is_starved", "received_bytes",
     )  # fmt: skip
 
     def __init__(
-        self, recv_into: Callable[[memoryview], int], buffer: memoryview, max_bytes: int, pool: MemoryPool
-    ) -> None:
+        self, recv_into: Callable[[memoryview], int], buffer: memoryview, max_bytes: int, pool: MemoryPool,
+        size_fault: SizeFault = any_size,
+    ) -> None:  # fmt: skip
         self._recv_into = recv_into
         self._buffer = buffer
         self._max_bytes = max_bytes
         self._pool = pool
+        self._size_fault = size_fault
         self._tail = b""  # the beginning of a frame, its four bytes of size included
         self._frame: bytearray | None = None  # a large frame, `_filled` of `_size` bytes of which are here
         self._filled = 0
@@ -154,7 +165,11 @@ class FrameReceiver:
                 self.failure = InvalidFrame(f"it announced {size} bytes, at most {self._max_bytes} are allowed")
                 return frames
             if start_of_next > end:
-                if size > DIRECT_BYTES:
+                if size > DIRECT_BYTES and end >= body + 2:
+                    fault = self._size_fault(_SIZE_AND_KEY(buffer, start)[1], size)
+                    if fault is not None:
+                        self.failure = InvalidFrame(fault)
+                        return frames
                     if self._pool.take(size):
                         self._begin_large(size, buffer[body:end])
                         start = end

@@ -20,7 +20,7 @@ from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import UNKNOWN_SOFTWARE, ClientSoftware, Connection, OnRequest
 from kafka_py.net.connection_services import ConnectionServices, OnSent
 from kafka_py.net.endpoints import Endpoint, bracketed
-from kafka_py.net.frames_in import MemoryPool
+from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size
 from kafka_py.net.limits import Admission, ConnectionLimits
 from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
@@ -88,13 +88,14 @@ class SocketServer:
     listeners: where to listen, checked (endpoints.py). inter_broker_listener: protected from max.connections.
     on_request: takes every request, see connection.py. executor: reads cold file data in; None for the loop's own.
     watch: measures the loop; its figures appear among the metrics. on_sent: told of answers that have left.
-    network: TCP unless given.
+    network: TCP unless given. size_fault: (api key, size) -> why a frame that large is refused, or None.
     """
 
     def __init__(
         self, options: NetOptions, listeners: list[Endpoint], inter_broker_listener: str, on_request: OnRequest, *,
         loop: asyncio.AbstractEventLoop, clock: Clock, registry: MetricRegistry, executor: Executor | None = None,
         watch: LoopWatch | None = None, on_sent: OnSent | None = None, network: Network | None = None,
+        size_fault: SizeFault = any_size,
     ) -> None:  # fmt: skip
         self._options = options
         self._loop = loop
@@ -113,7 +114,8 @@ class SocketServer:
         self._services = ConnectionServices(
             loop, self._cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
             max_queued=options.queued_max_requests, pool=self._pool,
-            on_described=lambda each: self._count_software(each, 1), **({"on_sent": on_sent} if on_sent else {}),
+            on_described=lambda each: self._count_software(each, 1), size_fault=size_fault,
+            now_ms=clock.monotonic_ms, **({"on_sent": on_sent} if on_sent else {}),
         )  # fmt: skip
         self.metrics = SocketServerMetrics(registry)
         self._registry = registry

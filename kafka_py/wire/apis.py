@@ -1,4 +1,4 @@
-"""The api table: every API's key, versions, flexible version and its request and response class.
+"""The api table: every API's key, versions, flexible version, the most a request may cost, and its message classes.
 
 APIS is what a 2.8 broker in ZooKeeper mode serves and advertises; ApiKey also names what only KRaft has. Message
 modules are imported when their class is first asked for, so this table costs nothing at start-up.
@@ -8,6 +8,11 @@ Source: reference list of APIs; a test compares each row with the message declar
 from enum import IntEnum
 from importlib import import_module
 from typing import Any
+
+from kafka_py.wire.primitives import SPREAD_OUT
+
+KiB = 1024
+MiB = 1024 * KiB
 
 
 class ApiKey(IntEnum):
@@ -81,7 +86,12 @@ class ApiKey(IntEnum):
 
 
 class Api:
-    """One row: what is asked and answered under one key, in which versions."""
+    """One row: what is asked and answered under one key, in which versions, and how large a request may be.
+
+    request_bytes: the largest frame, without its size; None where socket.request.max.bytes alone decides.
+    elements: the most array elements, of all arrays and nesting depths together; tagged fields count as well. Both are
+        far above what clients send: they keep one request from taking the memory and the loop from all others.
+    """
 
     __slots__ = (
         "_first_flexible",
@@ -90,14 +100,25 @@ class Api:
         "_request",
         "_response",
         "brokers_only",
+        "elements",
         "flexible_from",
         "key",
         "max_version",
         "min_version",
         "name",
+        "request_bytes",
     )
 
-    def __init__(self, key: ApiKey, max_version: int, flexible_from: int | None, *, brokers_only: bool = False) -> None:
+    def __init__(
+        self,
+        key: ApiKey,
+        max_version: int,
+        flexible_from: int | None,
+        *,
+        brokers_only: bool = False,
+        request_bytes: int | None = 8 * MiB,
+        elements: int = 100_000,
+    ) -> None:
         self.key = key
         self.name = "".join(word.capitalize() for word in key.name.split("_"))
         self.min_version = 0
@@ -108,6 +129,8 @@ class Api:
         # Header version of version 0, then of the other versions that are not flexible.
         self._plain_headers = (0, 1) if key is ApiKey.CONTROLLED_SHUTDOWN else (1, 1)
         self.brokers_only = brokers_only  # asks for CLUSTER_ACTION; ordinary clients have no use for it
+        self.request_bytes = request_bytes
+        self.elements = elements
         self._request: type[Any] | None = None
         self._response: type[Any] | None = None
 
@@ -151,66 +174,78 @@ class Api:
 APIS: dict[ApiKey, Api] = {
     api.key: api
     for api in (
-        Api(ApiKey.PRODUCE, 9, 9),
-        Api(ApiKey.FETCH, 12, 12),
+        Api(ApiKey.PRODUCE, 9, 9, request_bytes=None),
+        Api(ApiKey.FETCH, 12, 12, request_bytes=32 * MiB),
         Api(ApiKey.LIST_OFFSETS, 6, 6),
         Api(ApiKey.METADATA, 11, 9),
-        Api(ApiKey.LEADER_AND_ISR, 5, 4, brokers_only=True),
-        Api(ApiKey.STOP_REPLICA, 3, 2, brokers_only=True),
-        Api(ApiKey.UPDATE_METADATA, 7, 6, brokers_only=True),
-        Api(ApiKey.CONTROLLED_SHUTDOWN, 3, 3, brokers_only=True),
-        Api(ApiKey.OFFSET_COMMIT, 8, 8),
+        Api(ApiKey.LEADER_AND_ISR, 5, 4, brokers_only=True, request_bytes=None, elements=5_000_000),
+        Api(ApiKey.STOP_REPLICA, 3, 2, brokers_only=True, request_bytes=None, elements=1_000_000),
+        Api(ApiKey.UPDATE_METADATA, 7, 6, brokers_only=True, request_bytes=None, elements=5_000_000),
+        Api(ApiKey.CONTROLLED_SHUTDOWN, 3, 3, brokers_only=True, request_bytes=64 * KiB, elements=100),
+        Api(ApiKey.OFFSET_COMMIT, 8, 8, request_bytes=32 * MiB),
         Api(ApiKey.OFFSET_FETCH, 7, 6),
-        Api(ApiKey.FIND_COORDINATOR, 3, 3),
-        Api(ApiKey.JOIN_GROUP, 7, 6),
-        Api(ApiKey.HEARTBEAT, 4, 4),
+        Api(ApiKey.FIND_COORDINATOR, 3, 3, request_bytes=256 * KiB, elements=1_000),
+        Api(ApiKey.JOIN_GROUP, 7, 6, request_bytes=16 * MiB, elements=10_000),
+        Api(ApiKey.HEARTBEAT, 4, 4, request_bytes=256 * KiB, elements=1_000),
         Api(ApiKey.LEAVE_GROUP, 4, 4),
-        Api(ApiKey.SYNC_GROUP, 5, 4),
+        Api(ApiKey.SYNC_GROUP, 5, 4, request_bytes=32 * MiB),
         Api(ApiKey.DESCRIBE_GROUPS, 5, 5),
-        Api(ApiKey.LIST_GROUPS, 4, 3),
-        Api(ApiKey.SASL_HANDSHAKE, 1, None),
-        Api(ApiKey.API_VERSIONS, 3, 3),
-        Api(ApiKey.CREATE_TOPICS, 7, 5),
+        Api(ApiKey.LIST_GROUPS, 4, 3, request_bytes=256 * KiB, elements=1_000),
+        Api(ApiKey.SASL_HANDSHAKE, 1, None, request_bytes=64 * KiB, elements=100),
+        Api(ApiKey.API_VERSIONS, 3, 3, request_bytes=64 * KiB, elements=100),
+        Api(ApiKey.CREATE_TOPICS, 7, 5, request_bytes=32 * MiB, elements=500_000),
         Api(ApiKey.DELETE_TOPICS, 6, 4),
         Api(ApiKey.DELETE_RECORDS, 2, 2),
-        Api(ApiKey.INIT_PRODUCER_ID, 4, 2),
-        Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, 4),
+        Api(ApiKey.INIT_PRODUCER_ID, 4, 2, request_bytes=256 * KiB, elements=1_000),
+        Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, 4, request_bytes=32 * MiB),
         Api(ApiKey.ADD_PARTITIONS_TO_TXN, 3, 3),
         Api(ApiKey.ADD_OFFSETS_TO_TXN, 3, 3),
-        Api(ApiKey.END_TXN, 3, 3),
-        Api(ApiKey.WRITE_TXN_MARKERS, 1, 1, brokers_only=True),
-        Api(ApiKey.TXN_OFFSET_COMMIT, 3, 3),
+        Api(ApiKey.END_TXN, 3, 3, request_bytes=256 * KiB, elements=1_000),
+        Api(ApiKey.WRITE_TXN_MARKERS, 1, 1, brokers_only=True, request_bytes=None, elements=1_000_000),
+        Api(ApiKey.TXN_OFFSET_COMMIT, 3, 3, request_bytes=32 * MiB),
         Api(ApiKey.DESCRIBE_ACLS, 2, 2),
         Api(ApiKey.CREATE_ACLS, 2, 2),
         Api(ApiKey.DELETE_ACLS, 2, 2),
         Api(ApiKey.DESCRIBE_CONFIGS, 4, 4),
-        Api(ApiKey.ALTER_CONFIGS, 2, 2),
+        Api(ApiKey.ALTER_CONFIGS, 2, 2, request_bytes=32 * MiB, elements=500_000),
         Api(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, 2),
         Api(ApiKey.DESCRIBE_LOG_DIRS, 2, 2),
-        Api(ApiKey.SASL_AUTHENTICATE, 2, 2),
-        Api(ApiKey.CREATE_PARTITIONS, 3, 2),
+        Api(ApiKey.SASL_AUTHENTICATE, 2, 2, request_bytes=512 * KiB, elements=100),
+        Api(ApiKey.CREATE_PARTITIONS, 3, 2, request_bytes=16 * MiB, elements=500_000),
         Api(ApiKey.CREATE_DELEGATION_TOKEN, 2, 2),
         Api(ApiKey.RENEW_DELEGATION_TOKEN, 2, 2),
         Api(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, 2),
         Api(ApiKey.DESCRIBE_DELEGATION_TOKEN, 2, 2),
         Api(ApiKey.DELETE_GROUPS, 2, 2),
         Api(ApiKey.ELECT_LEADERS, 2, 2),
-        Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, 1),
-        Api(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 0),
+        Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, 1, request_bytes=32 * MiB, elements=500_000),
+        Api(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 0, request_bytes=32 * MiB, elements=1_000_000),
         Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0),
         Api(ApiKey.OFFSET_DELETE, 0, None),
         Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, 1, 1),
         Api(ApiKey.ALTER_CLIENT_QUOTAS, 1, 1),
         Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0),
         Api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),
-        Api(ApiKey.ALTER_ISR, 0, 0, brokers_only=True),
-        Api(ApiKey.UPDATE_FEATURES, 0, 0),
-        Api(ApiKey.DESCRIBE_CLUSTER, 0, 0),
+        Api(ApiKey.ALTER_ISR, 0, 0, brokers_only=True, request_bytes=None, elements=1_000_000),
+        Api(ApiKey.UPDATE_FEATURES, 0, 0, request_bytes=256 * KiB, elements=1_000),
+        Api(ApiKey.DESCRIBE_CLUSTER, 0, 0, request_bytes=64 * KiB, elements=100),
         Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0),
     )
 }
 
-ENVELOPE = Api(ApiKey.ENVELOPE, 0, 0, brokers_only=True)
+
+def size_fault(key: int, size: int) -> str | None:
+    """Why a request of `size` bytes is not taken, known as soon as its api key has arrived; None when it is."""
+    api = APIS.get(key)  # type: ignore[call-overload]  # an IntEnum key is found by its number
+    if api is None:
+        return f"a request of {size} bytes for API {key}, which does not exist"
+    most = api.request_bytes
+    if most is None or size <= most:
+        return None
+    return f"{api.name} request of {size} bytes, at most {most} are allowed for this API: {SPREAD_OUT}"
+
+
+ENVELOPE = Api(ApiKey.ENVELOPE, 0, 0, brokers_only=True, request_bytes=None)
 """Carries a forwarded request (KIP-590). Declared, but not served: in ZooKeeper mode nothing is forwarded."""
 
 

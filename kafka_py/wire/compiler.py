@@ -6,13 +6,13 @@ adjacent fields of fixed size become one struct, nested structs stand inlined in
 linecache, so tracebacks show them, and `python -m kafka_py.wire source NAME VERSION` prints them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from struct import error as struct_error
 from struct import pack, unpack_from
 from typing import Any, TypeAlias, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.wire.decoding import DecoderSource
+from kafka_py.wire.decoding import DecoderSource, Form
 from kafka_py.wire.encoding import EncoderSource
 from kafka_py.wire.primitives import Buffer, MalformedMessage, SliceList
 from kafka_py.wire.schema import schema_of
@@ -21,8 +21,14 @@ T = TypeVar("T")
 Encoder: TypeAlias = Callable[[Any, bytearray, SliceList], None]
 Decoder: TypeAlias = Callable[[Buffer, int], tuple[T, int]]
 
+Steps: TypeAlias = Generator[None, None, tuple[T, int]]
+CountedDecoder: TypeAlias = Callable[[Buffer, int, int], tuple[T, int]]
+StepwiseDecoder: TypeAlias = Callable[[Buffer, int, int], Steps[T]]
+
 _encoders: dict[tuple[type, int], Encoder] = {}
 _decoders: dict[tuple[type, int], Decoder[Any]] = {}
+_counted_decoders: dict[tuple[type, int], CountedDecoder[Any]] = {}
+_stepwise_decoders: dict[tuple[type, int], StepwiseDecoder[Any]] = {}
 
 
 def encoder(cls: type, version: int) -> Encoder:
@@ -49,6 +55,28 @@ def decoder(cls: type[T], version: int) -> Decoder[T]:
     if made is None:
         check_version(cls, version)
         made = _decoders[cls, version] = DecoderSource(cls, version).build()
+    return made
+
+
+def counted_decoder(cls: type[T], version: int) -> CountedDecoder[T]:
+    """decode(buf, pos, elements): as decoder(), for bytes and bytearray.
+
+    elements: the most array elements and tagged fields that the message may have; one with more raises MessageTooLarge
+        before they are made.
+    """
+    made = _counted_decoders.get((cls, version))
+    if made is None:
+        check_version(cls, version)
+        made = _counted_decoders[cls, version] = DecoderSource(cls, version, Form.COUNTED).build()
+    return made
+
+
+def stepwise_decoder(cls: type[T], version: int) -> StepwiseDecoder[T]:
+    """decode(buf, pos, elements): a generator that yields now and then and returns what counted_decoder() would."""
+    made = _stepwise_decoders.get((cls, version))
+    if made is None:
+        check_version(cls, version)
+        made = _stepwise_decoders[cls, version] = DecoderSource(cls, version, Form.STEPWISE).build()
     return made
 
 

@@ -9,28 +9,51 @@ What the lines look like, for a response with one array of structs:
 Objects are made without their constructor and every slot is set, from the bytes or to its default: half the time of a
 call. Nothing is allocated by a length that came with the message: a string ends before the buffer does, and an array's
 count is held against the bytes that are left, divided by its element's least size.
+
+Large requests have two more forms of the same lines: one that counts all elements against a limit before it makes
+them, and one that besides is a generator and yields every STEP_ELEMENTS elements, so that others have their turn.
 """
 
+import enum
 from collections.abc import Callable
 from struct import calcsize, unpack_from
 from struct import error as struct_error
 from typing import Any
 
-from kafka_py.wire.primitives import MalformedMessage, read_unsigned_varint, skip_tagged_fields, uuid_of
+from kafka_py.wire.primitives import (
+    SPREAD_OUT,
+    MalformedMessage,
+    MessageTooLarge,
+    read_unsigned_varint,
+    skip_tagged_fields,
+    uuid_of,
+)
 from kafka_py.wire.schema import Field, Message, Scalar, schema_of
 from kafka_py.wire.source import Run, Source, about_run
 
 Store = Callable[[str], str]  # expression -> the statement that keeps it
 
+STEP_ELEMENTS = 256
+"""After so many array elements the stepwise form yields: a quarter of a millisecond, more or less."""
+
+
+class Form(enum.Enum):
+    """What a decoder is made for."""
+
+    PLAIN = "decode(buf, pos) -> (message, pos)"
+    VIEW = "the same of a memoryview, which has no decode(); the plain one hands over to it"
+    COUNTED = "decode(buf, pos, left) -> (message, pos), raises MessageTooLarge for more than `left` elements"
+    STEPWISE = "the same as a generator"
+
 
 class DecoderSource:
     """Grows the source field by field; fields of fixed size wait in `_run` until something of varying size comes."""
 
-    def __init__(self, cls: type, version: int, *, of_view: bool = False) -> None:
-        """of_view: for a memoryview, which has no decode(); the other decoder hands over to this one."""
+    def __init__(self, cls: type, version: int, form: Form = Form.PLAIN) -> None:
         self.cls = cls
         self.version = version
-        self.of_view = of_view
+        self.form = form
+        self.is_counted = form in (Form.COUNTED, Form.STEPWISE)
         self.schema = schema_of(cls)
         self.flexible = self.schema.is_flexible(version)
         self._run: list[Run] = []
@@ -41,12 +64,20 @@ class DecoderSource:
         return self.write().build("decode")
 
     def write(self) -> Source:
-        """The source of decode(buf, pos) -> (message, pos)."""
-        title = f"decode {self.schema.name} v{self.version}{' of view' if self.of_view else ''}"
-        self.src = src = Source(title, "def decode(buf, pos):", self._names())
-        if not self.of_view:
+        """The source of the function, see Form."""
+        title = f"decode {self.schema.name} v{self.version}"
+        title += "" if self.form is Form.PLAIN else f" {self.form.name.lower()}"
+        arguments = "buf, pos, left" if self.is_counted else "buf, pos"
+        self.src = src = Source(title, f"def decode({arguments}):", self._names())
+        if self.form is Form.PLAIN:
             self._hand_over_views()
         with src.block("try:"):
+            if self.is_counted:
+                src.line("most = left")
+            if self.form is Form.STEPWISE:
+                src.line(f"step = {STEP_ELEMENTS}")
+                with src.block("if not left:"):  # makes this a generator also where there is no array
+                    src.line("yield")
             src.line("size = len(buf)")
             if _has_records(self.cls, self.version):
                 src.line("view = memoryview(buf)")
@@ -62,7 +93,8 @@ class DecoderSource:
 
         def malformed(error: Exception, field: str) -> MalformedMessage:
             reason = "cut off" if isinstance(error, (struct_error, IndexError)) else str(error)
-            return MalformedMessage(f"{label}, {field or 'end'}: {reason}")
+            kind = MessageTooLarge if isinstance(error, MessageTooLarge) else MalformedMessage
+            return kind(f"{label}, {field or 'end'}: {reason}")
 
         return {
             "bad_length": _bad_length,
@@ -70,6 +102,7 @@ class DecoderSource:
             "new": object.__new__,
             "skip_tagged_fields": skip_tagged_fields,
             "struct_error": struct_error,
+            "too_many": _too_many,
             "unpack_from": unpack_from,
             "unsigned_varint": read_unsigned_varint,
             "uuid_of": uuid_of,
@@ -79,7 +112,7 @@ class DecoderSource:
         names = self.src.names
 
         def decode_view(buf: memoryview, pos: int) -> Any:
-            made = DecoderSource(self.cls, self.version, of_view=True).build()
+            made = DecoderSource(self.cls, self.version, Form.VIEW).build()
             names["decode_view"] = made
             return made(buf, pos)
 
@@ -166,7 +199,7 @@ class DecoderSource:
         elif scalar.name == "bytes":
             src.line(store("bytes(buf[pos:end])"))
         else:
-            src.line(store("str(buf[pos:end], 'utf-8')" if self.of_view else "buf[pos:end].decode()"))
+            src.line(store("str(buf[pos:end], 'utf-8')" if self.form is Form.VIEW else "buf[pos:end].decode()"))
         src.line("pos = end")
 
     def _array(self, field: Field, target: str, nullable: bool, depth: int) -> None:
@@ -187,6 +220,7 @@ class DecoderSource:
         least = least_size(element, self.version, self.flexible)
         with src.block("if n < 0 or n > size - pos:" if least == 1 else f"if n < 0 or n * {least} > size - pos:"):
             src.line("raise bad_length(n, size - pos)")
+        self._count("n")
         if isinstance(element, Scalar) and element.code and element.name != "uuid":
             src.line(f"{target} = list(unpack_from(f'>{{n}}{element.code}', buf, pos))")
             src.line(f"pos += n * {element.size}")
@@ -194,6 +228,7 @@ class DecoderSource:
         items = f"a{depth}"
         src.line(f"{target} = {items} = []")
         with src.block("for _ in range(n):"):
+            self._step()
             if not isinstance(element, Scalar):
                 self._struct(element, depth + 1)
                 self._flush()
@@ -205,16 +240,35 @@ class DecoderSource:
             else:
                 self._sized(element, False, lambda value: f"{items}.append({value})")
 
+    def _count(self, elements: str) -> None:
+        """So many elements more, before any of them is made."""
+        if self.is_counted:
+            self.src.line(f"left -= {elements}")
+            with self.src.block("if left < 0:"):
+                self.src.line("raise too_many(most - left, most)")
+
+    def _step(self) -> None:
+        """One element more has its turn."""
+        if self.form is Form.STEPWISE:
+            self.src.line("step -= 1")
+            with self.src.block("if not step:"):
+                self.src.line("yield")
+                self.src.line(f"step = {STEP_ELEMENTS}")
+
     def _tagged_section(self, tagged: list[Field], obj: str, depth: int) -> None:
         src, count, stop = self.src, f"t{depth}", f"stop{depth}"
         self._wait("B", count)
         self._flush()
         with src.block(f"if {count}:"):
+            if self.is_counted:
+                src.line(f"{count} = unsigned_varint(buf, pos - 1)[0]")
+                self._count(count)
             if not tagged:
                 src.line("pos = skip_tagged_fields(buf, pos - 1)")
                 return
             src.line(f"{count}, pos = unsigned_varint(buf, pos - 1)")
             with src.block(f"for _ in range({count}):"):
+                self._step()
                 src.line("tag, pos = unsigned_varint(buf, pos)")
                 src.line("n, pos = unsigned_varint(buf, pos)")
                 src.line(f"{stop} = pos + n")
@@ -276,6 +330,10 @@ def _has_records(cls: type, version: int) -> bool:
         elif _has_records(field.element, version):
             return True
     return False
+
+
+def _too_many(count: int, most: int) -> MessageTooLarge:
+    return MessageTooLarge(f"{count} elements, at most {most} are allowed: {SPREAD_OUT}")
 
 
 def _bad_length(length: int, left: int) -> MalformedMessage:

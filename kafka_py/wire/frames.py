@@ -62,10 +62,10 @@ def read_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
             pos += length
             if length < 0 or pos > len(frame):
                 raise MalformedMessage(f"client id of {length} bytes, {len(frame) - 10} left")
-            client_id = str(frame[10:pos], "utf-8")
+            client_id = str(frame[10:pos], "utf-8", "replace")  # as Java reads it
         if header_version == 2:
             pos = skip_tagged_fields(frame, pos)
-    except ValueError as error:  # bad UTF-8 as well
+    except MalformedMessage as error:
         raise MalformedMessage(f"{api.name} v{version}, request header: {error}") from None
     return _new(RequestHeader, (api.key, version, correlation_id, client_id)), pos
 

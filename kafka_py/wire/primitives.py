@@ -19,9 +19,20 @@ SliceList: TypeAlias = list[tuple[int, FileSlice]]  # (position in the encoded b
 
 _ZERO_UUID_BYTES = bytes(16)
 
+MOST_TAGGED_FIELDS = 1_000
+"""Unknown tagged fields of one section that are skipped; the protocol has a handful at most."""
+
 
 class MalformedMessage(ValueError):
     """Bytes that are no message: cut off, a length that cannot be, a null where none may stand, bad UTF-8."""
+
+
+class MessageTooLarge(MalformedMessage):
+    """More bytes or array elements than the api table allows."""
+
+
+SPREAD_OUT = "the client should spread them over several requests"
+"""What a client can do about a request that is too large."""
 
 
 class UnencodableMessage(ValueError):
@@ -163,6 +174,8 @@ def write_string(out: bytearray, value: str | None) -> None:
 def skip_tagged_fields(buf: Buffer, pos: int) -> int:
     """Past a section of tagged fields, none of which is known here. Returns the position after it."""
     count, pos = read_unsigned_varint(buf, pos)
+    if count > MOST_TAGGED_FIELDS:
+        raise MalformedMessage(f"{count} tagged fields, at most {MOST_TAGGED_FIELDS} are read")
     for _ in range(count):
         _, pos = read_unsigned_varint(buf, pos)
         length, pos = read_unsigned_varint(buf, pos)

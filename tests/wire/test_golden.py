@@ -11,7 +11,7 @@ import pytest
 
 from kafka_py.base.ids import uuid_from_text
 from kafka_py.wire.__main__ import message_classes
-from kafka_py.wire.compiler import decode, decoder, encode
+from kafka_py.wire.compiler import Steps, counted_decoder, decode, decoder, encode, stepwise_decoder
 from kafka_py.wire.schema import Field, Message, Scalar, schema_of
 
 CLASSES = {cls.__name__: cls for cls in message_classes()}
@@ -48,6 +48,15 @@ def element_of(element: Scalar | type[Message], given: Any) -> Any:
     return given
 
 
+def finished(steps: Steps[Message]) -> tuple[Message, int]:
+    """What a stepwise decoder returns in the end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
 def test_all_golden_lines_are_there(golden_lines):
     assert sum(map(len, golden_lines.values())) == 1900
     assert golden_lines.keys() == CLASSES.keys()
@@ -62,3 +71,5 @@ def test_golden_encodings_agree(name, golden_lines):
         for buf in (encoded, bytearray(encoded), memoryview(encoded)):
             assert decoder(cls, version)(buf, 0) == (message, len(encoded)), (version, value)
         assert decode(cls, version, b"before" + encoded + b"\x80\xff", 6) == message
+        assert counted_decoder(cls, version)(encoded, 0, len(encoded)) == (message, len(encoded)), (version, value)
+        assert finished(stepwise_decoder(cls, version)(encoded, 0, len(encoded))) == (message, len(encoded))

@@ -69,7 +69,20 @@ async def test_sizes_that_lie_end_the_connection_and_allocate_nothing(broker: Lo
 @on_broker()
 async def test_a_frame_that_never_comes_whole_waits_without_harm(broker: LocalBroker) -> None:
     await broker.create_topic("t")
-    assert await send_raw(broker, struct.pack(">i", 50_000_000) + b"x" * 100) == b"open:"
+    produce = struct.pack(">hhih", 0, 8, 5, -1)
+    assert await send_raw(broker, struct.pack(">i", 50_000_000) + produce + b"x" * 100) == b"open:"
+    await still_serves(broker)
+
+
+@on_broker()
+async def test_a_frame_that_is_too_large_for_its_api_ends_the_connection_before_it_has_arrived(
+    broker: LocalBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    await broker.create_topic("t")
+    metadata = struct.pack(">hhih", 3, 9, 5, -1)
+    assert await send_raw(broker, struct.pack(">i", 50_000_000) + metadata) == b"closed:"
+    assert "Metadata request of 50000000 bytes, at most 8388608 are allowed for this API" in caplog.text
+    assert "127.0.0.1" in caplog.text
     await still_serves(broker)
 
 

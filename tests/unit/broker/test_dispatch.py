@@ -20,6 +20,8 @@ from kafka_py.wire.frames import decode_response, encode_request
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_py.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
@@ -30,6 +32,7 @@ class Client:
 
     listener_name = "PLAINTEXT"
     peer_host = "127.0.0.1"
+    peer_port = 4711
     principal = ANONYMOUS
     read_s = 0.0
     dispatcher: Dispatcher
@@ -37,6 +40,7 @@ class Client:
     def __init__(self) -> None:
         self.answers: dict[int, Any] = {}
         self.closed: str | None = None
+        self.mutes = 0
         self.answered = asyncio.Event()
 
     def respond(self, slot: int, parts: Any, note: Any = None) -> None:
@@ -45,6 +49,12 @@ class Client:
         self.answered.set()
         if note is not None:
             self.dispatcher.on_sent([note], note.answered_s, note.answered_s)
+
+    def mute(self) -> None:
+        self.mutes += 1
+
+    def unmute(self) -> None:
+        self.mutes -= 1
 
     def describe_client(self, name: str, version: str) -> None:
         self.software = name, version
@@ -65,7 +75,7 @@ class Broker:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, authorizer: Any = ALLOW_ALL) -> None:
         self.monkeypatch = monkeypatch
-        self.node = SimpleNamespace(authorizer=authorizer)
+        self.node = SimpleNamespace(authorizer=authorizer, clock=ManualClock())
         self.metrics = AllRequestMetrics(MetricRegistry(ManualClock()))
         self.dispatcher = Dispatcher(self.node, self.metrics)  # type: ignore[arg-type]
         self.client = Client()
@@ -300,6 +310,107 @@ def test_time_in_the_handler_and_time_parked_are_told_apart(broker: Broker) -> N
     metrics.fold()
     times = metrics.times
     assert (times.local_time.count, times.remote_time.count, times.total_time.count) == (1, 1, 1)
+
+
+def metadata_of(topics: int) -> MetadataRequest:
+    return MetadataRequest(topics=[MetadataRequestTopic(name=f"t{number}") for number in range(topics)])
+
+
+def test_a_request_of_many_elements_is_decoded_in_turns_and_those_behind_it_wait(broker: Broker) -> None:
+    asked: list[int] = []
+
+    def handle(node: Any, context: RequestContext, request: MetadataRequest) -> MetadataResponse:
+        asked.append(len(request.topics or ()))
+        return MetadataResponse(brokers=[], topics=[])
+
+    async def main() -> None:
+        broker.serve(ApiKey.METADATA, handle)
+        broker.send(metadata_of(1000), 9, slot=0)
+        assert (asked, broker.client.mutes) == ([1000], 0)
+        clock, turns = broker.node.clock, 0
+        clock.monotonic_ms = lambda: clock_now()
+
+        def clock_now() -> float:
+            nonlocal turns
+            turns += 1
+            return turns * 10.0  # every look at the clock finds the turn over
+
+        broker.send(metadata_of(5000), 9, slot=1)
+        assert (asked, broker.client.mutes) == ([1000], 1)
+        loops = 0
+        while broker.client.mutes:
+            await asyncio.sleep(0)
+            loops += 1
+        assert asked == [1000, 5000]
+        assert loops >= 5000 // 256
+        assert broker.client.response(MetadataResponse, 9, slot=1).topics == []
+        assert not broker.dispatcher._tasks or await settled(broker)
+
+    asyncio.run(main())
+
+
+async def settled(broker: Broker) -> bool:
+    """Whether all tasks of the dispatcher end."""
+    await asyncio.gather(*broker.dispatcher._tasks)
+    return True
+
+
+def test_more_elements_than_the_table_allows_end_the_connection_with_the_reason(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        broker.send(metadata_of(APIS[ApiKey.METADATA].elements + 1), 9)
+        await settled(broker)
+
+    asyncio.run(main())
+    assert broker.client.closed is not None and broker.client.mutes == 0
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line == (
+        "Closing connection of 127.0.0.1:4711: MetadataRequest v9, topics: 100001 elements, "
+        "at most 100000 are allowed: the client should spread them over several requests"
+    )
+
+
+def test_few_elements_may_be_too_many_for_an_api_that_needs_none(broker: Broker) -> None:
+    request = LeaveGroupRequest(group_id="g" * 3000, members=[MemberIdentity(member_id="m")] * 3)
+    broker.monkeypatch.setattr(broker.dispatcher._services[ApiKey.LEAVE_GROUP].api, "elements", 2)
+    broker.monkeypatch.setattr(broker.dispatcher._services[ApiKey.LEAVE_GROUP], "elements_at_once", 2)
+    broker.send(request, 4)
+    assert broker.client.closed is not None
+    assert "LeaveGroupRequest v4, members: 3 elements, at most 2 are allowed" in broker.client.closed
+
+
+def test_a_frame_larger_than_its_api_allows_ends_the_connection(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.send(HeartbeatRequest(group_id="g" * 30_000, generation_id=1, member_id="m"), 4, 0)
+    assert broker.client.closed is None
+    broker.send_frame(encode_request(HEARTBEAT, 4, 77, "client")[4:] + bytes(300_000), 1)
+    assert broker.client.closed is not None
+    assert "Heartbeat request of 3000" in caplog.text and "at most 262144 are allowed for this API" in caplog.text
+
+
+def test_bad_bytes_far_into_a_large_request_end_the_connection(broker: Broker) -> None:
+    async def main() -> None:
+        frame = encode_request(metadata_of(5000), 9, 77, "client")[4:-20]
+        broker.send_frame(frame)
+        assert broker.client.closed is None
+        await settled(broker)
+
+    asyncio.run(main())
+    assert broker.client.closed is not None and "MetadataRequest v9, topics" in broker.client.closed
+    assert broker.client.mutes == 0
+
+
+def test_a_large_request_of_a_client_that_has_gone_is_dropped(broker: Broker) -> None:
+    async def main() -> None:
+        broker.serve(ApiKey.METADATA, lambda *_: pytest.fail("it was handled"))
+        broker.send(metadata_of(5000), 9)
+        broker.client.close("gone")
+        await settled(broker)
+
+    asyncio.run(main())
+    assert broker.client.answers == {}
 
 
 def test_every_route_names_a_handler_that_exists() -> None:

@@ -281,6 +281,28 @@ def test_many_requests_at_once_are_taken_in_turns_that_let_others_in_between(
     assert world.connection.unanswered == world.services.unanswered == 0
 
 
+def test_requests_that_take_long_let_others_in_between(world: World) -> None:
+    now_ms = 0.0
+    world.services.now_ms = lambda: now_ms
+    handled = world.on_request
+
+    def slow(connection: Connection, slot: int, frame: bytearray) -> None:
+        nonlocal now_ms
+        now_ms += 1.5
+        handled(connection, slot, frame)
+
+    world.connection.on_request = slow
+    world.wire.incoming.append(framed(*[b"park"] * 5))
+    turns = []
+    world.connection._on_readable()
+    while True:
+        turns.append(len(world.requests))
+        if not world.connection.queued_requests:
+            break
+        world.connection._resume()
+    assert turns == [2, 4, 5]
+
+
 def test_rubbish_behind_many_requests_ends_the_connection_after_the_last_of_them(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,28 @@ def test_a_size_that_is_negative_or_over_the_limit_is_a_failure_after_the_good_f
     assert str(size) in str(frames.failure)
 
 
+def test_a_large_frame_is_refused_by_its_first_bytes_before_memory_is_taken_for_it() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def fault(key: int, size: int) -> str | None:
+        asked.append((key, size))
+        return "too large for its API" if key == 3 else None
+
+    def receive(*pieces: bytes) -> FrameReceiver:
+        pool = MemoryPool(100 * MiB)
+        buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        frames = FrameReceiver(Stream(*pieces).recv_into, buffer, 100 * MiB, pool, fault)
+        assert read_all(frames) == []
+        assert (frames.failure is not None) is (pool.used_bytes == 0)
+        return frames
+
+    start = struct.pack(">ih", 50 * MiB, 3)
+    for pieces in ((start,), (start[:4], start[4:]), (start[:5], start[5:]), (start + bytes(1000),)):
+        assert str(receive(*pieces).failure) == "too large for its API"
+    assert receive(struct.pack(">ih", 50 * MiB, 0)).failure is None
+    assert set(asked) == {(3, 50 * MiB), (0, 50 * MiB)}
+
+
 def test_a_frame_of_exactly_the_limit_is_taken() -> None:
     assert read_all(receiver(Stream(framed(bytes(1000))), max_bytes=1000)) == [bytes(1000)]
 

@@ -5,7 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.wire.apis import APIS, ENVELOPE, ApiKey, api_of
+from kafka_py.wire.apis import APIS, ENVELOPE, ApiKey, api_of, size_fault
+from kafka_py.wire.compiler import counted_decoder
+from kafka_py.wire.frames import encode_request, read_request_header
+from kafka_py.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_py.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kafka_py.wire.messages.update_metadata import (
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from kafka_py.wire.schema import schema_of
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "apis.tsv"
@@ -51,3 +71,87 @@ def test_which_versions_an_api_supports():
 def test_kraft_apis_have_no_row(key):
     with pytest.raises(KeyError):
         api_of(key)
+
+
+def names(count: int) -> list[str]:
+    """Topic names of the greatest length."""
+    return [f"{number:0249}" for number in range(count)]
+
+
+def test_large_requests_that_clients_and_brokers_really_send_are_within_the_bounds():
+    """With a wide margin: the bounds are against requests that nobody needs."""
+    partitions = range(10)
+    live = [
+        MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names(20_000)]),
+        OffsetCommitRequest(
+            group_id="g",
+            topics=[
+                OffsetCommitRequestTopic(
+                    name=name,
+                    partitions=[
+                        OffsetCommitRequestPartition(partition_index=number, committed_metadata="m" * 200)
+                        for number in partitions
+                    ],
+                )
+                for name in names(5_000)
+            ],
+        ),
+        FetchRequest(
+            topics=[
+                FetchTopic(topic=name, partitions=[FetchPartition(partition=number) for number in partitions])
+                for name in names(5_000)
+            ]
+        ),
+        DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=["retention.ms"])
+                for name in names(10_000)
+            ]
+        ),
+        AlterPartitionReassignmentsRequest(
+            topics=[
+                ReassignableTopic(
+                    name=name,
+                    partitions=[
+                        ReassignablePartition(partition_index=number, replicas=[1, 2, 3, 4, 5, 6])
+                        for number in partitions
+                    ],
+                )
+                for name in names(10_000)
+            ]
+        ),
+        UpdateMetadataRequest(
+            topic_states=[
+                UpdateMetadataTopicState(
+                    topic_name=name,
+                    partition_states=[
+                        UpdateMetadataPartitionState(partition_index=number, isr=[1, 2, 3], replicas=[1, 2, 3])
+                        for number in partitions
+                    ],
+                )
+                for name in names(20_000)
+            ],
+            live_brokers=[],
+        ),
+    ]
+    for request in live:
+        api = APIS[schema_of(type(request)).api]
+        frame = encode_request(request, api.max_version, 1, "client")[4:]
+        assert size_fault(api.key, len(frame)) is None
+        pos = read_request_header(frame)[1]
+        decoded = counted_decoder(api.request, api.max_version)(frame, pos, api.elements)
+        assert decoded == (request, len(frame))
+
+
+def test_a_request_above_its_bound_is_refused_with_the_bound():
+    assert size_fault(ApiKey.METADATA, 8 * 1024 * 1024) is None
+    assert size_fault(ApiKey.METADATA, 8 * 1024 * 1024 + 1) == (
+        "Metadata request of 8388609 bytes, at most 8388608 are allowed for this API: "
+        "the client should spread them over several requests"
+    )
+    assert size_fault(99, 100_000) == "a request of 100000 bytes for API 99, which does not exist"
+
+
+def test_only_produce_and_requests_of_brokers_may_be_as_large_as_any():
+    unbounded = {api.key for api in APIS.values() if api.request_bytes is None}
+    assert unbounded - {api.key for api in APIS.values() if api.brokers_only} == {ApiKey.PRODUCE}

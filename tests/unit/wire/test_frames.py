@@ -22,7 +22,7 @@ from kafka_py.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kafka_py.wire.primitives import MalformedMessage
+from kafka_py.wire.primitives import MOST_TAGGED_FIELDS, MalformedMessage, write_unsigned_varint
 
 
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
@@ -52,6 +52,25 @@ def test_response_headers_agree_with_their_declaration(api):
         assert int.from_bytes(frame[:4], "big") == len(frame) - 4
         assert decode_response(api.response, version, frame[4:]) == (9, api.response())
         assert read_correlation_id(frame[4:]) == 9
+
+
+def test_a_client_id_that_is_not_utf_8_is_read_as_java_reads_it():
+    frame = bytearray(encode_request(HeartbeatRequest(), 4, 1, "??")[4:])
+    frame[10:12] = b"\xffx"
+    assert read_request_header(frame)[0].client_id == "\ufffdx"
+
+
+def test_a_header_with_thousands_of_tagged_fields_is_malformed():
+    start = encode_request(HeartbeatRequest(), 4, 1, "c")[4:15]
+    for count, is_taken in ((MOST_TAGGED_FIELDS, True), (MOST_TAGGED_FIELDS + 1, False)):
+        section = bytearray()
+        write_unsigned_varint(section, count)
+        frame = start + section + b"\x05\x00" * count
+        if is_taken:
+            assert read_request_header(frame)[1] == len(frame)
+        else:
+            with pytest.raises(MalformedMessage, match="1001 tagged fields"):
+                read_request_header(frame)
 
 
 def test_only_controlled_shutdown_v0_has_no_client_id():
