@@ -215,6 +215,24 @@ def _leader_and_isr(response: Any, version: int, request: Any, code: ErrorCode, 
     ]
 
 
+def _stop_replica(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
+    """The code is at the top and at every partition, by which the controller knows what was not deleted.
+
+    A request of a past controller, or to a past life of the broker, gets it at the top alone.
+    """
+    if code in (ErrorCode.STALE_CONTROLLER_EPOCH, ErrorCode.STALE_BROKER_EPOCH):
+        return
+    item_class = _element_class(type(response), "partition_errors")
+    partitions = [(row.topic_name, row.partition_index) for row in request.ungrouped_partitions]
+    partitions += [(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+    partitions += [
+        (topic.topic_name, state.partition_index) for topic in request.topic_states for state in topic.partition_states
+    ]
+    response.partition_errors = [
+        item_class(topic_name=topic, partition_index=index, error_code=int(code)) for topic, index in partitions
+    ]
+
+
 def _join_group(response: Any, version: int, request: Any, _code: ErrorCode, _message: str | None) -> None:
     response.member_id = request.member_id
     response.protocol_name = None if version >= 7 else ""
@@ -270,6 +288,7 @@ def _alter_scram(response: Any, version: int, request: Any, code: ErrorCode, mes
 _FINISHERS: dict[ApiKey, Callable[[Any, int, Any, ErrorCode, str | None], None]] = {
     ApiKey.METADATA: _metadata,
     ApiKey.LEADER_AND_ISR: _leader_and_isr,
+    ApiKey.STOP_REPLICA: _stop_replica,
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DELETE_TOPICS: _delete_topics,
     ApiKey.ALTER_REPLICA_LOG_DIRS: _alter_replica_log_dirs,

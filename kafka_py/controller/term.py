@@ -45,6 +45,7 @@ from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
 log = logging.getLogger(__name__)
 
 UNCLEAN = "unclean.leader.election.enable"
+_ANOTHER_LIFE = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.STALE_CONTROLLER_EPOCH)
 
 
 @dataclass(slots=True)
@@ -146,12 +147,20 @@ class Term:
                 self._on_stop_replica_reply(request, response)
 
     def _on_stop_replica_reply(self, request: ControllerRequest, response: StopReplicaResponse) -> None:
-        """Only the partitions to delete matter, and only while their topic is in deletion."""
-        errors = {}
-        for row in response.partition_errors:
-            partition = TopicPartition(row.topic_name, row.partition_index)
-            if partition in request.deletes and partition.topic in self.cluster.started:
-                errors[partition] = row.error_code
+        """Only the partitions to delete matter, and only while their topic is in deletion.
+
+        A refusal that names no partitions is one of all, unless it came from another life of the broker or was meant
+        for one: then what happens next is decided when the broker registers, or by the next controller.
+        """
+        rows = response.partition_errors
+        codes = {TopicPartition(row.topic_name, row.partition_index): row.error_code for row in rows}
+        if not codes and response.error_code and response.error_code not in _ANOTHER_LIFE:
+            codes = dict.fromkeys(request.deletes, response.error_code)
+        errors = {
+            partition: code
+            for partition, code in codes.items()
+            if partition in request.deletes and partition.topic in self.cluster.started
+        }
         if errors:
             self.put(TopicDeletionStopReplicaResponseReceived(request.broker, response.error_code, errors))
 

@@ -258,24 +258,29 @@ class Partition:
         )
 
     def shrink_isr(self, now_ms: float) -> bool:
-        """Begins to take out who fell behind for longer than replica.lag.time.max.ms; whether there is anyone.
+        """Begins to take out who fell behind for longer than replica.lag.time.max.ms, or is no replica; whether any.
 
         Until the change is committed, or refused for good, they count as in sync.
         """
         log = self.log
-        if not self.is_leader or log is None or not self.followers or self.isr.in_flight:
-            return False
         members = self.isr.members
+        if not self.is_leader or log is None or len(members) < 2 or self.isr.in_flight:
+            return False
+        end_offset = log.log_end_offset
         late = frozenset(
             broker_id
-            for broker_id, progress in self.followers.items()
-            if broker_id in members
-            and progress.log_end_offset != log.log_end_offset
-            and now_ms - progress.caught_up_ms() > self._lag_max_ms
+            for broker_id in members
+            if broker_id != self.local_id and self._is_late(self.followers.get(broker_id), end_offset, now_ms)
         )
         if late:
             self.isr = Shrinking(members, late)
         return bool(late)
+
+    def _is_late(self, progress: FollowerProgress | None, end_offset: int, now_ms: float) -> bool:
+        """Whether a member of the in-sync set has to leave it; None for one that is not assigned."""
+        if progress is None:
+            return True
+        return progress.log_end_offset != end_offset and now_ms - progress.caught_up_ms() > self._lag_max_ms
 
     def commit_isr(self, written: Expanding | Shrinking, zk_version: int, now_ms: float) -> bool:
         """The change is durable; returns whether the high watermark moved. Nothing when the role changed meanwhile."""

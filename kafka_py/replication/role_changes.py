@@ -16,6 +16,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.base.state_changes import LOG, named
+from kafka_py.base.supervision import Supervisor
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.partition import NO_EPOCH, Partition
@@ -56,7 +57,11 @@ class RoleRequest:
 
 @dataclass(slots=True, frozen=True)
 class StopRequest:
-    """One entry of StopReplica. leader_epoch: -1 unknown, -2 topic in deletion, else must be newer than ours."""
+    """One entry of StopReplica. leader_epoch: -1 unknown, -2 topic in deletion, else not older than ours.
+
+    Of an entry that does not delete it must be newer. With `delete` the same epoch will do (KAFKA-13972): nobody raises
+    it between the addition of a replica and the cancellation of the reassignment that added it.
+    """
 
     topic_partition: TopicPartition
     leader_epoch: int
@@ -77,6 +82,7 @@ class RoleChanges:
         is_live: Callable[[int], bool],
         log_config: Callable[[str], LogConfig],
         callbacks: RoleCallbacks,
+        supervisor: Supervisor | None = None,
     ) -> None:
         self.lock = asyncio.Lock()
         self.controller_epoch = 0
@@ -87,6 +93,7 @@ class RoleChanges:
         self._clock = clock
         self._is_live = is_live
         self._log_config = log_config
+        self._supervisor = supervisor or Supervisor(clock)
 
     def accept_controller(self, controller_id: int, controller_epoch: int) -> None:
         """Believes the sender unless a newer controller was heard. Raises KafkaError(STALE_CONTROLLER_EPOCH)."""
@@ -166,18 +173,14 @@ class RoleChanges:
         change: Callable[[RoleRequest], Partition],
         outcome: dict[TopicPartition, ErrorCode],
     ) -> list[Partition]:
-        """Runs `change` for each, giving other work a turn now and then; an I/O error is that partition's alone."""
+        """Runs `change` for each, giving other work a turn now and then; an error is that partition's alone."""
         changed = []
         turn = Turn(self._clock)
         for request in requests:
             try:
                 changed.append(change(request))
-            except KafkaError as error:
-                log.error("%s: %s", request.topic_partition, error)
-                outcome[request.topic_partition] = error.code
-            except OSError as error:
-                self._replicas.on_storage_error(request.topic_partition, error)
-                outcome[request.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            except Exception as error:
+                outcome[request.topic_partition] = self._error_of(request.topic_partition, error)
             await turn.maybe_yield()
         return changed
 
@@ -263,22 +266,39 @@ class RoleChanges:
         partition = self._replicas.partitions.get(request.topic_partition)
         if partition is None or request.leader_epoch in (NO_EPOCH, EPOCH_DURING_DELETE):
             return ErrorCode.NONE
-        return ErrorCode.NONE if request.leader_epoch > partition.leader_epoch else ErrorCode.FENCED_LEADER_EPOCH
+        lowest = partition.leader_epoch if request.delete else partition.leader_epoch + 1
+        return ErrorCode.NONE if request.leader_epoch >= lowest else ErrorCode.FENCED_LEADER_EPOCH
 
     def _stop(self, request: StopRequest) -> ErrorCode:
+        """Stops one partition; whatever fails is the error of this one alone."""
+        try:
+            self._stop_or_raise(request)
+        except Exception as error:
+            return self._error_of(request.topic_partition, error)
+        return ErrorCode.NONE
+
+    def _stop_or_raise(self, request: StopRequest) -> None:
         """delete=false only ends the fetching; delete=true forgets the partition and has its files removed."""
         topic_partition = request.topic_partition
         if not request.delete:
             self._replicas.parked.complete(topic_partition, self._replicas.partitions.get(topic_partition))
-            return ErrorCode.NONE
+            return
         partition = self._replicas.partitions.pop(topic_partition, None)
         if partition is not None:
             partition.resign()
         self._replicas.parked.complete(topic_partition, partition)
-        try:
-            if self._replicas.log_dirs.get(topic_partition) is not None:
-                self._replicas.log_dirs.delete(topic_partition)
-        except OSError as error:
+        if self._replicas.log_dirs.get(topic_partition) is not None:
+            self._replicas.log_dirs.delete(topic_partition)
+
+    # ---- errors
+
+    def _error_of(self, topic_partition: TopicPartition, error: Exception) -> ErrorCode:
+        """The code of what one partition's change raised; an unforeseen error is reported with its traceback."""
+        if isinstance(error, KafkaError):
+            log.error("%s: %s", topic_partition, error)
+            return error.code
+        if isinstance(error, OSError):
             self._replicas.on_storage_error(topic_partition, error)
             return ErrorCode.KAFKA_STORAGE_ERROR
-        return ErrorCode.NONE
+        self._supervisor.report("change of role", error, topic_partition)
+        return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -17,6 +17,14 @@ from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrTopicState,
 )
 from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from kafka_py.wire.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaPartitionV0,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    StopReplicaTopicState,
+    StopReplicaTopicV1,
+)
 from kafka_py.wire.schema import Scalar, schema_of
 
 CODE = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -103,3 +111,32 @@ def test_a_refused_join_echoes_the_member_id() -> None:
     assert refuse(api, 5, request, CODE).member_id == "m"
     assert refuse(api, 5, request, CODE).protocol_name == ""
     assert refuse(api, 7, request, CODE).protocol_name is None
+
+
+class TestStopReplica:
+    """By the rows of the partitions a controller knows which replicas were not deleted (StopReplicaRequest)."""
+
+    def refused(self, version: int, code: ErrorCode) -> StopReplicaResponse:
+        api = APIS[ApiKey.STOP_REPLICA]
+        request = StopReplicaRequest(
+            ungrouped_partitions=[StopReplicaPartitionV0(topic_name="t", partition_index=1)],
+            topics=[StopReplicaTopicV1(name="t", partition_indexes=[1])],
+            topic_states=[
+                StopReplicaTopicState(topic_name="t", partition_states=[StopReplicaPartitionState(partition_index=1)])
+            ],
+        )
+        held = {0: "ungrouped_partitions", 1: "topics", 2: "topics", 3: "topic_states"}[version]
+        for name in {"ungrouped_partitions", "topics", "topic_states"} - {held}:
+            setattr(request, name, [])
+        return decode(StopReplicaResponse, version, encode(refuse(api, version, request, code), version))
+
+    @pytest.mark.parametrize("version", range(4))
+    def test_an_error_is_at_the_top_and_at_every_partition(self, version: int) -> None:
+        response = self.refused(version, ErrorCode.UNKNOWN_SERVER_ERROR)
+        rows = [(row.topic_name, row.partition_index, row.error_code) for row in response.partition_errors]
+        assert (response.error_code, rows) == (-1, [("t", 1, -1)])
+
+    @pytest.mark.parametrize("code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.STALE_CONTROLLER_EPOCH])
+    def test_what_was_meant_for_another_life_says_nothing_of_partitions(self, code: ErrorCode) -> None:
+        response = self.refused(3, code)
+        assert (response.error_code, response.partition_errors) == (code, [])

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.replication.isr import Committed
+from kafka_py.replication.isr import Committed, Expanding
+from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PartitionRead, PlainSource
 from kafka_py.testing.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.stored_logs import batch
@@ -407,3 +408,31 @@ async def test_partitions_spread_anew_when_the_number_of_fetchers_changes() -> N
     await a.caught_up(b)
     assert len(a.fetchers.fetchers) == 1
     assert sum(len(one.followed) for one in a.fetchers.fetchers.values()) == 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@story
+async def test_a_follower_that_fills_up_joins_the_in_sync_set_when_it_has_all_that_is_committed(version: str) -> None:
+    """Book 8.1.2, S2-033, S2-037: it joins with log end offset >= high watermark and not a record earlier."""
+    behind, leader = pair(version, **{"replica.fetch.max.bytes": "1"})  # one batch a fetch
+    leader.lead(0, isr=(2,))
+    leader.append(*[b"m"] * 20)
+    assert leader.offsets == (20, 20)
+    seen: list[tuple[int, int]] = []
+
+    def joining(partition: Partition) -> None:
+        seen.append((partition.followers[1].log_end_offset, leader.log.high_watermark))
+        assert isinstance(partition.isr, Expanding)
+        partition.commit_isr(partition.isr, 1, leader.clock.monotonic_ms())
+
+    leader.manager.fetches.on_isr_pending = joining
+    behind.follow(leader, 0)
+    await behind.until(lambda: seen)
+    assert seen == [(20, 20)]
+    assert len(leader.fetched) > 20  # it was behind for as many rounds
+    assert leader.partition.isr == Committed(frozenset({1, 2}))
+    # What it had to hold before it counted is now what it holds the watermark back for.
+    leader.append(b"next")
+    assert leader.log.high_watermark == 20
+    await behind.caught_up(leader)
+    assert leader.offsets == (21, 21)

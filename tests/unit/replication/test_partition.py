@@ -259,3 +259,72 @@ def test_w8_12_an_isr_below_the_minimum_takes_no_acks_all() -> None:
     with pytest.raises(KafkaError) as error:
         append(partition, acks=-1)
     assert code_of(error) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+class TestJoiningTheInSyncSet:
+    """Book 8.1.2, S2-033, S2-037: a follower joins when its log end has reached the leader's high watermark.
+
+    And the start of the leader's own epoch: before that it may hold records that the leader does not.
+    """
+
+    @pytest.mark.parametrize("others", [(), (3,)], ids=["committed by the leader alone", "and by a third replica"])
+    def test_no_follower_joins_below_the_high_watermark(self, others: tuple[int, ...]) -> None:
+        partition, log = led(isr=(1, *others), replicas=(1, 2, 3))
+        append(partition, b"012345678")
+        for other in others:
+            fetched(partition, other, 9)
+        partition.maybe_raise_high_watermark(LAG_MS + 2)
+        assert (partition.leader_epoch_start, log.high_watermark) == (0, 9)
+        members = frozenset({1, *others})
+        for behind in range(9):
+            fetched(partition, 2, behind, now_ms=LAG_MS + 3)
+            assert partition.isr == Committed(members), behind
+        fetched(partition, 2, 9, now_ms=LAG_MS + 4)
+        assert partition.isr == Expanding(members, adding=2)
+
+    def test_it_need_not_reach_the_leaders_log_end(self) -> None:
+        partition, log = led(isr=(1, 3), replicas=(1, 2, 3))
+        append(partition, b"012345678")
+        fetched(partition, 3, 6)
+        assert log.high_watermark == 6
+        fetched(partition, 2, 5)
+        assert partition.isr == Committed(frozenset({1, 3}))
+        fetched(partition, 2, 6)
+        assert partition.isr == Expanding(frozenset({1, 3}), adding=2)
+
+    def test_no_follower_joins_below_the_start_of_the_leaders_epoch(self) -> None:
+        partition, log = led(isr=(1,), replicas=(1, 2))
+        append(partition, b"012345678")
+        log.update_high_watermark(4)
+        partition.become_leader(state(epoch=1, isr=(1, 3), replicas=(1, 2, 3)), log, now_ms=0)
+        assert (partition.leader_epoch_start, log.high_watermark) == (9, 4)
+        fetched(partition, 2, 8)
+        assert partition.isr == Committed(frozenset({1, 3}))
+        fetched(partition, 2, 9)
+        assert partition.isr == Expanding(frozenset({1, 3}), adding=2)
+
+
+class TestLeavingTheInSyncSet:
+    def test_a_member_that_is_no_replica_leaves_at_the_next_look(self) -> None:
+        """It never fetches again, and would count for min.insync.replicas for ever."""
+        partition, _ = led(isr=(1, 2, 7), replicas=(1, 2), **{"min.insync.replicas": "3"})
+        append(partition, b"abc", acks=-1)
+        fetched(partition, 2, 3)
+        assert partition.shrink_isr(1)
+        assert partition.isr == Shrinking(frozenset({1, 2, 7}), frozenset({7}))
+        partition.commit_isr(partition.isr, zk_version=1, now_ms=2)
+        with pytest.raises(KafkaError) as error:
+            append(partition, acks=-1)
+        assert code_of(error) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+    def test_so_it_is_when_the_leader_is_the_only_replica(self) -> None:
+        partition, _ = led(isr=(1, 7), replicas=(1,))
+        assert partition.shrink_isr(1)
+        assert partition.isr == Shrinking(frozenset({1, 7}), frozenset({7}))
+
+    def test_replicas_that_keep_up_stay(self) -> None:
+        partition, _ = led(isr=(1, 2), replicas=(1, 2))
+        append(partition, b"abc")
+        fetched(partition, 2, 3)
+        assert not partition.shrink_isr(10 * LAG_MS)
+        assert partition.isr == Committed(frozenset({1, 2}))

@@ -133,10 +133,82 @@ def test_offline_partitions_answer_storage_errors(roles: Roles) -> None:
 def test_stopping_needs_a_newer_epoch_or_one_of_the_two_that_stand_for_none(roles: Roles) -> None:
     roles.become(role(epoch=3))
     for epoch in (2, 3):
-        assert roles.stop(epoch) is ErrorCode.FENCED_LEADER_EPOCH
+        assert roles.stop(epoch, delete=False) is ErrorCode.FENCED_LEADER_EPOCH
+    assert roles.stop(2) is ErrorCode.FENCED_LEADER_EPOCH
     assert roles.stop(4, delete=False) is ErrorCode.NONE
     assert T0 in roles.world.manager.partitions
     assert roles.stop(-1) is ErrorCode.NONE
+
+
+def test_a_replica_is_deleted_in_the_epoch_in_which_it_was_added(roles: Roles) -> None:
+    """KAFKA-13972: a reassignment that is cancelled before the new replica is in sync raises no epoch."""
+    roles.become(role(leader=2, epoch=3, isr=(2,), replicas=(2, 1)))
+    assert roles.stop(3) is ErrorCode.NONE
+    assert roles.world.log_dirs.deleted == [T0]
+    assert T0 not in roles.world.manager.partitions
+
+
+class TestOnePartitionOfSeveralFails:
+    """Whatever befalls t-0, t-1 and t-2 change their roles, and everybody is told."""
+
+    ALL = tuple(TopicPartition("t", number) for number in range(3))
+
+    @pytest.fixture(
+        params=[
+            (KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "cannot rename"), ErrorCode.KAFKA_STORAGE_ERROR),
+            (OSError(5, "input/output error"), ErrorCode.KAFKA_STORAGE_ERROR),
+            (ZeroDivisionError("nobody foresaw this"), ErrorCode.UNKNOWN_SERVER_ERROR),
+        ],
+        ids=["a refusal", "a disk error", "a bug"],
+    )
+    def failure(self, request: pytest.FixtureRequest) -> tuple[Exception, ErrorCode]:
+        return request.param  # type: ignore[no-any-return]
+
+    def become(self, roles: Roles, **more: Any) -> dict[TopicPartition, ErrorCode]:
+        requests = [RoleRequest(one, ZERO_UUID, role(partition=one.partition, **more)) for one in self.ALL]
+        return run(roles.changes.become(9, 1, requests))  # type: ignore[no-any-return]
+
+    def failing(self, monkeypatch: pytest.MonkeyPatch, target: Any, name: str, error: Exception) -> None:
+        original = getattr(target, name)
+
+        def fail(first: Any, *arguments: Any, **named: Any) -> Any:
+            if first == T0:
+                raise error
+            return original(first, *arguments, **named)
+
+        monkeypatch.setattr(target, name, fail)
+
+    def expected(self, code: ErrorCode) -> dict[TopicPartition, ErrorCode]:
+        return {**dict.fromkeys(self.ALL, ErrorCode.NONE), T0: code}
+
+    def test_to_stop(
+        self, roles: Roles, failure: tuple[Exception, ErrorCode], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        error, code = failure
+        self.become(roles)
+        self.failing(monkeypatch, roles.world.log_dirs, "delete", error)
+        outcome = run(roles.changes.stop(9, 1, [StopRequest(one, -2, True) for one in self.ALL]))
+        assert outcome == self.expected(code)
+        assert roles.world.log_dirs.deleted == [*self.ALL[1:]]
+        assert not roles.world.manager.partitions
+        assert roles.stopped == [(one, True) for one in self.ALL]
+
+    @pytest.mark.parametrize("leader", [1, 2], ids=["to lead", "to follow"])
+    def test_to_lead_and_to_follow(
+        self,
+        roles: Roles,
+        leader: int,
+        failure: tuple[Exception, ErrorCode],
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        error, code = failure
+        self.failing(monkeypatch, roles.world.log_dirs, "get_or_create", error)
+        assert self.become(roles, leader=leader, isr=(1, 2)) == self.expected(code)
+        assert set(roles.world.manager.partitions) == set(self.ALL[1:])
+        assert [partition.topic_partition for partition in roles.started] == ([] if leader == 1 else [*self.ALL[1:]])
+        tracebacks = [record.exc_info[0] for record in caplog.records if record.exc_info]
+        assert tracebacks == ([ZeroDivisionError] if code is ErrorCode.UNKNOWN_SERVER_ERROR else [])
 
 
 def test_deleting_forgets_the_partition_and_removes_its_log(roles: Roles) -> None:
