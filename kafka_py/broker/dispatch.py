@@ -17,15 +17,17 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.slices import FileSlice
+from kafka_py.base.turns import finish, run_turn
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.large_requests import AT_ONCE_ELEMENTS, PLAIN_BYTES, LargeRequests
 from kafka_py.broker.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics
 from kafka_py.broker.node import Node
 from kafka_py.broker.refusals import refuse
-from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, RequestContext
+from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, EncodedResponse, RequestContext
 from kafka_py.wire.apis import APIS, Api, ApiKey, size_fault
 from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder, stepwise_decoder
-from kafka_py.wire.frames import RequestHeader, encode_response, read_request_header
+from kafka_py.wire.frames import RequestHeader, encode_response, encode_response_in_turns, read_request_header
 from kafka_py.wire.primitives import MalformedMessage, MessageTooLarge
 from kafka_py.zk.session import ConnectionLoss, SessionExpired
 
@@ -303,7 +305,7 @@ class Dispatcher:
         if type(outcome) is types.CoroutineType:
             self._step(context, request, outcome)
         else:
-            self._send(context, outcome)
+            self._send(context, outcome, is_large=True)
 
     def _step(self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Runs a coroutine up to its first wait by hand: most answer without one and need no task."""
@@ -311,7 +313,7 @@ class Dispatcher:
             waits_for = coroutine.send(None)
         except StopIteration as done:
             if done.value is not ANSWERS_LATER:
-                self._send(context, done.value)
+                self._send(context, done.value, is_large=True)
             return
         except Exception as error:
             self._refuse(context, request, error)
@@ -328,7 +330,7 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         if response is not ANSWERS_LATER:
-            self._send(context, response)
+            self._send(context, response, is_large=True)
 
     def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
         """Answers with the error in the API's own form; what was not foreseen is logged as well."""
@@ -349,16 +351,49 @@ class Dispatcher:
             return
         self._send(context, response)
 
-    def _send(self, context: RequestContext, response: Any) -> None:
-        """Encodes and hands over; a response that cannot be encoded ends the connection."""
-        parts = None
-        if response is not None:
-            try:
+    def _send(self, context: RequestContext, response: Any, *, is_large: bool = False) -> None:
+        """Encodes and hands over; a response that cannot be encoded ends the connection.
+
+        is_large: it may have very many elements, so it is encoded in turns. EncodedResponse: it is encoded already.
+        """
+        parts: list[bytes | FileSlice] | None = None
+        try:
+            if type(response) is EncodedResponse:
+                parts = response.parts_for(context.correlation_id)
+            elif is_large and response is not None:
+                steps = encode_response_in_turns(response, context.api_version, context.correlation_id)
+                done = run_turn(steps, self._now_ms)
+                if done is None:
+                    self._spawn(self._encode_on(context, response, steps))
+                    return
+                parts = done.value
+            elif response is not None:
                 parts = encode_response(response, context.api_version, context.correlation_id)
-            except Exception:
-                log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
-                context.connection.close("internal error")
-                return
+        except Exception:
+            self._cannot_encode(context)
+            return
+        self._hand_over(context, response, parts)
+
+    async def _encode_on(
+        self, context: RequestContext, response: Any, steps: Generator[None, None, list[bytes | FileSlice]]
+    ) -> None:
+        try:
+            parts = await finish(steps, self._now_ms)
+        except Exception:
+            self._cannot_encode(context)
+            return
+        self._hand_over(context, response, parts)
+
+    def _now_ms(self) -> float:
+        return self._node.clock.monotonic_ms()
+
+    @staticmethod
+    def _cannot_encode(context: RequestContext) -> None:
+        log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
+        context.connection.close("internal error")
+
+    @staticmethod
+    def _hand_over(context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None) -> None:
         if context.exchange is not None:
             context.exchange = context.exchange[0], response
         context.answered_s = perf_counter()

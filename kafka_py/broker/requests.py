@@ -7,7 +7,6 @@ Source: design (one authorize call per decision).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -51,7 +50,31 @@ class _Later(Enum):
 ANSWERS_LATER = _Later.ANSWERS_LATER
 """What a handler returns that has answered already, or will, through its context."""
 
-Answer = Callable[["RequestContext", Any], None]
+
+class Answer(Protocol):
+    """Sends a response; is_large: it may have very many elements, so it is encoded in turns with other work."""
+
+    def __call__(self, context: RequestContext, response: Any, *, is_large: bool = False) -> None: ...
+
+
+class EncodedResponse:
+    """A response that was encoded before, perhaps for another client: its bytes behind the correlation id."""
+
+    __slots__ = ("_body", "_start")
+
+    def __init__(self, parts: list[bytes | FileSlice]) -> None:
+        """parts: as encode_response makes them, without file slices."""
+        [frame] = parts
+        assert isinstance(frame, bytes)
+        self._start = frame[:4]
+        self._body = frame[8:]
+
+    def parts_for(self, correlation_id: int) -> list[bytes | FileSlice]:
+        """What leaves as the answer to the request with that id; the large part is shared by all."""
+        return [self._start + correlation_id.to_bytes(4, "big", signed=True), self._body]
+
+    def __len__(self) -> int:
+        return len(self._body)
 
 
 class RequestContext:
@@ -106,9 +129,9 @@ class RequestContext:
         self.exchange: tuple[Any, Any] | None = None
         self._send = send
 
-    def answer(self, response: Any) -> None:
-        """Sends the response; None stands for "no response", as acks=0 wants it."""
-        self._send(self, response)
+    def answer(self, response: Any, *, is_large: bool = False) -> None:
+        """Sends the response; None means "no response", as acks=0 wants it. is_large: see Answer."""
+        self._send(self, response, is_large=is_large)
 
     def leave_for_later(self) -> None:
         """The handler is through; the answer comes when others have done their part (unless it has left already)."""

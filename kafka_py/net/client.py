@@ -11,9 +11,11 @@ import asyncio
 import logging
 import os
 from collections import deque
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import finish, run_turn
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.endpoints import bracketed
 from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, MemoryPool
@@ -21,7 +23,15 @@ from kafka_py.net.frames_out import Flushed, FrameSender, Part
 from kafka_py.net.network import Network, TcpNetwork
 from kafka_py.net.transport import PlaintextTransport, Transport
 from kafka_py.wire.apis import APIS, ApiKey, api_of
-from kafka_py.wire.frames import decode_response, encode_request, read_correlation_id
+from kafka_py.wire.frames import (
+    LARGE_FRAME_BYTES,
+    decode_response,
+    decode_response_in_turns,
+    encode_request,
+    encode_request_in_turns,
+    put_correlation_id,
+    read_correlation_id,
+)
 from kafka_py.wire.primitives import MalformedMessage
 from kafka_py.wire.schema import schema_of
 
@@ -55,8 +65,9 @@ class BrokerConnection:
     """
 
     __slots__ = (
-        "_awaited", "_correlation_id", "_fileno", "_flushing_soon", "_loop", "_receiver", "_sender", "_transport",
-        "_writes", "bytes_received", "client_id", "closed", "host", "last_request_size", "port", "versions",
+        "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_receiver", "_sender",
+        "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host", "last_request_size",
+        "port", "versions",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +88,8 @@ class BrokerConnection:
         )
         self._sender = FrameSender(transport, ColdReads(loop), self._flush)
         self._awaited: deque[_Awaited] = deque()
+        self._decoding: Generator[None, None, tuple[int, Any]] | None = None
+        self._undecoded: deque[bytearray] = deque()  # frames that arrived while one before them is being decoded
         self._correlation_id = 0
         self._flushing_soon = False
         self._writes = False
@@ -122,36 +135,48 @@ class BrokerConnection:
     # -- out
 
     async def send(self, request: Any, version: int) -> Any:
-        """The broker's response. Raises ConnectionLost."""
-        return await self.send_nowait(request, version)
+        """The broker's response. A large request is encoded in turns with other work. Raises ConnectionLost."""
+        frame = await finish(encode_request_in_turns(request, version, 0, self.client_id), self._now_ms)
+        if self.closed:
+            raise ConnectionLost(f"{self!r} is closed")
+        correlation_id = self._next_correlation_id()
+        put_correlation_id(frame, correlation_id)  # only now: others may have been sent meanwhile
+        return await self._put(frame, request, version, correlation_id)
 
     def send_nowait(self, request: Any, version: int) -> asyncio.Future[Any]:
         """Send without waiting; the future gets the response, or ConnectionLost.
 
         What is sent in one turn of the loop leaves together.
         """
-        future: asyncio.Future[Any] = self._loop.create_future()
         if self.closed:
+            future: asyncio.Future[Any] = self._loop.create_future()
             future.set_exception(ConnectionLost(f"{self!r} is closed"))
             return future
-        correlation_id = self._put(request, version)
-        key = schema_of(type(request)).api
-        assert key is not None
-        self._awaited.append(_Awaited(correlation_id, version, api_of(key).response, future))
-        return future
+        correlation_id = self._next_correlation_id()
+        frame = encode_request(request, version, correlation_id, self.client_id)
+        return self._put(frame, request, version, correlation_id)
 
     def send_and_forget(self, request: Any, version: int) -> None:
         """Send a request that has no response: a produce with acks=0. On a closed connection it is lost silently."""
         if not self.closed:
-            self._put(request, version)
+            frame = encode_request(request, version, self._next_correlation_id(), self.client_id)
+            self.last_request_size = len(frame)
+            self.put_frame(frame)
 
-    def _put(self, request: Any, version: int) -> int:
+    def _next_correlation_id(self) -> int:
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        frame = encode_request(request, version, correlation_id, self.client_id)
+        return correlation_id
+
+    def _put(self, frame: Part, request: Any, version: int, correlation_id: int) -> asyncio.Future[Any]:
+        """Queues a request; the future gets its response."""
+        future: asyncio.Future[Any] = self._loop.create_future()
         self.last_request_size = len(frame)
         self.put_frame(frame)
-        return correlation_id
+        key = schema_of(type(request)).api
+        assert key is not None
+        self._awaited.append(_Awaited(correlation_id, version, api_of(key).response, future))
+        return future
 
     def put_frame(self, frame: Part) -> None:
         """Queue bytes that are framed already."""
@@ -181,13 +206,18 @@ class BrokerConnection:
     def _on_readable(self) -> None:
         """Reads until nothing is left: for a connection that was reset uvloop calls once and never again, so the
         error that stands behind the last data would not be seen, and what is in flight would wait for ever."""
+        if self._decoding is not None:
+            return
         receiver = self._receiver
         try:
             for _ in range(READS_IN_A_ROW):
                 if self.closed:
                     return
-                for frame in receiver.receive():
-                    self._answer(frame)
+                self._undecoded += receiver.receive()
+                if not self._decode():
+                    self._loop.remove_reader(self._fileno)
+                    self._loop.call_soon(self._decode_on)
+                    return
                 if receiver.failure is not None:
                     self._end(f"the broker sent what cannot be read: {receiver.failure}")
                     return
@@ -200,16 +230,54 @@ class BrokerConnection:
         else:
             self._loop.call_soon(self._on_readable)  # others on the loop first
 
-    def _answer(self, frame: bytearray) -> None:
-        self.bytes_received += len(frame) + _SIZE_FIELD
+    def _decode(self) -> bool:
+        """Answers what has arrived, in order; False when a large response needs more turns than this one."""
+        undecoded = self._undecoded
+        while undecoded and not self.closed:
+            frame = undecoded[0]
+            awaited = self._awaited_by(frame)
+            if len(frame) < LARGE_FRAME_BYTES:
+                _, message = decode_response(awaited.response, awaited.version, frame)
+            else:
+                if self._decoding is None:
+                    self._decoding = decode_response_in_turns(awaited.response, awaited.version, frame)
+                done = run_turn(self._decoding, self._now_ms)
+                if done is None:
+                    return False
+                self._decoding = None
+                _, message = done.value
+            undecoded.popleft()
+            self.bytes_received += len(frame) + _SIZE_FIELD
+            self._awaited.popleft()  # only now: one that cannot be read must fail its future too
+            if not awaited.future.done():
+                awaited.future.set_result(message)
+        return True
+
+    def _awaited_by(self, frame: bytearray) -> _Awaited:
         correlation_id = read_correlation_id(frame)
         if not self._awaited or self._awaited[0].correlation_id != correlation_id:
             raise MalformedMessage(f"a response to request {correlation_id}, which is not the oldest in flight")
-        awaited = self._awaited[0]
-        _, message = decode_response(awaited.response, awaited.version, frame)
-        self._awaited.popleft()  # only now: one that cannot be read must fail its future too
-        if not awaited.future.done():
-            awaited.future.set_result(message)
+        return self._awaited[0]
+
+    def _decode_on(self) -> None:
+        """The next turn of a large response; reading continues when it is decoded."""
+        if self.closed:
+            return
+        try:
+            if not self._decode():
+                self._loop.call_soon(self._decode_on)
+                return
+        except MalformedMessage as error:
+            self._end(f"the broker sent what cannot be read: {error}")
+            return
+        if self._receiver.failure is not None:
+            self._end(f"the broker sent what cannot be read: {self._receiver.failure}")
+        elif not self.closed:
+            self._loop.add_reader(self._fileno, self._on_readable)
+            self._loop.call_soon(self._on_readable)
+
+    def _now_ms(self) -> float:
+        return self._loop.time() * 1000.0
 
     # -- versions
 
@@ -250,6 +318,8 @@ class BrokerConnection:
         if self._writes:
             self._loop.remove_writer(self._fileno)
         self._receiver.close()
+        self._undecoded.clear()
+        self._decoding = None
         self._sender.close()
         self._transport.close()
         while self._awaited:

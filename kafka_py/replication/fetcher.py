@@ -17,6 +17,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.turns import Turn
 from kafka_py.log.answers import NoDescriptorsLeft
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetch_state import Followed
@@ -28,7 +29,6 @@ from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.replication.reads import EpochEnd
 from kafka_py.replication.throttle import Throttle
 from kafka_py.replication.truncation import Cut, OwnLog, after_out_of_range, cut_after
-from kafka_py.replication.turns import Turn
 from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchRequest, FetchResponse
 from kafka_py.wire.primitives import Buffer
 from kafka_py.wire.protocol_versions import InterBrokerVersion

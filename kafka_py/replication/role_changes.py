@@ -17,11 +17,11 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.base.state_changes import LOG, named
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.turns import Turn
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.partition import NO_EPOCH, Partition
 from kafka_py.replication.replica_manager import ReplicaManager
-from kafka_py.replication.turns import Turn
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 
 log = logging.getLogger(__name__)

@@ -22,10 +22,12 @@ Encoder: TypeAlias = Callable[[Any, bytearray, SliceList], None]
 Decoder: TypeAlias = Callable[[Buffer, int], tuple[T, int]]
 
 Steps: TypeAlias = Generator[None, None, tuple[T, int]]
+EncoderInTurns: TypeAlias = Callable[[Any, bytearray, SliceList], Generator[None, None, None]]
 CountedDecoder: TypeAlias = Callable[[Buffer, int, int], tuple[T, int]]
 StepwiseDecoder: TypeAlias = Callable[[Buffer, int, int], Steps[T]]
 
 _encoders: dict[tuple[type, int], Encoder] = {}
+_encoders_in_turns: dict[tuple[type, int], EncoderInTurns] = {}
 _decoders: dict[tuple[type, int], Decoder[Any]] = {}
 _counted_decoders: dict[tuple[type, int], CountedDecoder[Any]] = {}
 _stepwise_decoders: dict[tuple[type, int], StepwiseDecoder[Any]] = {}
@@ -43,6 +45,15 @@ def encoder(cls: type, version: int) -> Encoder:
     if made is None:
         check_version(cls, version)
         made = _encoders[cls, version] = EncoderSource(cls, version).build()
+    return made
+
+
+def encoder_in_turns(cls: type, version: int) -> EncoderInTurns:
+    """As encoder(), but a generator that yields now and then; the message must not change meanwhile."""
+    made = _encoders_in_turns.get((cls, version))
+    if made is None:
+        check_version(cls, version)
+        made = _encoders_in_turns[cls, version] = EncoderSource(cls, version, in_turns=True).build()
     return made
 
 

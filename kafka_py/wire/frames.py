@@ -6,6 +6,7 @@ correlation_id int32, from v1 tagged fields. Which version belongs to which requ
 has the declarations, this file the same by hand, for it runs for every request.
 """
 
+from collections.abc import Generator
 from struct import Struct, pack, pack_into, unpack_from
 from struct import error as struct_error
 from typing import NamedTuple, TypeVar
@@ -13,7 +14,13 @@ from typing import NamedTuple, TypeVar
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.slices import FileSlice
 from kafka_py.wire.apis import APIS, ApiKey, api_of
-from kafka_py.wire.compiler import Encoder, decoder, encoder
+from kafka_py.wire.compiler import (
+    Encoder,
+    decoder,
+    encoder,
+    encoder_in_turns,
+    stepwise_decoder,
+)
 from kafka_py.wire.primitives import (
     Buffer,
     MalformedMessage,
@@ -28,6 +35,9 @@ T = TypeVar("T")
 _REQUEST_HEADER = Struct(">hhih").unpack_from  # with the length of the client id, or of v0's body the first bytes
 _RESPONSE_START = Struct(">ii").pack_into  # size, correlation id
 _new = tuple.__new__
+
+LARGE_FRAME_BYTES = 64 * 1024
+"""Frames from this size on may hold so many elements that they are better decoded in turns with other work."""
 
 
 class RequestHeader(NamedTuple):
@@ -72,8 +82,28 @@ def read_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
 
 def encode_request(msg: object, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """A request ready for the socket, size included. Records in it are copied."""
-    cls = type(msg)
-    encode = encoder(cls, version)
+    encode = encoder(type(msg), version)
+    out = _request_start(type(msg), version, correlation_id, client_id)
+    slices: SliceList = []
+    encode(msg, out, slices)
+    _end_request(type(msg), out, slices)
+    return bytes(out)
+
+
+def encode_request_in_turns(
+    msg: object, version: int, correlation_id: int, client_id: str | None
+) -> Generator[None, None, bytearray]:
+    """As encode_request, but a generator that stops after every few elements."""
+    encode = encoder_in_turns(type(msg), version)
+    out = _request_start(type(msg), version, correlation_id, client_id)
+    slices: SliceList = []
+    yield from encode(msg, out, slices)
+    _end_request(type(msg), out, slices)
+    return out
+
+
+def _request_start(cls: type, version: int, correlation_id: int, client_id: str | None) -> bytearray:
+    """Room for the size, and the header."""
     key = schema_of(cls).api
     assert key is not None, f"{cls.__name__} is not a request"
     header_version = api_of(key).request_header_version(version)
@@ -82,12 +112,19 @@ def encode_request(msg: object, version: int, correlation_id: int, client_id: st
         write_string(out, client_id)
         if header_version == 2:
             out.append(0)
-    slices: SliceList = []
-    encode(msg, out, slices)
+    return out
+
+
+def _end_request(cls: type, out: bytearray, slices: SliceList) -> None:
+    """Writes the size."""
     if slices:
         raise TypeError(f"{cls.__name__}: a request cannot hold file slices")
     pack_into(">i", out, 0, len(out) - 4)
-    return bytes(out)
+
+
+def put_correlation_id(frame: bytearray, correlation_id: int) -> None:
+    """Another correlation id for an encoded request."""
+    pack_into(">i", frame, 8, correlation_id)
 
 
 _responses: dict[tuple[type, int], tuple[Encoder, bytes]] = {}
@@ -107,6 +144,25 @@ def encode_response(msg: object, version: int, correlation_id: int) -> list[byte
     if not slices:
         _RESPONSE_START(out, 0, len(out) - 4, correlation_id)
         return [bytes(out)]
+    return _with_slices(out, slices, correlation_id)
+
+
+def encode_response_in_turns(
+    msg: object, version: int, correlation_id: int
+) -> Generator[None, None, list[bytes | FileSlice]]:
+    """As encode_response, but a generator that stops after every few elements."""
+    encode = encoder_in_turns(type(msg), version)
+    out = bytearray(_response_start(type(msg), version))
+    slices: SliceList = []
+    yield from encode(msg, out, slices)
+    if not slices:
+        _RESPONSE_START(out, 0, len(out) - 4, correlation_id)
+        return [bytes(out)]
+    return _with_slices(out, slices, correlation_id)
+
+
+def _with_slices(out: bytearray, slices: SliceList, correlation_id: int) -> list[bytes | FileSlice]:
+    """The bytes and slices of a response in turn, its size and correlation id written."""
     end = len(out)
     _RESPONSE_START(out, 0, end - 4 + sum([piece.size for _, piece in slices]), correlation_id)
     parts: list[bytes | FileSlice] = []
@@ -123,12 +179,17 @@ def encode_response(msg: object, version: int, correlation_id: int) -> list[byte
 
 
 def _response_form(cls: type, version: int) -> tuple[Encoder, bytes]:
-    """Its encoder, and room for size and correlation id, with the empty tagged fields of a flexible header."""
-    key = schema_of(cls).api
-    assert key is not None, f"{cls.__name__} is not a response"
-    form = encoder(cls, version), bytes(8 + api_of(key).response_header_version(version))
+    """Its encoder, and what stands before its body."""
+    form = encoder(cls, version), _response_start(cls, version)
     _responses[cls, version] = form
     return form
+
+
+def _response_start(cls: type, version: int) -> bytes:
+    """Room for size and correlation id, with the empty tagged fields of a flexible header."""
+    key = schema_of(cls).api
+    assert key is not None, f"{cls.__name__} is not a response"
+    return bytes(8 + api_of(key).response_header_version(version))
 
 
 def read_response_header(cls: type, version: int, payload: Buffer) -> tuple[int, int]:
@@ -155,6 +216,13 @@ def decode_response(cls: type[T], version: int, payload: Buffer) -> tuple[int, T
     if version and schema_of(cls).api is ApiKey.API_VERSIONS and payload[pos : pos + 2] == _UNSUPPORTED_VERSION:
         version = 0
     return correlation_id, decoder(cls, version)(payload, pos)[0]
+
+
+def decode_response_in_turns(cls: type[T], version: int, payload: Buffer) -> Generator[None, None, tuple[int, T]]:
+    """As decode_response, but a generator that stops after every few elements; not for ApiVersions."""
+    correlation_id, pos = read_response_header(cls, version, payload)
+    message, _ = yield from stepwise_decoder(cls, version)(payload, pos, len(payload))
+    return correlation_id, message
 
 
 def read_correlation_id(payload: Buffer) -> int:

@@ -12,16 +12,21 @@ from kafka_py.broker import dispatch
 from kafka_py.broker.authorization import ALLOW_ALL, Operation
 from kafka_py.broker.dispatch import Dispatcher, Route
 from kafka_py.broker.metrics import AllRequestMetrics
-from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.broker.requests import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
-from kafka_py.wire.frames import decode_response, encode_request
+from kafka_py.wire.frames import decode_response, encode_request, encode_response
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_py.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kafka_py.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
@@ -418,3 +423,57 @@ def test_every_route_names_a_handler_that_exists() -> None:
         assert isinstance(route, Route)
         service = dispatch._Service(APIS[key], route, AllRequestMetrics(MetricRegistry(ManualClock())).of(APIS[key]))
         assert callable(service.handle)
+
+
+class BusyClock(ManualClock):
+    """Time passes whenever somebody looks: every turn is over at once."""
+
+    def monotonic_ms(self) -> float:
+        self.advance(5)
+        return super().monotonic_ms()
+
+
+def test_a_large_answer_is_encoded_in_turns(broker: Broker) -> None:
+    async def scenario() -> None:
+        broker.node.clock = BusyClock()
+        topics = [
+            MetadataResponseTopic(error_code=0, name=f"topic-{n}", is_internal=False, partitions=[])
+            for n in range(1000)
+        ]
+        answer = MetadataResponse(brokers=[], cluster_id="c", controller_id=0, topics=topics)
+        broker.serve(ApiKey.METADATA, lambda *_: answer)
+        broker.send(metadata_of(1), 9)
+        turns = 0
+        while not broker.client.answers:
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns >= 1000 // 64
+        assert broker.client.response(MetadataResponse, 9) == answer
+
+    asyncio.run(scenario())
+
+
+def test_a_large_answer_that_cannot_be_encoded_ends_the_connection(broker: Broker) -> None:
+    async def scenario() -> None:
+        broker.node.clock = BusyClock()
+        topics = [
+            MetadataResponseTopic(error_code=0, name="t" if n < 900 else 7, is_internal=False, partitions=[])  # type: ignore[arg-type]
+            for n in range(1000)
+        ]
+        broker.serve(ApiKey.METADATA, lambda *_: MetadataResponse(brokers=[], cluster_id="c", topics=topics))
+        broker.send(metadata_of(1), 9)
+        while not broker.client.closed:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert broker.client.closed == "internal error"
+        assert not broker.client.answers
+
+    asyncio.run(scenario())
+
+
+def test_a_response_that_was_encoded_before_gets_the_id_of_each_request(broker: Broker) -> None:
+    encoded = EncodedResponse(encode_response(HeartbeatResponse(error_code=0, throttle_time_ms=7), 4, 12))
+    broker.serve(ApiKey.HEARTBEAT, lambda *_: encoded)
+    broker.send(HEARTBEAT, 4, 0)
+    broker.send(HEARTBEAT, 4, 1)
+    for slot in (0, 1):
+        assert broker.client.response(HeartbeatResponse, 4, slot).throttle_time_ms == 7

@@ -1,0 +1,60 @@
+"""Work that is done in turns with everything else on the loop.
+
+Two forms: a coroutine asks a Turn now and then whether it has held the loop for long; a generator stops after every few
+elements and is driven by `run_turn`, or to its end by `finish`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from typing import Generic, NamedTuple, TypeVar
+
+from kafka_py.base.clock import Clock
+
+T = TypeVar("T")
+
+TURN_MS = 3.0
+"""How long one kind of work may hold the loop."""
+
+
+class Turn:
+    """Lets others have the loop when this work has held it for long."""
+
+    __slots__ = ("_clock", "_ends_ms")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ends_ms = clock.monotonic_ms() + TURN_MS
+
+    async def maybe_yield(self) -> None:
+        if self._clock.monotonic_ms() >= self._ends_ms:
+            await asyncio.sleep(0)
+            self._ends_ms = self._clock.monotonic_ms() + TURN_MS
+
+
+class Done(NamedTuple, Generic[T]):
+    """The end of a generator: what it returned."""
+
+    value: T
+
+
+def run_turn(steps: Generator[None, None, T], now_ms: Callable[[], float]) -> Done[T] | None:
+    """Lets the generator work until it ends, or until its turn of TURN_MS is over: then None. Raises what it raises."""
+    ends_ms = now_ms() + TURN_MS
+    try:
+        while True:
+            next(steps)
+            if now_ms() >= ends_ms:
+                return None
+    except StopIteration as end:
+        return Done(end.value)
+
+
+async def finish(steps: Generator[None, None, T], now_ms: Callable[[], float]) -> T:
+    """What the generator returns, after as many turns as it takes."""
+    while True:
+        done = run_turn(steps, now_ms)
+        if done is not None:
+            return done.value
+        await asyncio.sleep(0)

@@ -1,0 +1,56 @@
+"""Work in turns: how long one turn is, and what comes of the whole."""
+
+import asyncio
+from collections.abc import Generator
+
+import pytest
+
+from kafka_py.base.turns import TURN_MS, Done, Turn, finish, run_turn
+from kafka_py.testing.clock import ManualClock
+
+
+def counting(clock: ManualClock, steps: int, step_ms: float) -> Generator[None, None, int]:
+    """Takes so long for each step, and returns their number."""
+    for _ in range(steps):
+        clock.advance(step_ms)
+        yield
+    return steps
+
+
+def test_a_turn_ends_when_its_time_is_over() -> None:
+    clock = ManualClock()
+    steps = counting(clock, 7, 1.0)
+    begun_ms = clock.monotonic_ms()
+    assert run_turn(steps, clock.monotonic_ms) is None
+    assert clock.monotonic_ms() - begun_ms == TURN_MS
+    assert run_turn(steps, clock.monotonic_ms) is None
+    assert run_turn(steps, clock.monotonic_ms) == Done(7)
+
+
+def test_what_fails_raises_from_its_turn() -> None:
+    def failing() -> Generator[None, None, None]:
+        yield
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        run_turn(failing(), ManualClock().monotonic_ms)
+
+
+def test_others_have_the_loop_between_turns() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        seen = []
+        asyncio.get_running_loop().call_soon(seen.append, "another")
+        assert await finish(counting(clock, 2, 1.0), clock.monotonic_ms) == 2
+        assert seen == []  # it was through within its turn
+        assert await finish(counting(clock, 4, 1.0), clock.monotonic_ms) == 4
+        assert seen == ["another"]
+        turn = Turn(clock)
+        asyncio.get_running_loop().call_soon(seen.append, "a third")
+        await turn.maybe_yield()
+        assert seen == ["another"]
+        clock.advance(TURN_MS)
+        await turn.maybe_yield()
+        assert seen == ["another", "a third"]
+
+    asyncio.run(scenario())
