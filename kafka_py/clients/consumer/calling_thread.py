@@ -7,12 +7,15 @@ a function may make calls of its own, which wait in the same way. Knows nothing 
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.loop import LoopThread
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -27,9 +30,14 @@ class CallingThread:
         self._thread = thread
         self._waiting: list[queue.SimpleQueue[Message]] = []
         """One per call under way, a nested call behind the one that it is nested in."""
+        self._interrupted: set[asyncio.Task[Any]] = set()
+        """Tasks of interrupted calls that have not ended yet; the next call begins after them."""
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result. On an interrupt the coroutine is cancelled."""
+        """The coroutine's result. On an interrupt the coroutine is cancelled; the next call waits for its end.
+
+        Raises IllegalState on the loop's own thread, and once the loop is closed.
+        """
         loop = self._thread.loop
         if self._thread.is_current or loop.is_closed():
             coroutine.close()
@@ -38,26 +46,45 @@ class CallingThread:
         tasks: list[asyncio.Task[T]] = []
 
         def begin() -> None:
-            task = loop.create_task(coroutine)
+            task = loop.create_task(self._after_interrupted(coroutine) if self._interrupted else coroutine)
             tasks.append(task)
             task.add_done_callback(lambda done: messages.put((None, done, None)))
 
         def cancel() -> None:
+            if not tasks:
+                coroutine.close()
             for task in tasks:
-                task.cancel()
+                if task.cancel():
+                    self._interrupted.add(task)
+                    task.add_done_callback(self._forget)
 
-        self._waiting.append(messages)
         try:
+            self._waiting.append(messages)
             loop.call_soon_threadsafe(begin)
             done: asyncio.Task[T] = self._serve(messages)
         except BaseException:
             self._thread.post(cancel)
             raise
         finally:
-            self._waiting.remove(messages)
+            if messages in self._waiting:
+                self._waiting.remove(messages)
         if done.cancelled():
             raise IllegalState("the client was closed in the midst of the call")
         return done.result()
+
+    async def _after_interrupted(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        try:
+            await asyncio.wait(self._interrupted)
+        except BaseException:
+            coroutine.close()
+            raise
+        return await coroutine
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        """An interrupted call has ended; nobody else looks at what it raised."""
+        self._interrupted.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.debug("An interrupted call failed", exc_info=error)
 
     def _serve(self, messages: queue.SimpleQueue[Message]) -> Any:
         """Runs what the loop asks for until the task is done."""
@@ -75,7 +102,12 @@ class CallingThread:
                 self._thread.post(_succeed, future, result)
 
     async def call_user(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Has the innermost waiting thread run a function, and waits for its result."""
+        """Has the innermost waiting thread run a function, and waits for its result.
+
+        Raises CancelledError when no thread waits any longer: the call was interrupted.
+        """
+        if not self._waiting:
+            raise asyncio.CancelledError
         future = asyncio.get_running_loop().create_future()
         self._waiting[-1].put((function, arguments, future))
         return await future

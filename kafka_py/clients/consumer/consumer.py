@@ -19,12 +19,15 @@ from collections.abc import Collection, Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.connections import Connect
 from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer, Offsets
 from kafka_py.clients.consumer.calling_thread import CallingThread
 from kafka_py.clients.consumer.committer import Callback
-from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S
+from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S, ITERATION_POLL_S
+from kafka_py.clients.consumer.delivery import Delivery
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
 from kafka_py.clients.errors import ConcurrentModification, IllegalState
@@ -40,10 +43,13 @@ class Consumer:
     """Reads partitions, record by record; every call blocks until it is done.
 
     configs: Kafka's consumer settings by name; key.deserializer and value.deserializer may be callables.
+    clock, connect: the time, and how a connection to a node is opened; the real ones unless given.
     """
 
-    def __init__(self, configs: Mapping[str, Any]) -> None:
-        self._core = AsyncConsumer(configs, call_user=self._call_user)
+    def __init__(
+        self, configs: Mapping[str, Any], *, clock: Clock | None = None, connect: Connect | None = None
+    ) -> None:
+        self._core = AsyncConsumer(configs, clock=clock, connect=connect, call_user=self._call_user)
         self._owner: int | None = None
         self._calls = 0
         self._closed = False
@@ -111,13 +117,14 @@ class Consumer:
         Carries on what the group asks for: joins, rebalances (listeners are called in here), automatic commits.
         Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`.
         """
-        records = self._run(self._core.poll_plain(timeout))
-        return self._core.interceptors.on_consume(records) if records and self._core.interceptors else records
+        return self._deliver(timeout).hand_out(self._core.interceptors)  # not a statement more: see delivery.py
+
+    def _deliver(self, timeout: float) -> Delivery:
+        return self._run(self._core.deliver(timeout))
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """All records, waiting for new ones forever."""
-        while True:
-            yield from self.poll(1.0)
+        """All records, waiting for new ones forever. Each one counts as handed out when the iterator returns it."""
+        return _Records(self)
 
     def wakeup(self) -> None:
         """Makes a call that waits, or the next one, raise WakeupError; for other threads and signal handlers."""
@@ -248,3 +255,21 @@ class Consumer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Records:
+    """An iterator over all records; an error or an interrupt does not end it."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._records: Iterator[ConsumerRecord] = iter(())
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        return self
+
+    def __next__(self) -> ConsumerRecord:
+        while True:
+            for record in self._records:
+                return record
+            consumer = self._consumer
+            self._records = consumer._deliver(ITERATION_POLL_S).one_by_one(consumer._core.interceptors)

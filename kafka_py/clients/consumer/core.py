@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -18,6 +18,7 @@ from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.connections import Connect
 from kafka_py.clients.consumer.committer import CallUser, call_here
 from kafka_py.clients.consumer.configs import ConsumerOptions
+from kafka_py.clients.consumer.delivery import Delivery
 from kafka_py.clients.consumer.fetched import Decoding
 from kafka_py.clients.consumer.fetcher import Fetcher
 from kafka_py.clients.consumer.interceptors import Interceptors
@@ -37,6 +38,8 @@ T = TypeVar("T")
 _numbers = itertools.count(1)
 
 CLOSE_TIMEOUT_S = 30.0
+ITERATION_POLL_S = 1.0
+"""How long one poll of an iteration over a consumer waits; the iteration itself waits forever."""
 
 
 class ConsumerCore:
@@ -147,11 +150,11 @@ class ConsumerCore:
         Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`, IllegalState when nothing
         is subscribed to or assigned, ConcurrentModification when another task polls.
         """
-        records = await self.poll_plain(timeout)
-        return self.interceptors.on_consume(records) if self.interceptors and records else records
+        delivery = await self.deliver(timeout)
+        return delivery.hand_out(self.interceptors)  # from here on nothing may wait: the positions have moved
 
-    async def poll_plain(self, timeout: float = 0.0) -> ConsumerRecords:
-        """`poll` without interceptors."""
+    async def deliver(self, timeout: float = 0.0) -> Delivery:
+        """As `poll`, but hands nothing out yet: what never is comes with the next poll."""
         self._ensure_started()
         self._subscriptions.check_not_empty()
         if self._polling:
@@ -171,20 +174,20 @@ class ConsumerCore:
                 member.polling = False
                 member.note_poll()
 
-    async def _poll(self, deadline_ms: float) -> ConsumerRecords:
+    async def _poll(self, deadline_ms: float) -> Delivery:
         group = self._group
+        await asyncio.sleep(0)  # a busy reader must not keep the loop from reading on
         while True:
             self._news.clear()
             self._raise_what_waits()
             if group is not None:
                 await group.attend()
             self._positions.begin()
-            records = self._fetcher.collect(self.options.max_poll_records)
+            delivery = self._fetcher.collect(self.options.max_poll_records)
             self._fetcher.step()
             now_ms = self._clock.monotonic_ms()
-            if records or deadline_ms <= now_ms:
-                await asyncio.sleep(0)  # a busy reader must not keep the loop from reading on
-                return records
+            if delivery.records or deadline_ms <= now_ms:
+                return delivery
             until_ms = deadline_ms if group is None else min(deadline_ms, group.committer.due_ms)
             await wait_until_set(self._news, until_ms - now_ms)
 
@@ -194,11 +197,9 @@ class ConsumerCore:
             raise WakeupError
         self._positions.raise_error()
 
-    async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
-        """All records, waiting for new ones forever."""
-        while True:
-            for record in await self.poll(1.0):
-                yield record
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+        """All records, waiting for new ones forever. Each one counts as handed out when the iterator returns it."""
+        return _Records(self)
 
     def wakeup(self) -> None:
         """Makes a poll that waits, another call that waits, or the next one, raise WakeupError. On this loop only."""
@@ -258,3 +259,21 @@ class ConsumerCore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+class _Records:
+    """An iterator over all records; an error or a cancellation does not end it."""
+
+    def __init__(self, consumer: ConsumerCore) -> None:
+        self._consumer = consumer
+        self._records: Iterator[ConsumerRecord] = iter(())
+
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+        return self
+
+    async def __anext__(self) -> ConsumerRecord:
+        while True:
+            for record in self._records:
+                return record
+            delivery = await self._consumer.deliver(ITERATION_POLL_S)
+            self._records = delivery.one_by_one(self._consumer.interceptors)

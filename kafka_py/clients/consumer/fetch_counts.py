@@ -52,8 +52,8 @@ class FetchCounts:
             topic.size.update(size)
             topic.records_per_request.update(count)
 
-    def consumed(self, state: AssignedPartition, records: int, size_bytes: int) -> None:
-        """Records of a partition were handed out."""
+    def consumed(self, state: AssignedPartition, records: int, size_bytes: int, next_offset: int) -> None:
+        """Records of a partition were taken for the application, up to `next_offset` (exclusive)."""
         self.whole.records_consumed += records
         self.whole.bytes_consumed += size_bytes
         topic = self._topic(state.topic_partition.topic)
@@ -66,7 +66,7 @@ class FetchCounts:
             name, number = state.topic_partition
             partition = PartitionFetchMetrics(self._metrics, name.replace(".", "_"), str(number), owner=state)
             self._partitions[state.topic_partition] = partition
-        lag, lead = state.lag(committed=self._committed), state.lead()
+        lag, lead = state.lag(committed=self._committed, position=next_offset), state.lead(next_offset)
         if lag is not None:
             partition.lags.update(lag)
         if lead is not None:

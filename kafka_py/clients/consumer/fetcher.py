@@ -1,8 +1,8 @@
 """Keeps a fetch under way to every broker that has something we may want, and holds the answers until poll() asks.
 
 As in producer/sender.py one synchronous `step` runs whenever something changed: it sends fetches for assigned
-partitions that have a position, are not paused and do not hold enough answers already. `collect` hands records out
-and moves the positions on.
+partitions that have a position, are not paused and do not hold enough answers already. `collect` takes records for the
+application; what of them it is not handed (delivery.py) is taken again by the next `collect`.
 
 Source: KIP-74 (limits), KIP-227 (sessions), KIP-392 (preferred replicas), KIP-320 (leader epochs).
 """
@@ -20,11 +20,11 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
+from kafka_py.clients.consumer.delivery import Delivery, Returned
 from kafka_py.clients.consumer.fetch_counts import FetchCounts
 from kafka_py.clients.consumer.fetch_sessions import FetchSession, Wanted, by_topic
 from kafka_py.clients.consumer.fetched import Decoding, Fetched
 from kafka_py.clients.consumer.offsets import CONSUMER
-from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.consumer.validation import Validation
 from kafka_py.clients.errors import OffsetOutOfRange, error_code
@@ -93,7 +93,8 @@ class Fetcher:
         self._sessions: dict[int, FetchSession] = {}
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._answers: deque[Fetched] = deque()
+        self._answers: deque[Fetched | Returned] = deque()
+        self._delivery = Delivery()
         self._held: dict[TopicPartition, int] = {}
         self._errors: deque[KafkaError] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -346,14 +347,27 @@ class Fetcher:
 
     # Handing out
 
-    def collect(self, limit: int) -> ConsumerRecords:
-        """Up to `limit` records from what is held, positions moved past them.
+    def collect(self, limit: int) -> Delivery:
+        """Up to `limit` records from what is held, for the application; what it has not got of the last ones first.
 
         Raises an error that waits for the application, unless records can be returned first.
         """
-        by_partition: dict[TopicPartition, list[ConsumerRecord]] = {}
-        aside: list[Fetched] = []
-        while limit > 0 and self._answers:
+        self._take_back()
+        delivery = self._delivery = Delivery()
+        aside: list[Fetched | Returned] = []
+        try:
+            self._collect(delivery, limit, aside)
+        finally:
+            self._answers.extendleft(reversed(aside))
+            delivery.close()
+        if not delivery.records and self._errors:
+            raise self._errors.popleft()
+        return delivery
+
+    def _collect(self, delivery: Delivery, limit: int, aside: list[Fetched | Returned]) -> None:
+        """Adds records to a delivery. aside: takes the answers of paused partitions."""
+        taken = 0
+        while taken < limit and self._answers:
             fetched = self._answers[0]
             state = self._subscriptions.get(fetched.topic_partition)
             if state is None or state.generation != fetched.generation:
@@ -363,24 +377,27 @@ class Fetcher:
                 aside.append(self._answers.popleft())
                 continue
             try:
-                records = fetched.take(limit)
+                records = fetched.take(limit - taken)
             except KafkaError:
-                if by_partition:
+                if taken:
                     break
-                self._answers.extendleft(reversed(aside))
                 raise
-            state.position = fetched.next_offset
-            state.offset_epoch = fetched.leader_epoch
-            if records:
-                limit -= len(records)
-                by_partition.setdefault(fetched.topic_partition, []).extend(records)
-                self._counts.consumed(state, len(records), fetched.take_size())
+            taken += len(records)
+            delivery.add(state, records, fetched.next_offset, fetched.leader_epoch)
+            if records and isinstance(fetched, Fetched):
+                self._counts.consumed(state, len(records), fetched.take_size(), fetched.next_offset)
             if fetched.exhausted:
                 self._drop_first()
-        self._answers.extendleft(reversed(aside))
-        if not by_partition and self._errors:
-            raise self._errors.popleft()
-        return ConsumerRecords(by_partition)
+
+    def _take_back(self) -> None:
+        """Ends the last delivery: what was not handed out comes before everything else that is held."""
+        for part in reversed(self._delivery.parts.values()):
+            if part.is_current:
+                state = part.state
+                if not part.is_handed_out and self._subscriptions.get(state.topic_partition) is state:
+                    self._answers.appendleft(Returned(part))
+                    self._held[state.topic_partition] = self._held.get(state.topic_partition, 0) + 1
+                state.end_delivery()
 
     def _drop_first(self) -> None:
         fetched = self._answers.popleft()

@@ -1,7 +1,7 @@
 """Which partitions a consumer reads, and where it stands in each.
 
-`position` is what the application sees: the offset of the next record that poll() will return. `fetch_offset` runs
-ahead of it by what is buffered. Everything here is plain state, changed by the consumer's own event loop only.
+`position` is what the application sees: the offset of the next record that it will be handed. `fetch_offset` runs
+ahead of it by what is buffered. While a delivery is open (delivery.py) the position is computed from what was handed out. Everything here is plain state, changed by the consumer's own event loop only.
 Kinds of subscription exclude each other: partitions named by the user, topics, or a pattern of topics.
 """
 
@@ -11,10 +11,14 @@ import enum
 import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.offsets import OffsetAndMetadata
+
+if TYPE_CHECKING:
+    from kafka_py.clients.consumer.delivery import DeliveredPartition
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
@@ -36,24 +40,25 @@ class Kind(enum.Enum):
 class AssignedPartition:
     """One partition being read.
 
-    position, fetch_offset: None until known. reset_to: the timestamp whose offset is being looked up, None when no
+    fetch_offset: None until known. reset_to: the timestamp whose offset is being looked up, None when no
     reset is going on. generation: another number after every jump, so that older answers are recognised.
     fetch_epoch: leader epoch of the last record before fetch_offset, -1 when not known. validated_epoch: the leader
     epoch under which fetch_offset was last found to stand; validating: whether the leader is being asked.
     """
 
     __slots__ = (
-        "fetch_epoch", "fetch_offset", "generation", "high_watermark", "last_stable_offset", "log_start_offset",
-        "offset_epoch", "paused", "position", "preferred_replica", "preferred_until_ms", "reset_to", "resetting",
-        "retry_at", "topic_partition", "validated_epoch", "validating",
+        "_offset_epoch", "_position", "delivered", "fetch_epoch", "fetch_offset", "generation", "high_watermark",
+        "last_stable_offset", "log_start_offset", "paused", "preferred_replica", "preferred_until_ms", "reset_to",
+        "resetting", "retry_at", "topic_partition", "validated_epoch", "validating",
     )  # fmt: skip
 
     def __init__(self, topic_partition: TopicPartition) -> None:
         self.topic_partition = topic_partition
-        self.position: int | None = None
+        self._position: int | None = None
+        self._offset_epoch = -1
+        self.delivered: DeliveredPartition | None = None
+        """What the last poll took of this partition; None after a jump."""
         self.fetch_offset: int | None = None
-        self.offset_epoch = -1
-        """Leader epoch of the last record returned; goes with a commit, for who reads on from there (KIP-320)."""
         self.fetch_epoch = -1
         self.validated_epoch = -1
         self.validating = False
@@ -68,16 +73,39 @@ class AssignedPartition:
         self.preferred_replica = -1
         self.preferred_until_ms = 0.0
 
+    @property
+    def position(self) -> int | None:
+        """The offset of the next record for the application; None until known."""
+        delivered = self.delivered
+        return self._position if delivered is None else delivered.position
+
+    @property
+    def offset_epoch(self) -> int:
+        """Leader epoch of the last record handed out; committed with the position (KIP-320)."""
+        delivered = self.delivered
+        return self._offset_epoch if delivered is None else delivered.offset_epoch
+
+    def end_delivery(self) -> None:
+        """The position stays at what was handed out."""
+        self._position, self._offset_epoch = self.position, self.offset_epoch
+        self.delivered = None
+
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
-        """Jumps: the next record returned is the first at or after `offset`."""
-        self.position = self.fetch_offset = offset
-        self.offset_epoch = self.fetch_epoch = leader_epoch
+        """Jumps: the next record returned is the first at or after `offset`.
+
+        Whether records before a position with an epoch were truncated is checked again before it is fetched from.
+        """
+        self.delivered = None
+        self._position = self.fetch_offset = offset
+        self._offset_epoch = self.fetch_epoch = leader_epoch
+        self.validated_epoch = -1
         self.reset_to = None
         self.generation = next(_generations)
 
     def reset(self, timestamp: int) -> None:
         """Wants the offset at `timestamp` (or an end) as its position."""
-        self.position = self.fetch_offset = None
+        self.delivered = None
+        self._position = self.fetch_offset = None
         self.reset_to = timestamp
         self.generation = next(_generations)
 
@@ -85,18 +113,20 @@ class AssignedPartition:
         """Whether records before fetch_offset may be gone, now that the partition has this leader epoch."""
         return 0 <= self.fetch_epoch < leader_epoch and self.validated_epoch < leader_epoch
 
-    def lag(self, *, committed: bool) -> int | None:
-        """Records between the position and the end, as of the last fetch; None before the first.
+    def lag(self, *, committed: bool, position: int | None = None) -> int | None:
+        """Records between the position (or another one) and the end, as of the last fetch; None before the first.
 
         committed: the end is where the first open transaction begins.
         """
         end = self.last_stable_offset if committed else self.high_watermark
-        return None if end is None or self.position is None else max(0, end - self.position)
+        position = self.position if position is None else position
+        return None if end is None or position is None else max(0, end - position)
 
-    def lead(self) -> int | None:
-        """Records between the oldest one kept and the position, as of the last fetch."""
+    def lead(self, position: int | None = None) -> int | None:
+        """Records between the oldest one kept and the position (or another one), as of the last fetch."""
         start = self.log_start_offset
-        return None if start is None or self.position is None else max(0, self.position - start)
+        position = self.position if position is None else position
+        return None if start is None or position is None else max(0, position - start)
 
 
 class Subscriptions:
@@ -200,11 +230,11 @@ class Subscriptions:
         return {state.topic_partition for state in self if state.paused}
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a commit of all that was returned stores."""
+        """What a commit of all that was handed out stores."""
         return {
-            state.topic_partition: OffsetAndMetadata(state.position, "", state.offset_epoch)
+            state.topic_partition: OffsetAndMetadata(position, "", state.offset_epoch)
             for state in self
-            if state.position is not None
+            if (position := state.position) is not None
         }
 
     def check_not_empty(self) -> None:
