@@ -78,7 +78,8 @@ class Committer:
         await self.run_callbacks()
         await self._offsets.commit(offsets, timeout_ms, as_member=self._subscriptions.by_group)
         if self._interceptors and offsets:
-            await self._call_user(self._interceptors.on_commit, offsets)
+            self._answered.append(lambda: self._interceptors.on_commit(offsets))
+            await self.run_callbacks()
 
     def commit_async(self, offsets: Offsets, callback: Callback | None = None) -> None:
         """Commits without waiting, and without trying again; commits reach the group in the order of these calls."""
@@ -112,9 +113,12 @@ class Committer:
         return bool(self._answered)
 
     async def run_callbacks(self) -> None:
-        """Tells the application how commits ended that it did not wait for. Raises what a callback raises."""
+        """Tells the application how commits ended that it did not wait for. Raises what a callback raises.
+
+        A callback that was not called yet when this is cancelled is called the next time.
+        """
         while self._answered:
-            await self._call_user(self._answered.popleft())
+            await self._call_user(lambda: self._answered.popleft()())
 
     async def finish(self, timeout_ms: float) -> None:
         """Waits for commits under way, then runs their callbacks."""

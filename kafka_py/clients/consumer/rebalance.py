@@ -7,6 +7,7 @@ The membership itself is group.py's business, who gets what the assignors'. Live
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -45,6 +46,29 @@ _log = logging.getLogger(__name__)
 SILENT = RebalanceListener()
 
 
+class _ListenerCall:
+    """A method of a listener to call; `begun` tells a cancellation before the call from one within it."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.begun = False
+
+    def __call__(self, partitions: list[TopicPartition]) -> Any:
+        self.begun = True
+        return self.method(partitions)
+
+
+class _Taking:
+    """An assignment on its way to the application. new: partitions that the listener is to be notified of."""
+
+    def __init__(self, assignor: Assignor, assignment: Assignment, new: set[TopicPartition]) -> None:
+        self.assignor = assignor
+        self.assignment = assignment
+        self.new = new
+        self.is_taken = False
+        self.problem: Exception | None = None
+
+
 class Rebalancing:
     """One consumer's part in the rebalances of its group."""
 
@@ -68,6 +92,7 @@ class Rebalancing:
         self._protocol = protocol_of(assignors)
         self._metrics = metrics
         self._call_user = call_user
+        self._taking: _Taking | None = None
         self._joined_topics: frozenset[str] | None = None
         self._counts: dict[str, int] | None = None
         """Partitions by topic as the leader assigned them; None on members that do not lead."""
@@ -124,69 +149,80 @@ class Rebalancing:
     @property
     def needs_attention(self) -> bool:
         """Whether `attend` has something to do."""
-        return self.member.needs_attention
+        return self._taking is not None or self.member.needs_attention
 
     async def attend(self) -> None:
         """Carries a rebalance on as far as it goes without waiting for the group.
 
+        A call that is cancelled is continued by the next one; a listener that was called is not called again.
         Raises KafkaError when this consumer cannot be part of the group, and what a listener raises.
         """
         member = self.member
         member.raise_failure()
         while True:
-            if member.is_joining:
+            if self._taking is not None:
+                await self._take(self._taking)
+            elif member.is_joining:
                 if not member.needs_attention:
                     return
                 joined = member.take_joined()
                 if joined is not None:
-                    await self._complete(joined)
+                    self._complete(joined)
             elif member.rejoin_needed:
                 if not member.prepared:
-                    member.prepared = True
                     await self._prepare()
                 member.join()
             else:
                 return
 
     async def _prepare(self) -> None:
-        """Gives up what has to be given up before a join."""
+        """Commits automatically, then gives up what has to be given up before a join.
+
+        Heartbeats continue meanwhile. A listener that raises is not called again for the same join.
+        """
         if self.member.stable_generation is not None:
             longest_ms = min(self._options.max_poll_interval_ms, self._options.default_api_timeout_ms)
             await self.committer.commit_automatically(longest_ms)
-        owned = self._subscriptions.partitions()
-        if self.member.generation == NO_GENERATION:
-            await self._give_up(owned, lost=True)
-        elif self._protocol is RebalanceProtocol.EAGER:
-            await self._give_up(owned, lost=False, always=True)
-        else:
-            await self._give_up({each for each in owned if not self._subscriptions.matches(each)}, lost=False)
+        lost = self.member.generation == NO_GENERATION
+        eager = self._protocol is RebalanceProtocol.EAGER
+        going = self._subscriptions.partitions()
+        if not lost and not eager:
+            going = {each for each in going if not self._subscriptions.matches(each)}
+        self.member.prepared = True
+        try:
+            await self._give_up(going, lost=lost, always=eager and not lost)
+        except asyncio.CancelledError:
+            self.member.prepared = going.isdisjoint(self._subscriptions.partitions())
+            raise
 
     async def _give_up(self, partitions: Collection[TopicPartition], *, lost: bool, always: bool = False) -> None:
-        """Tells the listener, then forgets the partitions. always: tells it of none, too."""
+        """Notifies the listener, then forgets the partitions. always: notifies it of an empty list, too.
+
+        Cancelled before the listener was called, it has changed nothing.
+        """
         if not partitions and not always:
             return
-        listener = self.listener
+        listener, metrics = self.listener, self._metrics
+        call = _ListenerCall(listener.on_partitions_lost if lost else listener.on_partitions_revoked)
         try:
-            if lost:
-                await self._tell(listener.on_partitions_lost, partitions, self._metrics.lost_time)
-            else:
-                await self._tell(listener.on_partitions_revoked, partitions, self._metrics.revoked_time)
+            await self._notify(call, partitions, metrics.lost_time if lost else metrics.revoked_time)
         finally:
-            kept = [each.topic_partition for each in self._subscriptions if each.topic_partition not in partitions]
-            self._subscriptions.set_assigned(kept)
+            if call.begun:
+                kept = [each.topic_partition for each in self._subscriptions if each.topic_partition not in partitions]
+                self._subscriptions.set_assigned(kept)
 
-    async def _tell(self, method: Callable[..., object], partitions: Collection[TopicPartition], timing: Any) -> None:
+    async def _notify(self, call: _ListenerCall, partitions: Collection[TopicPartition], timing: Any) -> None:
         begun_ms = self._cluster.clock.monotonic_ms()
-        _log.info("%s: %s", method.__name__, sorted(partitions))
+        _log.info("%s: %s", call.method.__name__, sorted(partitions))
         self.member.polling = False  # the application has its max.poll.interval.ms for this
         try:
-            await self._call_user(method, sorted(partitions))
+            await self._call_user(call, sorted(partitions))
         finally:
             self.member.polling = True
             timing.update(self._cluster.clock.monotonic_ms() - begun_ms)
 
-    async def _complete(self, joined: Joined) -> None:
-        """Takes what the group gives."""
+    def _complete(self, joined: Joined) -> None:
+        """Notes what the group gives, for `_take`. Raises IllegalState for an assignor that is not ours."""
         assignor = self._assignors.get(joined.generation.protocol)
         if assignor is None:
             raise IllegalState(f"Coordinator selected invalid assignment protocol: {joined.generation.protocol}")
@@ -194,23 +230,37 @@ class Rebalancing:
         if not all(self._subscriptions.matches(each) for each in assignment.partitions):
             self.member.request_rejoin("partitions were assigned that are not subscribed to any more")
             return
-        owned, assigned = self._subscriptions.partitions(), set(assignment.partitions)
-        problem: BaseException | None = None
+        owned = self._subscriptions.partitions()
+        self._taking = _Taking(assignor, assignment, new=set(assignment.partitions) - owned)
+        if not owned <= set(assignment.partitions):
+            self.member.request_rejoin("partitions were given up that others can have now")
+
+    async def _take(self, taking: _Taking) -> None:
+        """Gives up what is no longer ours, then reads what the group gives. Raises at last what the listener raises."""
+        if not taking.is_taken:
+            try:
+                await self._give_up(self._subscriptions.partitions() - set(taking.assignment.partitions), lost=False)
+            except Exception as error:
+                taking.problem = error
+            taking.is_taken = True
+            self._read(taking)
+        call = _ListenerCall(self.listener.on_partitions_assigned)
         try:
-            if revoked := owned - assigned:
-                self.member.request_rejoin("partitions were given up that others can have now")
-                await self._give_up(revoked, lost=False)
-        except Exception as error:
-            problem = error
-        assignor.on_assignment(assignment, self.metadata())
-        self.committer.restart_interval()
-        self._subscriptions.set_assigned(assignment.partitions)
-        if any(each.topic not in self._cluster.view.topics for each in assigned):
-            self._cluster.request_refresh(at_once=True)
-        await self._tell(self.listener.on_partitions_assigned, assigned - owned, self._metrics.assigned_time)
-        if problem is not None:
-            raise problem
+            await self._notify(call, taking.new, self._metrics.assigned_time)
+        finally:
+            if call.begun:
+                self._taking = None
+        if taking.problem is not None:
+            raise taking.problem
         self._rejoin_if_changed(self._cluster.view)
+
+    def _read(self, taking: _Taking) -> None:
+        """The assigned partitions are those to read from now on."""
+        taking.assignor.on_assignment(taking.assignment, self.metadata())
+        self.committer.restart_interval()
+        self._subscriptions.set_assigned(taking.assignment.partitions)
+        if any(each.topic not in self._cluster.view.topics for each in taking.assignment.partitions):
+            self._cluster.request_refresh(at_once=True)
 
     def metadata(self) -> GroupMetadata:
         """This consumer as the group knows it."""
@@ -260,7 +310,7 @@ class Rebalancing:
 
     async def leave(self, reason: str, timeout_ms: float | None = None) -> None:
         """Is no member any more."""
-        self._joined_topics = self._counts = None
+        self._joined_topics = self._counts = self._taking = None
         await self.member.leave(reason, timeout_ms)
 
 

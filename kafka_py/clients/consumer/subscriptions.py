@@ -1,8 +1,9 @@
 """Which partitions a consumer reads, and where it stands in each.
 
 `position` is what the application sees: the offset of the next record that it will be handed. `fetch_offset` runs
-ahead of it by what is buffered. While a delivery is open (delivery.py) the position is computed from what was handed out. Everything here is plain state, changed by the consumer's own event loop only.
-Kinds of subscription exclude each other: partitions named by the user, topics, or a pattern of topics.
+ahead of it by what is buffered. While a delivery is open (delivery.py) the position is computed from what was handed
+out. Everything here is plain state, changed by the consumer's own event loop only. Kinds of subscription exclude each
+other: partitions named by the user, topics, or a pattern of topics.
 """
 
 from __future__ import annotations
