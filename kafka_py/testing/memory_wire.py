@@ -15,6 +15,10 @@ from kafka_py.net.client import ConnectionLost
 from kafka_py.testing.fake_answers import ANSWERS
 from kafka_py.testing.fake_cluster import FakeCluster
 from kafka_py.wire.apis import APIS, ApiKey
+from kafka_py.wire.messages.heartbeat import HeartbeatResponse
+from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from kafka_py.wire.messages.leave_group import LeaveGroupResponse
+from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_py.wire.schema import schema_of
 
 FIRST_PORT = 9092
@@ -27,9 +31,40 @@ class MemoryCluster(FakeCluster):
         super().__init__(brokers)
         self.ports = {node_id: FIRST_PORT + node_id for node_id in range(brokers)}
         self.down: set[int] = set()
+        self.answers: dict[ApiKey, Callable[[Any], Any]] = {}
+        """Answers of a test's own, by API, before those of every fake cluster."""
 
     def is_up(self, node_id: int) -> bool:
         return node_id not in self.down
+
+
+class GroupOfOne:
+    """What a coordinator answers the only member of a group. rebalances: whether heartbeats send it to join again."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        self.generation = 0
+        self.rebalances = False
+        cluster.answers |= {
+            ApiKey.JOIN_GROUP: self._join,
+            ApiKey.SYNC_GROUP: self._sync,
+            ApiKey.HEARTBEAT: lambda _: HeartbeatResponse(
+                error_code=ErrorCode.REBALANCE_IN_PROGRESS if self.rebalances else ErrorCode.NONE
+            ),
+            ApiKey.LEAVE_GROUP: lambda _: LeaveGroupResponse(error_code=ErrorCode.NONE, members=[]),
+        }
+
+    def _join(self, request: JoinGroupRequest) -> JoinGroupResponse:
+        self.generation += 1
+        self.rebalances = False
+        chosen = request.protocols[0]
+        return JoinGroupResponse(
+            error_code=ErrorCode.NONE, generation_id=self.generation, protocol_type=request.protocol_type,
+            protocol_name=chosen.name, leader="m", member_id="m",
+            members=[JoinGroupResponseMember(member_id="m", metadata=chosen.metadata)],
+        )  # fmt: skip
+
+    def _sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
+        return SyncGroupResponse(error_code=ErrorCode.NONE, assignment=request.assignments[0].assignment)
 
 
 class MemoryWires:
@@ -96,7 +131,9 @@ class MemoryWire:
         self._waiting.remove(future)
         if future.done():
             return
-        answer = ANSWERS[api](self._world.cluster, self._node_id, request, ErrorCode.NONE)
+        cluster = self._world.cluster
+        own = cluster.answers.get(api)
+        answer = ANSWERS[api](cluster, self._node_id, request, ErrorCode.NONE) if own is None else own(request)
         if api is ApiKey.FETCH:
             for topic in answer.responses:
                 for each in topic.partition_responses:

@@ -62,7 +62,7 @@ class Membership:
 
     def subscribe(self, listener: RebalanceListener | None) -> None:
         """The subscription has changed."""
-        self.rebalancing.listener = listener or SILENT
+        self.rebalancing.listener = SILENT if listener is None else listener
         self.rebalancing.subscription_changed()
 
     async def attend(self) -> None:
