@@ -7,12 +7,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
-from typing import TypeVar
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from kafka_py.log.background import ThreadBackground, report_failure
 
 T = TypeVar("T")
+
+
+class ResizablePool(Executor):
+    """A pool of threads whose number may change: what runs then ends in its thread, what comes has the new ones."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._name = name
+        self._threads = max(threads, 1)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=name)
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        return self._pool.submit(fn, *args, **kwargs)
+
+    def resize(self, threads: int) -> None:
+        """From now on this many threads, at least one."""
+        threads = max(threads, 1)
+        if threads == self._threads:
+            return
+        self._threads, former = threads, self._pool
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=self._name)
+        former.shutdown(wait=False)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
 class CountedBackground:
@@ -45,7 +69,11 @@ class CountedBackground:
             finally:
                 self._finish()
 
-        self._threads.run(work, on_done, on_failed)
+        try:
+            self._threads.run(work, on_done, on_failed)
+        except BaseException:  # no thread takes it
+            self._finish()
+            raise
 
     def _finish(self) -> None:
         self._pending -= 1

@@ -20,7 +20,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.timers import Timers
 from kafka_py.broker.assembly import World, assemble
-from kafka_py.broker.background import CountedBackground
+from kafka_py.broker.background import CountedBackground, ResizablePool
 from kafka_py.broker.config_changes import ConfigChanges
 from kafka_py.broker.configs import BrokerConfig, warnings_of
 from kafka_py.broker.dispatch import Dispatcher
@@ -103,6 +103,8 @@ class KafkaServer:
         self._timers = Timers(self.clock, self.loop.call_later)
         self._executor = executor or ThreadPoolExecutor(config.num_io_threads, thread_name_prefix="kafka-io")
         self._background = CountedBackground(self._executor, self.loop)
+        self._cleaner_pool = ResizablePool(config.log_cleaner_threads, "kafka-log-cleaner")
+        self._cleaner_background = CountedBackground(executor or self._cleaner_pool, self.loop)
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
         self._listening = listening_of(config)
@@ -203,6 +205,7 @@ class KafkaServer:
             self._files,
             self.clock,
             background=self._background,
+            cleaner_background=self._cleaner_background,
             later=self._timers.schedule,
             on_failure=self._on_log_dir_failure,
             producer_expiration_ms=self.config.transactional_id_expiration_ms,
@@ -244,6 +247,7 @@ class KafkaServer:
             self._executor._max_workers = config.num_io_threads  # it has no other way to grow or shrink
         if self._log_dirs is not None:
             self._log_dirs.cleaner.options = config
+            self._cleaner_pool.resize(config.log_cleaner_threads)
             for partition_log in self._log_dirs.all_logs():
                 partition_log.config = self._topic_configs.of(partition_log.topic_partition.topic)
         if self._sockets is not None and self._registration is not None:
@@ -400,11 +404,13 @@ class KafkaServer:
         assert self._log_dirs is not None
         self._log_dirs.cleaner.stop()
         self._timers.close()
+        await self._cleaner_background.wait_idle()
         await self._background.wait_idle()
         for task in list(self._tasks):
             task.cancel()
         self._log_dirs.shutdown()
         self._executor.shutdown(wait=True)
+        self._cleaner_pool.shutdown(wait=True)
 
     async def _abandon(self) -> None:
         """The start failed half-way: gives back what was taken, writing nothing."""
@@ -420,4 +426,5 @@ class KafkaServer:
         if self._log_dirs is not None:
             self._log_dirs.abandon()
         self._executor.shutdown(wait=False)
+        self._cleaner_pool.shutdown(wait=False)
         await self._session.close()

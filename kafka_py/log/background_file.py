@@ -10,6 +10,9 @@ from collections.abc import Callable
 
 from kafka_py.log.background import Background
 
+Content = bytes | Callable[[], bytes]
+"""What a file is to hold; a function makes it in the thread that writes."""
+
 
 class BackgroundFile:
     """Saves in the background, one write at a time: what comes while one is under way is written once after it.
@@ -26,11 +29,11 @@ class BackgroundFile:
         self._background = background
         self._failed = failed
         self._saving = False
-        self._pending: bytes | None = None
-        self._unsaved: bytes | None = None
+        self._pending: Content | None = None
+        self._unsaved: Content | None = None
         self._lock: threading.Lock | None = None
 
-    def save(self, data: bytes) -> None:
+    def save(self, data: Content) -> None:
         """Replaces the file some time soon; never blocks on the disk."""
         self._unsaved = data
         if self._saving:
@@ -46,7 +49,7 @@ class BackgroundFile:
         """Whether the newest content is on disk and nothing is being written."""
         return not self._saving and self._unsaved is None
 
-    def save_now(self, data: bytes | None = None) -> None:
+    def save_now(self, data: Content | None = None) -> None:
         """Replaces the file before it returns: by `data`, or by what `save` has not brought to disk yet.
 
         Blocks; for the stop sequence, in any thread. Raises OSError.
@@ -58,15 +61,15 @@ class BackgroundFile:
             self._unsaved = data
             self._write(data)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: Content) -> None:
         lock = self._lock
         if lock is None:
-            self._replace(data)
+            self._replace(data() if callable(data) else data)
         else:
             with lock:
                 if self._unsaved is None:  # something newer is on disk already
                     return
-                self._replace(data)
+                self._replace(data() if callable(data) else data)
         if self._unsaved is data:
             self._unsaved = None
 

@@ -6,7 +6,7 @@ cleaning.py's, in a thread or a process that never touches the log. Source: refe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_py.log import filenames
@@ -50,36 +50,60 @@ class CleanableLog(StoredLog):
             **limits,
         )
 
-    def take_cleaned(self, job: CleanJob) -> bool:
+    def is_unchanged_since(self, job: CleanJob) -> bool:
+        """Whether the log was neither closed, cut nor moved since the job was captured."""
+        return not self._failed and job.generation == self._generation and job.path == self._place.path
+
+    def take_cleaned(self, job: CleanJob) -> None:
         """Puts the next few segments of the result in place, and takes them out of `job.cleaned`.
 
-        False when the log has changed meanwhile: what is left of the result is to be discarded.
+        The log must be unchanged since the job was captured. A segment whose sources are not all there as they were is
+        left out, and noted in `job.unused`.
         Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
-        present = {segment.base_offset: segment for segment in self._segments.segments[:-1]}
-        sources = {base_offset for cleaned in job.cleaned for base_offset in cleaned.sources}
-        sizes_hold = all(
-            part.base_offset in present and present[part.base_offset].size == part.size
-            for part in job.parts
-            if part.base_offset in sources
-        )
-        if self._failed or job.generation != self._generation or job.path != self._place.path or not sizes_hold:
-            return False
         these, job.cleaned = job.cleaned[:_SWAPS_AT_ONCE], job.cleaned[_SWAPS_AT_ONCE:]
         try:
             for cleaned in these:
-                self._swap([present[base_offset] for base_offset in cleaned.sources], cleaned)
+                sources = [self._source(base_offset) for base_offset in cleaned.sources]
+                old = [segment for segment in sources if segment is not None]
+                is_whole = len(old) == len(sources) and sum(one.size for one in old) == cleaned.source_bytes
+                if not (is_whole and self._swap(old, cleaned)):
+                    job.unused.append(cleaned)
+                    job.is_complete = job.is_complete and not old
         except OSError as error:
             self._io_failed(error)
-        return True
 
-    def _swap(self, old: Sequence[Segment], cleaned: Cleaned) -> None:
-        """In the order that a start after a crash understands: `.swap`, then the old ones go, then the final names."""
+    def _source(self, base_offset: int) -> Segment | None:
+        segment = self._segments.at(base_offset)
+        return None if segment is self._segments.active else segment
+
+    def names_sync(self) -> Callable[[], None]:
+        """A job for any thread: after it the names of the new segments outlive a power failure. It raises OSError."""
+        files, path = self._context.files, self._place.path
+        return lambda: files.sync_directory(path)
+
+    def note_cleaned(self, job: CleanJob) -> None:
+        """The whole result is in place and on disk: the log is compacted up to the job's end.
+
+        Unless a segment was left as it was: then the next compaction begins where this one did.
+        """
+        if job.is_complete:
+            self.cleaned_to = max(self.cleaned_to, min(job.end_offset, self._segments.active.base_offset))
+
+    def _swap(self, old: Sequence[Segment], cleaned: Cleaned) -> bool:
+        """In the order that a start after a crash understands: `.swap`, then the old ones go, then the final names.
+
+        False when the new segment's data is not there: nothing is changed then.
+        """
         base_offset, place = cleaned.base_offset, self._place
-        place.change_state(base_offset, filenames.CLEANED, filenames.SWAP)
+        try:
+            place.change_state(base_offset, filenames.CLEANED, filenames.SWAP)
+        except FileNotFoundError:
+            return False
         self._delete_files(old, snapshot_kept=base_offset)
         place.change_state(base_offset, filenames.SWAP, "")
         new = Segment(place, base_offset, size=cleaned.size, created_ms=old[0].created_ms)
         new.open_indexes(self.config)
         self._segments.replace(old, new)
         self._names_changed = True
+        return True

@@ -1,64 +1,39 @@
 """Which log is compacted next, and when: the dirtiest of those that are due, as many at once as there are threads.
 
-Runs on the loop; the work itself (cleaning.py) runs in a thread or a process. How far each log is compacted is kept in
-its directory's `cleaner-offset-checkpoint`. A log that cannot be compacted is left alone until the next start.
-Source: reference replication, sections 12 and 15.
+Runs on the loop, a few logs at a time; the work itself (cleaning.py) runs in a thread or a process. How far a log is
+compacted, the log knows. A corrupt log is left alone until the next start; one whose compaction failed for another
+reason is tried again, later each time. The others continue.
+Source: LogCleaner and LogCleanerManager of Apache Kafka 2.8.2.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
-from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import NEVER, Backoff, Supervisor
 from kafka_py.log.background import Background
 from kafka_py.log.cleaning import CleanJob, Stopped
 from kafka_py.log.cleaning_process import run_cleaning
 from kafka_py.log.compaction import Dirtiness
-from kafka_py.log.configs import MAX_LONG, LogOptions
+from kafka_py.log.configs import LogOptions
 from kafka_py.log.context import LATER
+from kafka_py.log.dirtiness import dirtiness_of
+from kafka_py.log.files import is_shortage
 from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.segment import Segment
+from kafka_py.log.txn_index import CorruptTxnIndex
+from kafka_py.records.batch import CorruptBatch
 
 _log = logging.getLogger(__name__)
 
-Checkpoint = Callable[[str, Mapping[TopicPartition, int]], None]
-"""Keeps the entries of one log directory."""
-
-
-def dirtiness_of(log: PartitionLog, checkpointed: int | None, now_ms: int) -> Dirtiness:
-    """What of the log could be compacted now.
-
-    Not the active segment, nothing at or beyond the last stable offset, nothing younger than min.compaction.lag.ms.
-    checkpointed: up to where it was compacted; one that cannot be counts as none.
-    """
-    start, config, segments = log.log_start_offset, log.config, log.segments
-    first_dirty = checkpointed if checkpointed is not None and start <= checkpointed <= log.log_end_offset else start
-    closed = segments[:-1]
-    limit = min(log.last_stable_offset, segments[-1].base_offset)
-    dirty = [segment for segment, following in zip(closed, segments[1:], strict=False)
-             if following.base_offset > first_dirty]  # fmt: skip
-    if config.min_compaction_lag_ms > 0:
-        young = now_ms - config.min_compaction_lag_ms
-        limit = min([limit, *(one.base_offset for one in dirty if one.largest.timestamp > young)])
-    end = max((one.base_offset for one in segments if one.base_offset <= limit), default=segments[0].base_offset)
-    due = [segment for segment in dirty if segment.base_offset < end]
-    return Dirtiness(
-        first_dirty,
-        end,
-        sum(segment.size for segment in closed if segment.base_offset < first_dirty),
-        sum(segment.size for segment in due),
-        _overdue_ms(due, config.max_compaction_lag_ms, now_ms),
-    )
-
-
-def _overdue_ms(segments: Iterable[Segment], max_lag_ms: int, now_ms: int) -> float:
-    if max_lag_ms >= MAX_LONG:
-        return 0.0
-    return max([0.0, *(one.waited_ms(now_ms, now_ms) - max_lag_ms for one in segments)])
+_ACTIVITY = "log cleaner"
+_BACKOFF = Backoff(first_ms=15_000.0, longest_ms=900_000.0)
+_TURN_MS = 2.0
+"""How long a look through the logs holds the loop before other work has its turn."""
 
 
 class LastRun(NamedTuple):
@@ -70,12 +45,25 @@ class LastRun(NamedTuple):
     overdue_s: float = 0.0
 
 
+@dataclass(slots=True, eq=False)
+class _Run:
+    """One compaction under way. is_cancelled: it ends soon, without effect."""
+
+    log: PartitionLog
+    overdue_ms: float
+    began_ms: float
+    is_cancelled: bool = False
+    job: CleanJob = field(init=False)
+
+
 class Cleaner:
     """Compacts the logs of a broker.
 
-    options: the settings in force, which may be replaced. later: calls back on the loop after some milliseconds.
-    logs: all that live here. is_current: whether a log was not deleted or replaced. io_failed: takes a directory
-    offline. uncleanable: logs that failed, with their reason.
+    options: the settings in force, which may be replaced. background: threads for compactions alone. later: calls back
+    on the loop after some milliseconds; None where everything is to happen at once.
+    logs: all that live here. is_current: whether a log was not deleted or replaced. is_paused: whether a log must stay
+    as it is for now. save: keeps how far the logs of a directory are compacted. io_failed: takes a directory offline.
+    after: called with a log when its compaction has ended.
     """
 
     def __init__(
@@ -87,163 +75,248 @@ class Cleaner:
         *,
         logs: Callable[[], Iterable[PartitionLog]],
         is_current: Callable[[PartitionLog], bool],
-        checkpoint: Checkpoint,
+        is_paused: Callable[[PartitionLog], bool],
+        save: Callable[[str], None],
         io_failed: Callable[[str, Exception], None],
+        after: Callable[[PartitionLog], None],
+        supervisor: Supervisor,
     ) -> None:
         self.options = options
-        self.uncleanable: dict[TopicPartition, str] = {}
-        self.clean_to: dict[TopicPartition, int] = {}
-        """Up to where each log was compacted (exclusive)."""
         self._clock = clock
         self._background = background
         self._later = later
         self._logs = logs
         self._is_current = is_current
-        self._checkpoint = checkpoint
+        self._is_paused = is_paused
+        self._save = save
         self._io_failed = io_failed
+        self._after = after
+        self._supervisor = supervisor
+        self._corrupt = supervisor.quarantine(_ACTIVITY, NEVER)
+        self._failing = supervisor.quarantine(_ACTIVITY, _BACKOFF)
+        self.begun = 0
+        """How many compactions have begun."""
         self.last_run = LastRun()
         self.dirtiest_ratio = 0.0
         """Of the log that was the dirtiest at the last look."""
         self.looked_ms = clock.wall_ms()
         self.processed_bytes: Callable[[int], None] = lambda _bytes: None
-        """Told of what each compaction has read and written."""
-        self._running: set[TopicPartition] = set()
+        """Called with the bytes that each compaction has read and written."""
+        self._running: dict[TopicPartition, _Run] = {}
         self._stopped = False
         self._waits = 0
+        self._is_looking = False
 
-    def start(self, clean_to: Mapping[TopicPartition, int]) -> None:
-        """Begins to look after the logs. clean_to: what the checkpoints say."""
-        here = {log.topic_partition for log in self._logs()}
-        self.clean_to.update({where: offset for where, offset in clean_to.items() if where in here})
-        if self.options.log_cleaner_enable and self._later is not None:
+    # ---- what others ask and say
+
+    def start(self) -> None:
+        """Begins to look after the logs."""
+        if self.options.log_cleaner_enable:
             self._look_after(self.options.log_cleaner_backoff_ms)
 
+    def stop(self) -> None:
+        """Nothing begins from now on, and what runs ends soon without effect."""
+        self._stopped = True
+
+    def abort(self, topic_partition: TopicPartition) -> None:
+        """The log's compaction, if one runs, ends soon and changes nothing from now on."""
+        run = self._running.get(topic_partition)
+        if run is not None:
+            run.is_cancelled = True
+
     def forget(self, topic_partition: TopicPartition) -> None:
-        """The log is gone; another one of that name begins anew."""
-        self.clean_to.pop(topic_partition, None)
-        self.uncleanable.pop(topic_partition, None)
+        """The log is gone; nothing of it holds for another one of that name."""
+        self.abort(topic_partition)
+        self._corrupt.release(topic_partition)
+        self._failing.release(topic_partition)
+
+    def is_compacting(self, log: PartitionLog) -> bool:
+        """Whether a compaction of the log runs: its closed segments should stay until that is done."""
+        return log.topic_partition in self._running
+
+    @property
+    def uncleanable(self) -> dict[TopicPartition, str]:
+        """The logs that failed when they were compacted last, with the reason."""
+        faults = {**self._failing.faults, **self._corrupt.faults}
+        return {topic_partition: str(fault.error) for topic_partition, fault in faults.items()}
+
+    def uncleanable_in(self, log_dir: str) -> list[PartitionLog]:
+        """The logs of a directory that failed."""
+        failed = self.uncleanable
+        return [log for log in self._logs() if log.topic_partition in failed and log.log_dir == log_dir]
 
     @property
     def since_look_ms(self) -> int:
         return self._clock.wall_ms() - self.looked_ms
 
-    def uncleanable_in(self, log_dir: str) -> list[PartitionLog]:
-        """The logs of a directory that failed."""
-        return [log for log in self._logs() if log.log_dir == log_dir and log.topic_partition in self.uncleanable]
+    # ---- which log is next
 
-    def stop(self) -> None:
-        """Nothing begins any more, and what runs ends soon without effect."""
-        self._stopped = True
+    def look(self) -> None:
+        """Begins the compactions that are due, as far as the threads go, before it returns."""
+        for _ in self._survey():
+            pass
 
     def _look_after(self, delay_ms: float) -> None:
-        assert self._later is not None
+        if self._later is None or self._stopped:
+            return
         self._waits += 1
         wait = self._waits
+        self._later(delay_ms, lambda: self._look_in_turns(wait, self._survey()))
 
-        def look() -> None:
-            if wait == self._waits and not self._stopped:
-                self.look()
-                self._look_after(self.options.log_cleaner_backoff_ms)
+    def _look_soon(self) -> None:
+        """A thread is free; a look that is under way makes use of it at its end."""
+        if not self._is_looking:
+            self._look_after(0)
 
-        self._later(delay_ms, look)
+    def _look_in_turns(self, wait: int, survey: Iterator[None]) -> None:
+        """One turn of a look, and then the next; whatever happens, another look follows."""
+        if wait != self._waits or self._stopped or self._later is None:
+            return
+        is_over = True
+        try:
+            is_over = next(survey, True) is True
+        except Exception as error:
+            self._supervisor.report(_ACTIVITY, error)
+        if is_over:
+            self._look_after(self.options.log_cleaner_backoff_ms)
+        else:
+            self._later(0, lambda: self._look_in_turns(wait, survey))
 
-    def look(self) -> int:
-        """Begins the compactions that are due, as far as the threads go; how many."""
-        begun = 0
-        while not self._stopped and len(self._running) < self.options.log_cleaner_threads:
-            chosen = self._dirtiest()
-            if chosen is None:
-                break
-            self._begin(*chosen)
-            begun += 1
-        return begun
+    def _survey(self) -> Iterator[None]:
+        """Looks at every log, with pauses for other work, and then begins with the dirtiest."""
+        self._is_looking = True
+        try:
+            now_ms = self.looked_ms = self._clock.wall_ms()
+            turn_ends_ms = self._clock.monotonic_ms() + _TURN_MS
+            due: list[tuple[float, PartitionLog]] = []
+            dirtiest_ratio = 0.0
+            for log in self._logs():
+                if self._clock.monotonic_ms() >= turn_ends_ms:
+                    yield
+                    turn_ends_ms = self._clock.monotonic_ms() + _TURN_MS
+                found = self._examined(log, now_ms)
+                if found is not None:
+                    dirtiest_ratio = max(dirtiest_ratio, found.ratio)
+                    if found.is_due(log.config.min_cleanable_dirty_ratio):
+                        due.append((found.ratio, log))
+            self.dirtiest_ratio = dirtiest_ratio
+        finally:
+            self._is_looking = False
+        self._begin_with_the_dirtiest(due, now_ms)
 
-    def _dirtiest(self) -> tuple[PartitionLog, Dirtiness] | None:
-        now_ms = self.looked_ms = self._clock.wall_ms()
-        self.dirtiest_ratio = 0.0
-        best: tuple[PartitionLog, Dirtiness] | None = None
-        for log in self._logs():
-            topic_partition = log.topic_partition
-            if not log.config.is_compacted or log.is_future or topic_partition in self._running:
-                continue
-            if topic_partition in self.uncleanable or len(log.segments) < 2:
-                continue
-            found = dirtiness_of(log, self.clean_to.get(topic_partition), now_ms)
-            self.dirtiest_ratio = max(self.dirtiest_ratio, found.ratio)
-            if found.is_due(log.config.min_cleanable_dirty_ratio) and (best is None or found.ratio > best[1].ratio):
-                best = log, found
-        return best
+    def _examined(self, log: PartitionLog, now_ms: int) -> Dirtiness | None:
+        """How dirty a log is; None for one that is not to be compacted now."""
+        where = log.topic_partition
+        if not log.config.is_compacted or log.is_future or len(log.segments) < 2 or where in self._running:
+            return None
+        if self._is_paused(log) or not self._is_current(log):
+            return None
+        if self._corrupt.is_aside(where) or self._failing.is_aside(where):
+            return None
+        try:
+            return dirtiness_of(log, now_ms)
+        except Exception as error:
+            self._set_aside(log, error)
+            return None
+
+    def _begin_with_the_dirtiest(self, due: list[tuple[float, PartitionLog]], now_ms: int) -> None:
+        due.sort(key=lambda one: one[0], reverse=True)
+        for _, log in due:
+            if self._stopped or len(self._running) >= self.options.log_cleaner_threads:
+                return
+            found = self._examined(log, now_ms)  # once more: it may have changed since
+            if found is not None and found.is_due(log.config.min_cleanable_dirty_ratio):
+                self._begin(log, found)
 
     # ---- one compaction
 
     def _begin(self, log: PartitionLog, dirtiness: Dirtiness) -> None:
-        options, topic_partition = self.options, log.topic_partition
-        job = log.clean_job(
-            dirtiness,
-            buffer_bytes=options.log_cleaner_dedupe_buffer_size // max(options.log_cleaner_threads, 1),
-            load_factor=options.log_cleaner_io_buffer_load_factor,
-            bytes_per_s=options.log_cleaner_io_max_bytes_per_second,
-            is_stopped=lambda: self._stopped,
-        )
-        self._running.add(topic_partition)
-        began_ms = self._clock.monotonic_ms()
+        options = self.options
+        run = _Run(log, dirtiness.overdue_ms, self._clock.monotonic_ms())
+        try:
+            job = run.job = log.clean_job(
+                dirtiness,
+                buffer_bytes=options.log_cleaner_dedupe_buffer_size // max(options.log_cleaner_threads, 1),
+                load_factor=options.log_cleaner_io_buffer_load_factor,
+                bytes_per_s=options.log_cleaner_io_max_bytes_per_second,
+                is_stopped=lambda: self._stopped or run.is_cancelled,
+            )
+            self._running[log.topic_partition] = run
+            self.begun += 1
+            self._background.run(lambda: run_cleaning(job), lambda _: self._ran(run), lambda e: self._failed(run, e))
+        except Exception as error:  # as when no thread can be started
+            self._running.pop(log.topic_partition, None)
+            self._set_aside(log, error)
 
-        def finished(_: CleanJob) -> None:
-            took_s = (self._clock.monotonic_ms() - began_ms) / 1000
-            recopied = job.bytes_written / max(job.bytes_read, 1)
-            self.last_run = LastRun(job.table_fullness, recopied, took_s, dirtiness.overdue_ms / 1000)
-            self.processed_bytes(job.bytes_read + job.bytes_written)
-            self._finished(log, job)
+    def _ran(self, run: _Run) -> None:
+        job = run.job
+        took_s = (self._clock.monotonic_ms() - run.began_ms) / 1000
+        recopied = job.bytes_written / max(job.bytes_read, 1)
+        self.last_run = LastRun(job.table_fullness, recopied, took_s, run.overdue_ms / 1000)
+        self.processed_bytes(job.bytes_read + job.bytes_written)
+        self._put_in_place(run)
 
-        self._background.run(lambda: run_cleaning(job), finished, lambda error: self._failed(log, job, error))
+    def _has_effect(self, run: _Run) -> bool:
+        """Whether the log is still the one that the compaction began with."""
+        is_wanted = not self._stopped and not run.is_cancelled
+        return is_wanted and self._is_current(run.log) and run.log.is_unchanged_since(run.job)
 
-    def _finished(self, log: PartitionLog, job: CleanJob) -> None:
+    def _put_in_place(self, run: _Run) -> None:
         """Puts the result in place, a few segments at a time."""
         try:
-            taken = not self._stopped and self._is_current(log) and log.take_cleaned(job)
-        except KafkaError as error:
-            _log.error("%s was not compacted: %s", log.topic_partition, error)
-            self.uncleanable[log.topic_partition] = str(error)
-            self._running.discard(log.topic_partition)
+            if not self._has_effect(run):
+                self._discard(run)
+                return
+            run.log.take_cleaned(run.job)
+        except Exception as error:
+            self._failed(run, error)
             return
-        if taken and job.cleaned:
-            if self._later is None:
-                self._finished(log, job)
+        if not run.job.cleaned:
+            self._background.run(run.log.names_sync(), lambda _: self._done(run), lambda e: self._failed(run, e))
+        elif self._later is None:
+            self._put_in_place(run)
+        else:
+            self._later(0, lambda: self._put_in_place(run))
+
+    def _done(self, run: _Run) -> None:
+        """The new segments are on disk, under their names: from now on the log counts as compacted."""
+        log, job = run.log, run.job
+        if self._has_effect(run):
+            log.note_cleaned(job)
+            self._save(log.log_dir)
+            self._failing.release(log.topic_partition)
+            _log.info(
+                "%s: compacted offsets %d to %d, kept %d of %d bytes", log.topic_partition, job.first_dirty,
+                log.cleaned_to, job.bytes_written, sum(part.size for part in job.parts),
+            )  # fmt: skip
+        if job.unused:
+            self._discard(run)
+        else:
+            self._end(run)
+
+    def _failed(self, run: _Run, error: Exception) -> None:
+        if not isinstance(error, Stopped) and self._has_effect(run):
+            if _is_failed_disk(error):
+                self._io_failed(run.log.log_dir, error)
             else:
-                self._later(0, lambda: self._finished(log, job))
-            return
-        self._running.discard(log.topic_partition)
-        if not taken:
-            self._background.run(job.discard)
-            return
-        _log.info(
-            "%s: compacted offsets %d to %d, kept %d of %d bytes", log.topic_partition, job.first_dirty,
-            job.end_offset, job.bytes_written, sum(part.size for part in job.parts),
-        )  # fmt: skip
-        self.clean_to[log.topic_partition] = job.end_offset
-        self._save(log.log_dir)
+                self._set_aside(run.log, error)
+        self._discard(run)
+
+    def _set_aside(self, log: PartitionLog, error: Exception) -> None:
+        is_corrupt = isinstance(error, (CorruptBatch, CorruptTxnIndex))
+        (self._corrupt if is_corrupt else self._failing).failed(log.topic_partition, error)
+
+    def _discard(self, run: _Run) -> None:
+        """Removes the files that are of no use, before the next compaction of the log may use their names."""
+        self._background.run(run.job.discard, lambda _: self._end(run), lambda _: self._end(run))
+
+    def _end(self, run: _Run) -> None:
+        self._running.pop(run.log.topic_partition, None)
+        if self._is_current(run.log):
+            self._supervisor.call(_ACTIVITY, lambda: self._after(run.log), run.log.topic_partition)
         self._look_soon()
 
-    def _failed(self, log: PartitionLog, job: CleanJob, error: Exception) -> None:
-        self._running.discard(log.topic_partition)
-        self._background.run(job.discard)
-        if isinstance(error, Stopped) or not self._is_current(log):
-            return
-        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-            self._io_failed(log.log_dir, error)
-            return
-        if isinstance(error, FileNotFoundError):  # retention took a segment away meanwhile: the next look goes on
-            return
-        _log.error("%s cannot be compacted and is left alone: %s", log.topic_partition, error, exc_info=error)
-        self.uncleanable[log.topic_partition] = str(error)
-        self._look_soon()
 
-    def _look_soon(self) -> None:
-        if self._later is not None and not self._stopped:
-            self._look_after(0)
-
-    def _save(self, log_dir: str) -> None:
-        """Keeps how far the directory's logs are compacted."""
-        here = {log.topic_partition for log in self._logs() if log.log_dir == log_dir}
-        entries = {where: offset for where, offset in self.clean_to.items() if where in here}
-        self._checkpoint(log_dir, entries)
+def _is_failed_disk(error: Exception) -> bool:
+    """Whether an error of reading or writing segments is the disk's, so that the directory is offline."""
+    return isinstance(error, OSError) and not isinstance(error, FileNotFoundError) and not is_shortage(error)

@@ -47,11 +47,15 @@ class CleanedDirectory(PartitionDirectory):
 
 @dataclass(slots=True)
 class Cleaned:
-    """One finished segment: its files lie there as `.cleaned`. sources: the base offsets of what it replaces."""
+    """One finished segment: its files are there as `.cleaned`.
+
+    sources: the base offsets of what it replaces. source_bytes: the size of all of them.
+    """
 
     base_offset: int
     size: int
     sources: list[int]
+    source_bytes: int
 
 
 @dataclass(slots=True)
@@ -61,7 +65,8 @@ class CleanJob:
     parts: the segments below `end`, oldest first. first_dirty, end: see Dirtiness. index_bases: of all segments, the
     active one too, for a transaction may end there. producers: those still alive.
     generation: of the log when this was captured. bytes_per_s: bound on reading and writing together.
-    end_offset: everything below it has been compacted.
+    end_offset: everything below it has been compacted. unused: results whose sources were gone when they were to be
+    put in place. is_complete: whether every segment below end_offset that the log still has is a compacted one.
     """
 
     path: str
@@ -80,6 +85,8 @@ class CleanJob:
     is_stopped: Callable[[], bool] = _never
     sleep: Callable[[float], None] = system_sleep
     cleaned: list[Cleaned] = field(default_factory=list)
+    unused: list[Cleaned] = field(default_factory=list)
+    is_complete: bool = True
     end_offset: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
@@ -102,7 +109,7 @@ class CleanJob:
             self._fill(place, keys, Transactions(one for one in aborted if one.last_offset >= self.first_dirty))
             self.end_offset = keys.latest + 1
             self.table_fullness = keys.fullness
-            sieve = Sieve(keys, Transactions(aborted), self.producers)
+            sieve = Sieve(keys, Transactions(aborted), self.producers, self.first_dirty)
             parts = [part for part in self.parts if part.base_offset < self.end_offset]
             max_index = self.config.segment_index_bytes
             for group in group_parts(parts, self.config.segment_bytes, max_index, self.end):
@@ -211,7 +218,8 @@ class CleanJob:
         finally:
             target.let_go()
         self._sync(target_place, base_offset, self._modified_ms(place, group[-1]))
-        self.cleaned.append(Cleaned(base_offset, size, [part.base_offset for part in group]))
+        sources = [part.base_offset for part in group]
+        self.cleaned.append(Cleaned(base_offset, size, sources, sum(part.size for part in group)))
 
     def _write(self, target: Segment, batch: memoryview | bytes) -> None:
         header = read_header(batch)

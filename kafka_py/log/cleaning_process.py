@@ -7,12 +7,15 @@ Small jobs are not worth a process and run where they are. Source: design (what 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import select
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from kafka_py.log.cleaning import CleanJob, Stopped
@@ -20,13 +23,14 @@ from kafka_py.log.files import RealFiles
 
 SMALL_BYTES = 8 * 1024 * 1024
 """Less than this to read is done in the thread."""
-_POLL_S = 0.05
+_POLL_MS = 50
+_READ_BYTES = 1 << 20
 _NICENESS = 5
 _SIZE_BYTES = 8
 
 
 class CleaningFailed(Exception):
-    """The process ended without a result."""
+    """The process could not be started, or ended without a result. It says nothing about the log or its disk."""
 
 
 def run_cleaning(job: CleanJob, small_bytes: int = SMALL_BYTES) -> CleanJob:
@@ -41,34 +45,48 @@ def run_cleaning(job: CleanJob, small_bytes: int = SMALL_BYTES) -> CleanJob:
 
 def _in_process(job: CleanJob) -> CleanJob:
     task = pickle.dumps(replace(job, is_stopped=_never))
-    worker = subprocess.Popen(
-        [sys.executable, "-c", "from kafka_py.log.cleaning_process import work; work()"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
-    assert worker.stdin is not None and worker.stdout is not None
-    answer: list[bytes] = []
-    reader = threading.Thread(target=lambda out=worker.stdout: answer.append(out.read()), daemon=True)
+    command = [sys.executable, "-c", "from kafka_py.log.cleaning_process import work; work()"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     try:
-        reader.start()
-        worker.stdin.write(len(task).to_bytes(_SIZE_BYTES, "big") + task)
-        worker.stdin.flush()
-        while reader.is_alive():
-            if job.is_stopped():
-                raise Stopped
-            reader.join(_POLL_S)
+        worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    except OSError as error:
+        raise CleaningFailed(f"no process could be started to compact {job.path}: {error}") from error
+    try:
+        answer = _ask(worker, task, job.is_stopped)
     finally:
         worker.kill()
         worker.wait()
-        reader.join()
-        worker.stdin.close()
-        worker.stdout.close()
-    if not answer[0]:
+        for pipe in (worker.stdin, worker.stdout):
+            with contextlib.suppress(OSError):  # what was not written yet cannot be now
+                assert pipe is not None
+                pipe.close()
+    if not answer:
         raise CleaningFailed(f"the process that compacted {job.path} ended with code {worker.returncode}")
-    outcome = pickle.loads(answer[0])
+    outcome = pickle.loads(answer)
     if isinstance(outcome, Exception):
         raise outcome
     assert isinstance(outcome, CleanJob)
     return outcome
+
+
+def _ask(worker: subprocess.Popen[bytes], task: bytes, is_stopped: Callable[[], bool]) -> bytes:
+    """What the process answers to the task; nothing if it ended before. Raises Stopped."""
+    assert worker.stdin is not None and worker.stdout is not None
+    with contextlib.suppress(BrokenPipeError):  # it has ended, which its empty answer says too
+        worker.stdin.write(len(task).to_bytes(_SIZE_BYTES, "big") + task)
+        worker.stdin.flush()
+    output = worker.stdout.fileno()
+    poll = select.poll()
+    poll.register(output, select.POLLIN)
+    parts: list[bytes] = []
+    while True:
+        if is_stopped():
+            raise Stopped
+        if poll.poll(_POLL_MS):
+            part = os.read(output, _READ_BYTES)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
 
 
 def _never() -> bool:

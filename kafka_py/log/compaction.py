@@ -152,15 +152,20 @@ class LastBatch(NamedTuple):
 
 
 class Sieve:
-    """Decides batch by batch what stays.
+    """Decides batch by batch what stays, from the first batch of the log on.
 
-    keys: the last offset of each key of the dirty part. producers: by id, those still alive.
+    keys: the last offset of each key of the dirty part, which begins at first_dirty. producers: by id, those still
+    alive.
     """
 
-    def __init__(self, keys: KeyOffsets, transactions: Transactions, producers: Mapping[int, LastBatch]) -> None:
+    def __init__(
+        self, keys: KeyOffsets, transactions: Transactions, producers: Mapping[int, LastBatch], first_dirty: int
+    ) -> None:
         self._keys = keys
         self.transactions = transactions
         self._producers = producers
+        self._first_dirty = first_dirty
+        self._has_old_formats = False
         self.records_kept = 0
 
     def sift(self, batch: memoryview, header: BatchHeader, *, keeps_deletes: bool) -> memoryview | bytes | None:
@@ -169,7 +174,8 @@ class Sieve:
         keeps_deletes: tombstones and markers of this segment are still too young to go.
         Raises CorruptBatch.
         """
-        if header.magic != MAGIC:  # formats 0 and 1 stay as they are
+        if header.magic != MAGIC:  # formats 0 and 1 stay as they are, and with them the tombstones that come later
+            self._has_old_formats = True
             return batch
         records = decode_records(batch, header=header)
         if header.is_control:
@@ -192,7 +198,16 @@ class Sieve:
             return True
         if record.key is None:
             return False
-        return record.offset >= self._keys.get(record.key) and (record.value is not None or keeps_deletes)
+        if record.offset < self._keys.get(record.key):
+            return False
+        return record.value is not None or keeps_deletes or self._may_shadow(record.offset)
+
+    def _may_shadow(self, offset: int) -> bool:
+        """Whether a tombstone may still hide an older value of its key.
+
+        In the dirty part, until this compaction is in place as a whole; behind batches that are not compacted.
+        """
+        return offset >= self._first_dirty or self._has_old_formats
 
 
 def _rebuilt(header: BatchHeader, records: Sequence[Record]) -> bytes:

@@ -45,13 +45,16 @@ class LogContext:
     io_failed: told of an I/O error in the directory; takes it offline. Called on the loop.
     flush_in_append: whether an append that reaches flush.messages syncs before it returns, as the classic does;
         if not, AppendInfo.flush_due tells the caller to hold its answer until a flush job has run.
-    flushed: told of each flush how many milliseconds it took. recovery_point_lowered: told of a truncation below the
-        recovery point, whose checkpoint would now make recovery skip data that is written later.
+    flushed: called after each flush with the milliseconds that it took.
+    checkpoints_lowered: called after a truncation below an offset that a checkpoint of the directory may hold (recovery
+        point, log start, how far the log is compacted): of data that is written later the checkpoint would be wrong.
+    settle_checkpoints: returns when such checkpoints are right on disk. Called before the next segment begins: as long
+        as the offset in the file lies in the active segment or beyond, a start after a crash does not believe it.
     """
 
     __slots__ = (
-        "background", "clock", "files", "flush_in_append", "flushed", "handles", "io_failed", "later", "log_dir",
-        "producer_expiration_ms", "random", "recovery_point_lowered",
+        "background", "checkpoints_lowered", "clock", "files", "flush_in_append", "flushed", "handles", "io_failed",
+        "later", "log_dir", "producer_expiration_ms", "random", "settle_checkpoints",
     )  # fmt: skip
 
     def __init__(
@@ -67,7 +70,8 @@ class LogContext:
         flush_in_append: bool = True,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
         flushed: Callable[[float], None] | None = None,
-        recovery_point_lowered: Callable[[], None] | None = None,
+        checkpoints_lowered: Callable[[], None] | None = None,
+        settle_checkpoints: Callable[[], None] | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self.log_dir = log_dir
@@ -80,7 +84,8 @@ class LogContext:
         self.flush_in_append = flush_in_append
         self.producer_expiration_ms = producer_expiration_ms
         self.flushed = _ignore if flushed is None else flushed
-        self.recovery_point_lowered = _do_nothing if recovery_point_lowered is None else recovery_point_lowered
+        self.checkpoints_lowered = _do_nothing if checkpoints_lowered is None else checkpoints_lowered
+        self.settle_checkpoints = _do_nothing if settle_checkpoints is None else settle_checkpoints
         self.random = random.Random() if rng is None else rng
 
     def roll_jitter(self, jitter_ms: int, segment_ms: int) -> int:

@@ -77,8 +77,13 @@ class PartitionDirectory:
         return renamed
 
     def change_state(self, base_offset: int, before: str, after: str) -> None:
-        """Renames the files of a segment that end in `before`, the data first; "" is no ending."""
-        for suffix in filenames.SEGMENT_SUFFIXES:
+        """Renames the files of a segment that end in `before`, the data first; "" is no ending.
+
+        Raises FileNotFoundError without a data file, before anything is renamed; the other files may be missing.
+        """
+        path = self.segment_path(base_offset, filenames.LOG)
+        self.files.rename(path + before, path + after)
+        for suffix in filenames.INDEX_SUFFIXES:
             path = self.segment_path(base_offset, suffix)
             with contextlib.suppress(FileNotFoundError):
                 self.files.rename(path + before, path + after)

@@ -249,6 +249,11 @@ def remove_tree(files: Files, directory: str) -> None:
         files.remove_tree(directory)
 
 
+def is_shortage(error: OSError) -> bool:
+    """Whether the process or the machine lacks descriptors, memory or processes: no failure of the disk."""
+    return error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+
+
 def explained(error: Exception) -> str:
     """An error for people: where the process has no descriptor left, with what to do about that."""
     if isinstance(error, OSError) and error.errno == errno.EMFILE:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log import filenames
+from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.log_dir import LogDir
 from kafka_py.log.metrics import LogMeters
+from kafka_py.log.offset_checkpoints import OffsetCheckpoints
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.recovery import open_log
 
@@ -27,10 +30,12 @@ class FutureLogs:
     _dirs: dict[str, LogDir]
     _logs: dict[TopicPartition, PartitionLog]
     _futures: dict[TopicPartition, PartitionLog]
+    _counts: Counter[str]
     _meters: LogMeters
     _io_failed: Callable[[str, Exception], None]
     _retire: Callable[[PartitionLog], None]
-    _checkpoint_soon: Callable[[], None]
+    _checkpoints: OffsetCheckpoints
+    cleaner: Cleaner
 
     def is_live(self, directory: str) -> bool:
         """Whether it is one of the directories and works. Raises KafkaError(LOG_DIR_NOT_FOUND) for another one."""
@@ -45,12 +50,23 @@ class FutureLogs:
     def create_future(self, topic_partition: TopicPartition, directory: str) -> PartitionLog:
         """An empty log in another directory, which begins where the present one does.
 
-        Raises KafkaError(LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR).
+        The present log is not compacted until the future one is promoted or dropped, so that the copy is compacted as
+        far as the present log is.
+        Raises KafkaError(LOG_DIR_NOT_FOUND); KAFKA_STORAGE_ERROR also while any directory is offline, for it may hold
+            a future replica of the partition already: with two of them the broker would not start.
         """
         if not self.is_live(directory):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")
+        offline = [log_dir.path for log_dir in self._dirs.values() if not log_dir.is_online]
+        if offline:
+            raise KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"a future replica of {topic_partition} may be in one of the offline directories {', '.join(offline)}",
+            )
         current, log_dir = self._logs[topic_partition], self._dirs[directory]
         path = log_dir.file(filenames.future_directory(topic_partition, uuid.uuid4()))
+        self._checkpoints.settle_before_creation(topic_partition)
+        self.cleaner.abort(topic_partition)
         try:
             log_dir.context.files.make_directory(path)
             future = open_log(topic_partition, path, current.config, log_dir.context, is_clean=True)
@@ -60,38 +76,47 @@ class FutureLogs:
         if current.log_start_offset:
             future.truncate_fully_and_start_at(current.log_start_offset)
         self._futures[topic_partition] = future
+        self._counts[directory] += 1
         self._meters.add(future)
         return future
 
     def drop_future(self, topic_partition: TopicPartition) -> None:
-        """The move is called off; nothing when there is none. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
-        future = self._futures.pop(topic_partition, None)
+        """Cancels the move; nothing when there is none. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        future = self._futures.get(topic_partition)
         if future is not None:
             self._meters.remove(future)
-            self._retire(future)
+            self._retire(future)  # if it fails, the log is among those that the directory has lost
+            del self._futures[topic_partition]
 
     def promote_future(self, topic_partition: TopicPartition) -> PartitionLog:
         """Puts the future log, which has caught up and `can_move`, in the present one's place; returns it.
 
-        Raises KafkaError(KAFKA_STORAGE_ERROR); a crash in between leaves one directory of each kind, or both as they
-        were, and the move begins anew.
+        A failure of the present log's directory, when the future one has its name already, does not undo the move.
+        A process that dies between the two renames leaves a directory of the same name in both log directories, and the
+        next start refuses them, as Apache Kafka 2.8.2 does: the administrator removes one of them, they are alike.
+        Raises KafkaError(KAFKA_STORAGE_ERROR) when the future log's directory fails; the present log stays in use.
         """
         current, future = self._logs[topic_partition], self._futures[topic_partition]
         log_dir = self._dirs[future.log_dir]
         future.update_high_watermark(current.high_watermark)
-        self._meters.remove(current)
         self._meters.remove(future)
-        del self._futures[topic_partition]
         try:
             future.move_to(log_dir.file(filenames.partition_directory(topic_partition)))
         except OSError as error:
             self._io_failed(future.log_dir, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot move {future.directory}: {error}") from error
+        future.take_over_from(current)
+        self._meters.remove(current)
+        del self._futures[topic_partition]
         self._logs[topic_partition] = future
         self._meters.add(future)
         if current.topic_id is not None:
             future.assign_topic_id(current.topic_id)
         _log.info("%s: moved from %s to %s", topic_partition, current.log_dir, future.log_dir)
-        self._retire(current)
-        self._checkpoint_soon()
+        try:
+            self._retire(current)
+        except KafkaError as error:
+            _log.error("%s: what was moved could not be deleted: %s", topic_partition, error)
+            current.let_go("moved to another log directory")
+        self._checkpoints.removed(topic_partition)
         return future

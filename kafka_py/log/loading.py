@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.log import filenames
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.log_dir import LogDir, LogDirError
+from kafka_py.log.offset_checkpoints import cleaned_row
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.recovery import Checkpointed, open_log
 
@@ -38,9 +39,12 @@ class _Checkpoints(NamedTuple):
     start: dict[TopicPartition, int]
     recovery: dict[TopicPartition, int]
     high_watermark: dict[TopicPartition, int]
+    cleaned: dict[TopicPartition, int]
 
-    def of(self, tp: TopicPartition) -> Checkpointed:
-        return Checkpointed(self.start.get(tp, 0), self.recovery.get(tp, 0), self.high_watermark.get(tp, 0))
+    def of(self, name: filenames.PartitionName) -> Checkpointed:
+        tp = name.topic_partition
+        cleaned_to = 0 if name.is_future else self.cleaned.get(tp, 0)
+        return Checkpointed(self.start.get(tp, 0), self.recovery.get(tp, 0), self.high_watermark.get(tp, 0), cleaned_to)
 
 
 def load_directory(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) -> LoadedDirectory:
@@ -60,6 +64,7 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
         log_dir.read_checkpoint(filenames.LOG_START_CHECKPOINT),
         log_dir.read_checkpoint(filenames.RECOVERY_POINT_CHECKPOINT),
         log_dir.read_checkpoint(filenames.HIGH_WATERMARK_CHECKPOINT),
+        log_dir.read_checkpoint(filenames.CLEANER_CHECKPOINT),
     )
     loaded = LoadedDirectory([], [], [], is_clean=is_clean)
     names: list[tuple[str, filenames.PartitionName]] = []
@@ -78,7 +83,7 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
         tp = name.topic_partition
         log = open_log(
             tp, log_dir.file(directory), config_of(tp.topic), log_dir.context,
-            checkpointed=checkpoints.of(tp), is_clean=is_clean,
+            checkpointed=checkpoints.of(name), is_clean=is_clean,
         )  # fmt: skip
         number = next(count)
         level = logging.INFO if number % _REPORT_EVERY == 0 else logging.DEBUG
@@ -89,7 +94,15 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
         futures = [pool.submit(load_one, directory, name) for directory, name in names]
         for future, (_, name) in zip(futures, names, strict=True):
             (loaded.futures if name.is_future else loaded.logs).append(future.result())
+    _correct_cleaned(log_dir, loaded.logs, checkpoints.cleaned)
     return loaded
+
+
+def _correct_cleaned(log_dir: LogDir, logs: Iterable[PartitionLog], rows: dict[TopicPartition, int]) -> None:
+    """Removes rows without a log and lowers rows that cannot be: a log that grows later must not make them true."""
+    valid = {log.topic_partition: row for log in logs if (row := cleaned_row(log)) is not None}
+    if valid != rows:
+        log_dir.checkpoint(filenames.CLEANER_CHECKPOINT, valid, now=True)
 
 
 def _parse(log_dir: LogDir, name: str) -> filenames.PartitionName:

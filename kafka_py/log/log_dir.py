@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log import filenames
@@ -95,14 +95,29 @@ class LogDir:
         return read_offsets(self.context.files, self.file(name))
 
     def checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], *, now: bool = False) -> None:
-        """Replaces an offset checkpoint in the background, or before it returns (raises OSError then)."""
+        """Replaces an offset checkpoint in the background, or before it returns (raises OSError then).
+
+        offsets: not changed afterwards; the text is made where it is written.
+        """
         if self.error is not None:
             return
-        data = format_offsets(offsets)
+        file = self._checkpoints[name]
         if now:
-            self._checkpoints[name].save_now(data)
+            file.save_now(lambda: format_offsets(offsets))
         else:
-            self._checkpoints[name].save(data)
+            file.save(lambda: format_offsets(offsets))
+
+    @property
+    def is_checkpointed(self) -> bool:
+        """Whether no checkpoint is on its way to disk."""
+        return self.error is not None or all(file.is_saved for file in self._checkpoints.values())
+
+    def settle_checkpoints(self, names: Iterable[str]) -> None:
+        """Returns when the newest content of these is on disk; blocks if it is not. Raises OSError."""
+        for name in names:
+            file = self._checkpoints[name]
+            if self.error is None and not file.is_saved:
+                file.save_now()
 
     def read_meta(self) -> MetaProperties | None:
         """The content of meta.properties; None without one. Raises OSError, InconsistentMetadata."""
@@ -121,4 +136,8 @@ class LogDir:
             self.close()
 
     def _replacing(self, name: str) -> Callable[[bytes], None]:
-        return lambda data: write_atomically(self.context.files, self.file(name), data)
+        def replace(data: bytes) -> None:
+            write_atomically(self.context.files, self.file(name), data)
+            self.context.files.sync_directory(self.path)  # or a power failure might bring the previous file back
+
+        return replace

@@ -11,7 +11,7 @@ import logging
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Supervisor
 from kafka_py.log import filenames
 from kafka_py.log.background import Background, InlineBackground
 from kafka_py.log.cleaner import Cleaner
@@ -34,6 +35,7 @@ from kafka_py.log.loading import LoadedDirectory, load_directory
 from kafka_py.log.log_dir import LogDir, LogDirError
 from kafka_py.log.meta_properties import MetaProperties, agreed
 from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters, measure_cleaner
+from kafka_py.log.offset_checkpoints import OffsetCheckpoints
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.recovery import open_log
 from kafka_py.log.upkeep import Upkeep
@@ -57,6 +59,7 @@ class LoadReport(NamedTuple):
 class LogDirs(FutureLogs):
     """The log directories of a broker and the logs in them.
 
+    cleaner_background: threads for compactions, which take long; without it they have `background`.
     later: calls back on the loop after some milliseconds (Timers.schedule).
     on_failure: told on the loop, after the call that met the error, of a directory that went offline and of the
         partitions it held; `live_directories` is empty when it was the last one.
@@ -69,12 +72,14 @@ class LogDirs(FutureLogs):
         clock: Clock,
         *,
         background: Background | None = None,
+        cleaner_background: Background | None = None,
         later: LATER | None = None,
         on_failure: Callable[[str, Exception, list[TopicPartition]], None] | None = None,
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
         flush_in_append: bool = True,
         max_open_handles: int = MOST_OPEN,
         metrics: MetricRegistry | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         self.options = options
         self.on_failure = on_failure
@@ -86,24 +91,32 @@ class LogDirs(FutureLogs):
         self._handles = OpenHandles(max_open_handles)
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._futures: dict[TopicPartition, PartitionLog] = {}
+        self._counts: Counter[str] = Counter()
+        """How many logs are in each directory; of one that is offline it says nothing."""
         self._preferred: dict[TopicPartition, str] = {}
         self._to_delete: list[tuple[LogDir, str]] = []
         self._meters = LogMeters(metrics)
-        self.upkeep = Upkeep(clock, later, self.all_logs, self._is_current)
+        supervisor = Supervisor(clock) if supervisor is None else supervisor
         self.cleaner = Cleaner(
             options,
             clock,
-            self._background,
+            self._background if cleaner_background is None else cleaner_background,
             later,
             logs=self.all_logs,
             is_current=self._is_current,
-            checkpoint=self._checkpoint_cleaned,
+            is_paused=lambda log: log.topic_partition in self._futures,
+            save=lambda path: self._checkpoints.write(filenames.CLEANER_CHECKPOINT, only=path),
             io_failed=self._io_failed,
+            after=lambda log: self.upkeep.apply_retention(log),
+            supervisor=supervisor,
+        )
+        self.upkeep = Upkeep(
+            clock, later, self.all_logs, self._is_current, self.cleaner.is_compacting, supervisor
         )
         self._stopped = False
-        self._checkpoint_due = False
         self._default_config = LogConfig.for_topic(options)
         self._dirs: dict[str, LogDir] = {}
+        self._checkpoints = OffsetCheckpoints(self._dirs, clock, later, self.all_logs, self._io_failed)
         for path in map(os.path.abspath, options.log_directories):
             if path in self._dirs:
                 raise LogDirError(f"log directory {path} is configured twice")
@@ -118,7 +131,8 @@ class LogDirs(FutureLogs):
                 flush_in_append=flush_in_append,
                 producer_expiration_ms=producer_expiration_ms,
                 flushed=self._meters.flushed,
-                recovery_point_lowered=self._checkpoint_soon,
+                checkpoints_lowered=self._checkpoints.lowered,
+                settle_checkpoints=self._checkpoints.settle,
             )
             log_dir = self._dirs[path] = LogDir(path, context, self._failed_callback(path))
             if metrics is not None:
@@ -202,7 +216,8 @@ class LogDirs(FutureLogs):
             for log in logs:
                 other = known.setdefault(log.topic_partition, log)
                 if other is not log:
-                    raise LogDirError(f"{log.topic_partition} lies in both {other.directory} and {log.directory}")
+                    raise LogDirError(f"{log.topic_partition} is in both {other.directory} and {log.directory}")
+                self._counts[log_dir.path] += 1
                 self._meters.add(log)
         self._to_delete += [(log_dir, path) for path in found.to_delete]
 
@@ -265,6 +280,7 @@ class LogDirs(FutureLogs):
 
     def _create(self, log_dir: LogDir, topic_partition: TopicPartition, config: LogConfig) -> PartitionLog:
         directory = log_dir.file(filenames.partition_directory(topic_partition))
+        self._checkpoints.settle_before_creation(topic_partition)
         try:
             log_dir.context.files.make_directory(directory)
             log = open_log(topic_partition, directory, config, log_dir.context, is_clean=True)
@@ -272,6 +288,7 @@ class LogDirs(FutureLogs):
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {directory}: {error}") from error
         self._logs[topic_partition] = log
+        self._counts[log_dir.path] += 1
         self._meters.add(log)
         self._preferred.pop(topic_partition, None)
         _log.debug("created the log of %s in %s", topic_partition, log_dir.path)
@@ -287,8 +304,7 @@ class LogDirs(FutureLogs):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "all log directories are offline")
         if len(live) == 1:
             return live[0]
-        counts = Counter(log.log_dir for log in self.all_logs())
-        return min(live, key=lambda log_dir: counts[log_dir.path])
+        return min(live, key=lambda log_dir: self._counts[log_dir.path])
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Renames the partition's directory at once, and removes it after file.delete.delay.ms.
@@ -296,13 +312,14 @@ class LogDirs(FutureLogs):
         Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
         self.drop_future(topic_partition)
-        log = self._logs.pop(topic_partition, None)
+        log = self._logs.get(topic_partition)
         if log is None:
             return
+        self._retire(log)  # if it fails, the log is among those that the directory has lost
+        del self._logs[topic_partition]
         self.cleaner.forget(topic_partition)
         self._meters.remove(log)
-        self._retire(log)
-        self._checkpoint_soon()
+        self._checkpoints.removed(topic_partition)
 
     def _retire(self, log: PartitionLog) -> None:
         """The log is in use no more: its directory gets another name now and goes later."""
@@ -314,25 +331,9 @@ class LogDirs(FutureLogs):
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
         log.let_go("deleted")
+        self._counts[log_dir.path] -= 1
         _log.debug("the log of %s is renamed to %s and will be removed", log.topic_partition, path)
         self._remove_later(log_dir, path, log.config.file_delete_delay_ms)
-
-    def _checkpoint_soon(self) -> None:
-        """Recovery points and log starts are out of date on disk: once more after whatever is going on now."""
-        if self._checkpoint_due or self._stopped:
-            return
-        self._checkpoint_due = True
-
-        def checkpoint() -> None:
-            self._checkpoint_due = False
-            if not self._stopped:
-                self.checkpoint_recovery_points()
-                self.checkpoint_log_start_offsets()
-
-        if self._later is None:
-            checkpoint()
-        else:
-            self._later(0, checkpoint)
 
     def _remove_later(self, log_dir: LogDir, path: str, delay_ms: int) -> None:
         files = log_dir.context.files
@@ -357,53 +358,27 @@ class LogDirs(FutureLogs):
         for log_dir, path in self._to_delete:
             self._remove_later(log_dir, path, options.log_segment_delete_delay_ms)
         self._to_delete.clear()
-        for interval_ms, task in (
-            (options.log_retention_check_interval_ms, upkeep.delete_old_segments),
-            (options.log_flush_scheduler_interval_ms, upkeep.flush_dirty_logs),
-            (options.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points),
-            (options.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_log_start_offsets),
-            (_PRODUCER_EXPIRY_CHECK_MS, upkeep.remove_expired_producers),
-            (_IDLE_HANDLES_CHECK_MS, self._handles.close_idle),
-        ):
-            upkeep.every(interval_ms, task)
-        self.cleaner.start(self._cleaned())
-
-    def _cleaned(self) -> dict[TopicPartition, int]:
-        """Up to where logs are compacted, by the checkpoints."""
-        found: dict[TopicPartition, int] = {}
-        for log_dir in self._live():
-            try:
-                found |= log_dir.read_checkpoint(filenames.CLEANER_CHECKPOINT)
-            except OSError as error:
-                self._io_failed(log_dir.path, error)
-        return found
-
-    def _checkpoint_cleaned(self, path: str, offsets: Mapping[TopicPartition, int]) -> None:
-        self._dirs[path].checkpoint(filenames.CLEANER_CHECKPOINT, offsets)
+        recovery_ms = options.log_flush_offset_checkpoint_interval_ms
+        start_ms = options.log_flush_start_offset_checkpoint_interval_ms
+        upkeep.every(options.log_retention_check_interval_ms, upkeep.delete_old_segments, "retention")
+        upkeep.every(options.log_flush_scheduler_interval_ms, upkeep.flush_dirty_logs, "flush of logs")
+        upkeep.every(recovery_ms, self.checkpoint_recovery_points, "recovery point checkpoint")
+        upkeep.every(start_ms, self.checkpoint_log_start_offsets, "log start checkpoint")
+        upkeep.every(_PRODUCER_EXPIRY_CHECK_MS, upkeep.remove_expired_producers, "expiry of producers")
+        upkeep.every(_IDLE_HANDLES_CHECK_MS, self._handles.close_idle, "idle files")
+        self.cleaner.start()
 
     def checkpoint_high_watermarks(self, *, now: bool = False) -> None:
         """Writes the high watermarks of every directory, in the background or (at the stop) before it returns."""
-        self._checkpoint(filenames.HIGH_WATERMARK_CHECKPOINT, lambda log: log.high_watermark, now)
+        self._checkpoints.write(filenames.HIGH_WATERMARK_CHECKPOINT, now=now)
 
-    def checkpoint_recovery_points(self, *, now: bool = False) -> None:
+    def checkpoint_recovery_points(self) -> None:
         """Writes up to where each log is synced."""
-        self._checkpoint(filenames.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery_point, now)
+        self._checkpoints.write(filenames.RECOVERY_POINT_CHECKPOINT)
 
-    def checkpoint_log_start_offsets(self, *, now: bool = False) -> None:
+    def checkpoint_log_start_offsets(self) -> None:
         """Writes the log start offsets that lie above the first segment's base."""
-        self._checkpoint(filenames.LOG_START_CHECKPOINT, lambda log: log.start_to_checkpoint, now)
-
-    def _checkpoint(self, name: str, value: Callable[[PartitionLog], int | None], now: bool) -> None:
-        offsets: dict[str, dict[TopicPartition, int]] = {log_dir.path: {} for log_dir in self._live()}
-        for log in self.all_logs():
-            offset = value(log)
-            if offset is not None and log.log_dir in offsets:
-                offsets[log.log_dir][log.topic_partition] = offset
-        for path, entries in offsets.items():
-            try:
-                self._dirs[path].checkpoint(name, entries, now=now)
-            except OSError as error:
-                self._io_failed(path, error)
+        self._checkpoints.write(filenames.LOG_START_CHECKPOINT)
 
     def describe(self, wanted: Callable[[TopicPartition], bool] = lambda _: True) -> list[LogDirDescription]:
         """Every directory with the logs in it, as DescribeLogDirs answers."""
@@ -444,6 +419,8 @@ class LogDirs(FutureLogs):
         self._stopped = True
         self.upkeep.stop()
         self.cleaner.stop()
+        self._checkpoints.settle()
+        self._checkpoints.stop()
         self.checkpoint_high_watermarks(now=True)
         live = self._live()
         threads = self.options.num_recovery_threads_per_data_dir
@@ -458,6 +435,7 @@ class LogDirs(FutureLogs):
         self._stopped = True
         self.upkeep.stop()
         self.cleaner.stop()
+        self._checkpoints.stop()
         for log in self.all_logs():
             log.let_go("abandoned")
         for log_dir in self._dirs.values():

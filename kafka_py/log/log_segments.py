@@ -6,7 +6,7 @@ Source: reference formats, section 7; replication, section 7.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 from kafka_py.base.slices import FileSlice
@@ -41,6 +41,11 @@ class LogSegments:
         """The number of the segment that would hold `offset`: the last one that begins at or below it, at least 0."""
         return max(bisect_right(self.bases, offset) - 1, 0)
 
+    def at(self, base_offset: int) -> Segment | None:
+        """The segment that begins exactly there."""
+        slot = bisect_left(self.bases, base_offset)
+        return self.segments[slot] if slot < len(self.bases) and self.bases[slot] == base_offset else None
+
     def between(self, start: int, end: int) -> list[Segment]:
         """The segments that may hold offsets from `start` to `end`, both inclusive."""
         return self.segments[self.slot(start) : self.slot(end) + 1]
@@ -70,7 +75,7 @@ class LogSegments:
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
         """Puts one segment in the place of neighbours, none of them active."""
-        first = self.segments.index(old[0])
+        first = bisect_left(self.bases, old[0].base_offset)
         past = first + len(old)
         self.segments[first:past] = [new]
         self.bases[first:past] = [new.base_offset]

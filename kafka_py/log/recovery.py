@@ -39,6 +39,7 @@ class Checkpointed(NamedTuple):
     log_start_offset: int = 0
     recovery_point: int = 0
     high_watermark: int = 0
+    cleaned_to: int = 0
 
 
 NOTHING_CHECKPOINTED = Checkpointed()
@@ -106,6 +107,7 @@ class _Loading:
             log_start_offset=self.log_start_offset,
             log_end_offset=log_end_offset,
             recovery_point=log_end_offset if is_clean else min(checkpointed.recovery_point, log_end_offset),
+            cleaned_to=checkpointed.cleaned_to,
             topic_id=read_topic_id(self.place.files, self.place.file(filenames.PARTITION_METADATA)),
         )
         log.update_high_watermark(checkpointed.high_watermark)

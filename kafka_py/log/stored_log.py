@@ -39,12 +39,14 @@ class StoredLog:
     """The stored side of PartitionLog, which is what everyone uses.
 
     log_start_offset <= high_watermark <= log_end_offset. recovery_point: everything below it is synced.
+    cleaned_to: below it (exclusive) no record has a later one with its key, below it too: all of that was compacted.
+        Never beyond the base offset of the active segment; 0 for nothing.
     """
 
     __slots__ = (
-        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_names_changed", "_place", "_producers",
-        "_segments", "_snapshots", "config", "high_watermark", "last_flush_ms", "log_end_offset", "log_start_offset",
-        "recovery_point", "topic_id", "topic_partition",
+        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_is_lowered", "_names_changed", "_place",
+        "_producers", "_segments", "_snapshots", "cleaned_to", "config", "high_watermark", "last_flush_ms",
+        "log_end_offset", "log_start_offset", "recovery_point", "topic_id", "topic_partition",
     )  # fmt: skip
 
     def __init__(
@@ -61,6 +63,7 @@ class StoredLog:
         log_start_offset: int,
         log_end_offset: int,
         recovery_point: int,
+        cleaned_to: int = 0,
         topic_id: TopicId | None = None,
     ) -> None:
         self.topic_partition = topic_partition
@@ -70,6 +73,7 @@ class StoredLog:
         self.log_end_offset = log_end_offset
         self.high_watermark = log_start_offset
         self.recovery_point = recovery_point
+        self.cleaned_to = min(cleaned_to, segments.active.base_offset)
         self.last_flush_ms = context.clock.wall_ms()
         self._place = place
         self._context = context
@@ -79,6 +83,7 @@ class StoredLog:
         self._snapshots = snapshots
         self._first_unstable: int | None = None
         self._generation = 0
+        self._is_lowered = False
         self._names_changed = True
         self._failed = ""
         self._update_first_unstable()
@@ -189,6 +194,11 @@ class StoredLog:
             active.become_inactive(preallocated=self.config.preallocate)
             self._producers.end_offset = base_offset
             producer_replay.write_snapshot(self._place, self._producers, self._snapshots)
+            if self._is_lowered:
+                self._context.settle_checkpoints()
+                self._is_lowered = False
+                if self._failed:  # the directory, with that
+                    self._refuse()
             self._add_segment(base_offset, now_ms)
         except OSError as error:
             self._disk_refused(error)
@@ -350,11 +360,15 @@ class StoredLog:
     def _ends_at(self, end_offset: int, start_offset: int) -> None:
         """What follows from a new end: the other offsets, and the producer state as it was there."""
         self._generation += 1
+        before = self.log_start_offset, self.recovery_point, self.cleaned_to
         self.log_start_offset = start_offset
         self.log_end_offset = end_offset
-        if self.recovery_point > end_offset:
-            self.recovery_point = end_offset
-            self._context.recovery_point_lowered()
+        self.recovery_point = min(self.recovery_point, end_offset)
+        self.cleaned_to = min(self.cleaned_to, self._segments.active.base_offset)
+        after = self.log_start_offset, self.recovery_point, self.cleaned_to
+        if any(new < old for new, old in zip(after, before, strict=True)):
+            self._is_lowered = True
+            self._context.checkpoints_lowered()
         producer_replay.load_snapshot(
             self._place, self._producers, self._snapshots, start_offset, end_offset,
             self._context.clock.wall_ms(), self._context.producer_expiration_ms,
@@ -396,6 +410,10 @@ class StoredLog:
         self._place.move(directory)
         self._generation += 1
         self._names_changed = True
+
+    def take_over_from(self, present: StoredLog) -> None:
+        """This log replaces `present`, which was not compacted while this one was copied from it."""
+        self.cleaned_to = min(present.cleaned_to, self._segments.active.base_offset)
 
     def close(self) -> None:
         """Flushes, takes a producer snapshot, trims the files and lets them go: a clean end.

@@ -1,32 +1,38 @@
-"""What is done for all logs of a broker now and then: retention, flushes, forgetting silent producers.
+"""What is done for all logs of a broker now and then: retention, flushes, removing silent producers.
 
-Runs on the loop, a few logs at a time where that can take long; what blocks is left to the background by the logs
-themselves. Knows nothing of directories. Source: reference replication, section 15; the log.*.interval.ms settings.
+Runs on the loop, a few logs at a time; what blocks is left to the background by the logs themselves. What fails for one
+log is reported, and the others continue. Knows nothing of directories.
+Source: the scheduled tasks of LogManager in Apache Kafka 2.8.2; the log.*.interval.ms settings.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
+from kafka_py.base.supervision import Periodic, Supervisor
 from kafka_py.log.context import LATER, LONGEST_DELAY_MS
 from kafka_py.log.partition_log import PartitionLog
 
 _log = logging.getLogger(__name__)
 
 INITIAL_DELAY_MS = 30_000
-_LOGS_A_TURN = 8
-"""How many logs are looked through for old segments before other work has its turn."""
+_RETENTION_TURN = 8
+"""How many logs are searched for old segments before other work has its turn: each may have files to rename."""
+_MEMORY_TURN = 200
+"""The same of work that touches no file."""
 
 
 class Upkeep:
     """The periodic work.
 
     later: calls back on the loop after some milliseconds; None where nothing is periodic.
-    all_logs: every log there is now. is_current: whether a log was not deleted or replaced meanwhile.
+    all_logs: every log there is now. is_current: whether a log was not deleted or replaced meanwhile. is_compacting:
+    whether the segments of a log must stay for a compaction; retention is applied to it afterwards.
     """
 
     def __init__(
@@ -35,59 +41,71 @@ class Upkeep:
         later: LATER | None,
         all_logs: Callable[[], Iterable[PartitionLog]],
         is_current: Callable[[PartitionLog], bool],
+        is_compacting: Callable[[PartitionLog], bool],
+        supervisor: Supervisor,
     ) -> None:
         self._clock = clock
         self._later = later
         self._all_logs = all_logs
         self._is_current = is_current
+        self._is_compacting = is_compacting
+        self._supervisor = supervisor
+        self._periodic: list[Periodic] = []
         self._stopped = False
 
     def stop(self) -> None:
-        """No task begins any more."""
+        """No task begins from now on."""
         self._stopped = True
+        for periodic in self._periodic:
+            periodic.cancel()
 
-    def every(self, interval_ms: int, task: Callable[[], object]) -> None:
+    def every(self, interval_ms: int, task: Callable[[], object], activity: str) -> None:
         """Has `task` called again and again, first after half a minute; never for an interval that means never."""
         if interval_ms >= LONGEST_DELAY_MS:
             return
         if self._later is None:
             raise ValueError("periodic upkeep needs a timer")
-        later, pause_ms = self._later, max(interval_ms, 1)
-
-        def run() -> None:
-            if self._stopped:
-                return
-            try:
-                task()
-            finally:
-                later(pause_ms, run)
-
-        later(INITIAL_DELAY_MS, run)
+        pause_ms = max(interval_ms, 1)
+        self._periodic.append(
+            self._supervisor.every(self._later, pause_ms, task, activity, delay_ms=INITIAL_DELAY_MS)
+        )
 
     def delete_old_segments(self) -> None:
         """Applies the retention rules to every log, a few at a time: many may have something to delete at once."""
-        self._delete_old_segments(iter(self._all_logs()))
+        self._for_each(self.apply_retention, "retention", _RETENTION_TURN)
 
-    def _delete_old_segments(self, logs: Iterator[PartitionLog]) -> None:
-        now_ms = self._clock.wall_ms()
-        these = list(islice(logs, _LOGS_A_TURN))
-        for log in filter(self._is_current, these):
-            try:
-                log.delete_old_segments(now_ms)
-            except KafkaError as error:
-                _log.error("retention of %s: %s", log.topic_partition, error)
-        if these and self._later is not None and not self._stopped:
-            self._later(0, lambda: self._delete_old_segments(logs))
+    def apply_retention(self, log: PartitionLog) -> None:
+        """Applies the retention rules to one log, unless it is being compacted."""
+        if self._is_compacting(log):
+            return
+        try:
+            log.delete_old_segments(self._clock.wall_ms())
+        except KafkaError as error:
+            _log.error("retention of %s: %s", log.topic_partition, error)
 
     def flush_dirty_logs(self) -> None:
         """Flushes the logs whose flush.ms is over, in the background."""
-        now_ms = self._clock.wall_ms()
-        for log in self._all_logs():
-            if now_ms - log.last_flush_ms >= log.config.flush_ms:
-                log.flush_in_background()
+        self._for_each(self._flush_if_due, "flush of logs", _MEMORY_TURN)
+
+    def _flush_if_due(self, log: PartitionLog) -> None:
+        if self._clock.wall_ms() - log.last_flush_ms >= log.config.flush_ms:
+            log.flush_in_background()
 
     def remove_expired_producers(self) -> None:
         """Forgets producers that have been silent for transactional.id.expiration.ms."""
         now_ms = self._clock.wall_ms()
-        for log in self._all_logs():
-            log.remove_expired_producers(now_ms)
+        self._for_each(lambda log: log.remove_expired_producers(now_ms), "expiry of producers", _MEMORY_TURN)
+
+    def _for_each(self, work: Callable[[PartitionLog], object], activity: str, logs_a_turn: int) -> None:
+        """Calls `work` with every log, so many in one turn of the loop."""
+        logs = iter(self._all_logs())
+
+        def turn() -> None:
+            while not self._stopped and (these := list(islice(logs, logs_a_turn))):
+                for log in filter(self._is_current, these):
+                    self._supervisor.call(activity, partial(work, log), log.topic_partition)
+                if self._later is not None:
+                    self._later(0, turn)
+                    return
+
+        turn()

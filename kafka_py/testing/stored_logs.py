@@ -141,7 +141,8 @@ class LogWorld:
 
     def checkpointed(self) -> Checkpointed:
         """What the checkpoints would say now."""
-        return Checkpointed(self.log.log_start_offset, self.log.recovery_point, self.log.high_watermark)
+        log = self.log
+        return Checkpointed(log.log_start_offset, log.recovery_point, log.high_watermark, log.cleaned_to)
 
     def crash(self, loss: Loss = Loss.UNSYNCED, rng: random.Random | None = None) -> PartitionLog:
         """The machine dies, comes back and opens the log with the checkpoints as they were."""

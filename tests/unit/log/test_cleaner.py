@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import errno
 import random
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
 from kafka_py.log.answers import Origin
 from kafka_py.log.background import InlineBackground
-from kafka_py.log.cleaner import Cleaner, dirtiness_of
+from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.cleaning import CleanJob, Stopped
 from kafka_py.log.configs import LogOptions
+from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.recovery import Checkpointed
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType
 from kafka_py.testing.files import Loss
@@ -32,17 +34,22 @@ class World(LogWorld):
         given = {name.replace("_", "."): str(value) for name, value in options.items()}
         self.options = LogOptions.parse(given)
         self.saved: dict[TopicPartition, int] = {}
+        self.ended = 0
+        self.is_paused = False
         self.offline: list[str] = []
         self.cleaner = self.new_cleaner()
 
     def new_cleaner(self) -> Cleaner:
-        def save(_path: str, entries: Mapping[TopicPartition, int]) -> None:
-            self.saved = dict(entries)
+        def save(_path: str) -> None:
+            self.saved = {self.topic_partition: self.log.cleaned_to}
+
+        def after(_log: PartitionLog) -> None:
+            self.ended += 1
 
         return Cleaner(
             self.options, self.clock, InlineBackground(), None, logs=lambda: [self.log],
-            is_current=lambda log: log is self.log, checkpoint=save,
-            io_failed=lambda path, _error: self.offline.append(path),
+            is_current=lambda log: log is self.log, is_paused=lambda _log: self.is_paused, save=save,
+            io_failed=lambda path, _error: self.offline.append(path), after=after, supervisor=Supervisor(self.clock),
         )  # fmt: skip
 
     def put(self, *rows: tuple[str, str | None], roll: bool = True, **fields: Any) -> None:
@@ -61,8 +68,11 @@ class World(LogWorld):
         if roll:
             self.log.roll(self.clock.wall_ms())
 
-    def clean(self) -> None:
+    def clean(self) -> int:
+        """How many compactions were due."""
+        begun = self.cleaner.begun
         self.cleaner.look()
+        return self.cleaner.begun - begun
 
     def texts(self) -> list[tuple[int, str, str | None]]:
         """Data that is left, as offset, key, value."""
@@ -99,7 +109,7 @@ def test_the_first_compaction_takes_every_segment_but_the_active_one() -> None:
     assert world.log.size_bytes < before / 4
     assert world.saved == {world.topic_partition: active}
     assert [row[1] for row in world.texts()] == ["k1", "k2", "k0", "k0"]
-    found = dirtiness_of(world.log, active, world.clock.wall_ms())
+    found = dirtiness_of(world.log, world.clock.wall_ms())
     assert found.cleanable_bytes == 0 and found.clean_bytes > 0
 
 
@@ -156,7 +166,7 @@ def test_nothing_beyond_the_high_watermark_is_compacted() -> None:
     world.put(("a", "1"))
     world.put(("a", "2"))
     world.log.high_watermark = 1
-    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    found = dirtiness_of(world.log, world.clock.wall_ms())
     assert (found.first_dirty, found.end) == (0, 1)
 
 
@@ -166,10 +176,10 @@ def test_a_log_is_due_when_it_is_dirty_enough_or_has_waited_too_long() -> None:
     world.put(("b", "1"))
     world.clean()
     world.put(("a", "2"))
-    assert world.cleaner.look() == 0, "a third of it is dirty"
+    assert world.clean() == 0, "a third of it is dirty"
     world.log.config = World({"min.cleanable.dirty.ratio": "0.6", "max.compaction.lag.ms": 1000}).log.config
     world.clock.advance(2000)
-    assert world.cleaner.look() == 1
+    assert world.clean() == 1
     assert [row[0] for row in world.texts()] == [1, 2]
 
 
@@ -177,13 +187,12 @@ def test_a_checkpoint_that_cannot_be_is_left_aside() -> None:
     world = World()
     world.put(("a", "1"))
     world.put(("a", "2"))
-    assert dirtiness_of(world.log, 99, 0).first_dirty == 0
+    world.log.flush()
+    reopened = world.open(checkpointed=Checkpointed(0, 2, 2, cleaned_to=99))
+    assert reopened.cleaned_to == 2, "where the active segment begins"
+    world.log.cleaned_to = 0
     world.log.log_start_offset = 1
-    assert dirtiness_of(world.log, 0, 0).first_dirty == 1
-    world.cleaner.start({world.topic_partition: 2, TopicPartition("gone", 0): 5})
-    assert world.cleaner.clean_to == {world.topic_partition: 2}
-    world.cleaner.forget(world.topic_partition)
-    assert not world.cleaner.clean_to
+    assert dirtiness_of(world.log, 0).first_dirty == 1
 
 
 def test_a_full_table_ends_the_dirty_part_early_and_the_next_round_goes_on() -> None:
@@ -191,7 +200,7 @@ def test_a_full_table_ends_the_dirty_part_early_and_the_next_round_goes_on() -> 
     world.put(*((f"k{number}", "1") for number in range(30)))
     world.put(*((f"k{number}", "2") for number in range(30)))
     for _ in range(40):
-        if not world.cleaner.look():
+        if not world.clean():
             break
     assert [row[2] for row in world.texts()] == ["2"] * 30
     assert world.saved == {world.topic_partition: 60}
@@ -266,7 +275,7 @@ def test_old_files_are_removed_after_the_delay_and_nothing_else_is_left() -> Non
 
 
 def job_of(world: World) -> CleanJob:
-    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    found = dirtiness_of(world.log, world.clock.wall_ms())
     job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18)
     return job.run()
 
@@ -281,19 +290,51 @@ def three_segments() -> World:
 def test_a_log_that_was_truncated_meanwhile_keeps_its_segments() -> None:
     world = three_segments()
     job = job_of(world)
+    assert world.log.is_unchanged_since(job)
     world.log.truncate_to(2)
-    assert not world.log.take_cleaned(job)
+    assert not world.log.is_unchanged_since(job)
     job.discard()
     assert not world.names(".cleaned")
     assert len(world.texts()) == 2
 
 
-def test_a_log_that_lost_segments_meanwhile_keeps_the_rest() -> None:
+def test_of_a_log_that_lost_segments_meanwhile_the_rest_is_compacted() -> None:
+    world = World({"segment.bytes": 500})
+    for number in range(6):
+        world.put((f"k{number % 2}", "x" * 50))
+    job = job_of(world)
+    assert [cleaned.sources for cleaned in job.cleaned] == [[0, 1, 2, 3], [4, 5]]
+    world.log.advance_log_start_offset(4)
+    assert world.log.delete_old_segments(world.clock.wall_ms()) == 4
+    world.log.take_cleaned(job)
+    assert [cleaned.base_offset for cleaned in job.unused] == [0]
+    world.log.note_cleaned(job)
+    assert world.log.cleaned_to == 6 and world.bases() == [4, 6]
+
+
+def test_a_segment_that_lost_a_part_meanwhile_is_left_as_it_was_and_compacted_later() -> None:
     world = three_segments()
+    world.put(("b", None))
     job = job_of(world)
     world.log.advance_log_start_offset(1)
     assert world.log.delete_old_segments(world.clock.wall_ms()) == 1
-    assert not world.log.take_cleaned(job)
+    world.log.take_cleaned(job)
+    world.log.note_cleaned(job)
+    assert len(job.unused) == 1 and world.log.cleaned_to == 0
+    assert [row[0] for row in world.texts()] == [1, 2, 3]
+    job.discard()
+    world.clean()
+    assert [row[0] for row in world.texts()] == [2, 3]
+
+
+def test_a_result_whose_files_are_gone_changes_nothing() -> None:
+    world = three_segments()
+    job = job_of(world)
+    job.discard()
+    world.log.take_cleaned(job)
+    world.log.note_cleaned(job)
+    assert len(job.unused) == 1 and world.log.cleaned_to == 0 and not world.failures
+    assert [row[0] for row in world.texts()] == [0, 1, 2]
 
 
 def test_a_large_result_is_put_in_place_a_few_segments_at_a_time() -> None:
@@ -302,29 +343,25 @@ def test_a_large_result_is_put_in_place_a_few_segments_at_a_time() -> None:
         world.put((f"k{number}", "1"))
     job = job_of(world)
     before = world.texts()
-    assert world.log.take_cleaned(job) and len(job.cleaned) == 2
+    world.log.take_cleaned(job)
+    assert len(job.cleaned) == 2
     assert world.texts() == before
-    assert world.log.take_cleaned(job) and not job.cleaned
+    world.log.take_cleaned(job)
+    assert not job.cleaned and not job.unused
     assert world.texts() == before
-    job = job_of(world)
-    assert world.log.take_cleaned(job)
-    world.log.truncate_to(6)
-    world.put(("late", "1"))
-    world.log.truncate_to(3)
-    assert not world.log.take_cleaned(job)
 
 
 def test_appends_meanwhile_do_no_harm() -> None:
     world = three_segments()
     job = job_of(world)
     world.put(("a", "3"))
-    assert world.log.take_cleaned(job)
+    world.log.take_cleaned(job)
     assert [row[2] for row in world.texts()] == ["2", "3"]
 
 
 def test_a_stopped_cleaning_has_no_effect() -> None:
     world = three_segments()
-    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    found = dirtiness_of(world.log, world.clock.wall_ms())
     job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18, is_stopped=lambda: True)
     job.clock = HurryingClock(world.clock)
     with pytest.raises(Stopped):
@@ -348,7 +385,7 @@ class HurryingClock:
 
 def test_it_pauses_and_keeps_to_the_bound_of_its_reads_and_writes() -> None:
     world = three_segments()
-    found = dirtiness_of(world.log, None, world.clock.wall_ms())
+    found = dirtiness_of(world.log, world.clock.wall_ms())
     pauses: list[float] = []
     job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=100.0, sleep=pauses.append)
     job.clock = HurryingClock(world.clock)
@@ -366,7 +403,7 @@ def test_a_log_that_cannot_be_read_is_left_alone_and_others_go_on() -> None:
     world.clean()
     assert list(world.cleaner.uncleanable) == [world.topic_partition]
     assert not world.names(".cleaned")
-    assert world.cleaner.look() == 0
+    assert world.clean() == 0
 
 
 def test_a_disk_that_fails_takes_the_directory_offline() -> None:

@@ -10,10 +10,10 @@ import pytest
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.answers import Origin
-from kafka_py.log.cleaner import dirtiness_of
 from kafka_py.log.cleaning import CleanJob, Stopped
 from kafka_py.log.cleaning_process import run_cleaning
 from kafka_py.log.configs import LogConfig, LogOptions
+from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.log.files import RealFiles
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.partition_log import PartitionLog
@@ -40,13 +40,14 @@ def log(tmp_path: Path) -> PartitionLog:
 
 
 def job_for(log: PartitionLog, bytes_per_s: float = 1e18) -> CleanJob:
-    return log.clean_job(dirtiness_of(log, None, 0), buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=bytes_per_s)
+    return log.clean_job(dirtiness_of(log, 0), buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=bytes_per_s)
 
 
 def test_the_result_comes_back_and_can_be_taken(log: PartitionLog) -> None:
     job = run_cleaning(job_for(log), small_bytes=0)
     assert (job.end_offset, job.records_read, job.records_kept) == (30, 30, 10)
-    assert log.take_cleaned(job)
+    log.take_cleaned(job)
+    assert not job.cleaned and not job.unused
     assert [segment.base_offset for segment in log.segments] == [0, 30]
     assert log.size_bytes == job.bytes_written
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import struct
+import zlib
+
 import pytest
 
 from kafka_py.log.compaction import Dirtiness, LastBatch, Part, Sieve, Transactions, group_parts
@@ -52,12 +55,14 @@ def batch(*records: tuple[int, bytes | None, bytes | None], **fields: object) ->
     return memoryview(bytearray(builder.build()))
 
 
-def sieve_with(keys: dict[bytes, int], latest: int, producers: dict[int, LastBatch] | None = None) -> Sieve:
+def sieve_with(
+    keys: dict[bytes, int], latest: int, producers: dict[int, LastBatch] | None = None, first_dirty: int = 1 << 62
+) -> Sieve:
     table = KeyOffsets(24 * 100, 0.9)
     for key, offset in keys.items():
         table.put(key, offset)
     table.latest = latest
-    return Sieve(table, Transactions(), producers or {})
+    return Sieve(table, Transactions(), producers or {}, first_dirty=first_dirty)
 
 
 def sift(sieve: Sieve, data: memoryview, *, keeps_deletes: bool = False) -> list[Record] | None:
@@ -172,3 +177,27 @@ def test_a_producer_that_aborts_and_then_commits_keeps_what_it_committed() -> No
     assert sift(sieve, in_transaction((10, b"a", b"1"))) is None
     assert sift(sieve, marker(11, ControlType.ABORT)) is not None
     assert offsets(sift(sieve, in_transaction((12, b"a", b"2")))) == [12]
+
+
+def test_a_tombstone_of_the_dirty_part_stays_whatever_its_age() -> None:
+    """The values that it hides are gone only when the whole compaction is in place."""
+    sieve = sieve_with({b"a": 5}, 5, first_dirty=5)
+    old, new = batch((4, b"b", None)), batch((5, b"a", None))
+    assert sieve.sift(old, read_header(old), keeps_deletes=False) is None
+    assert sieve.sift(new, read_header(new), keeps_deletes=False) == new
+
+
+def old_entry(offset: int, key: bytes, value: bytes) -> memoryview:
+    """An entry of format 1."""
+    body = struct.pack(">bbqi", 1, 0, 1000, len(key)) + key + struct.pack(">i", len(value)) + value
+    return memoryview(bytearray(struct.pack(">qiI", offset, 4 + len(body), zlib.crc32(body)) + body))
+
+
+def test_tombstones_behind_batches_of_old_formats_stay() -> None:
+    """Those are not compacted: a value of the key may be among them."""
+    sieve = sieve_with({}, 9)
+    before, after = batch((0, b"a", None)), batch((5, b"a", None))
+    assert sieve.sift(before, read_header(before), keeps_deletes=False) is None
+    old = old_entry(1, b"a", b"old value")
+    assert sieve.sift(old, read_header(old), keeps_deletes=False) == old
+    assert sieve.sift(after, read_header(after), keeps_deletes=False) == after

@@ -1,0 +1,46 @@
+"""How much of a log could be compacted now: the part that is due, and its share.
+
+May read from disk where a compaction lag is set, for the age of records is in the files. Changes nothing.
+Source: LogCleanerManager.cleanableOffsets of Apache Kafka 2.8.2; KIP-58 and KIP-354 for the two lags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafka_py.log.compaction import Dirtiness
+from kafka_py.log.configs import MAX_LONG
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.segment import Segment
+
+
+def dirtiness_of(log: PartitionLog, now_ms: int) -> Dirtiness:
+    """What of the log could be compacted now.
+
+    Not the active segment, nothing at or beyond the last stable offset, nothing younger than min.compaction.lag.ms.
+    Raises OSError, CorruptBatch.
+    """
+    start, config, segments = log.log_start_offset, log.config, log.segments
+    first_dirty = max(log.cleaned_to, start)
+    closed = segments[:-1]
+    limit = min(log.last_stable_offset, segments[-1].base_offset)
+    dirty = [segment for segment, following in zip(closed, segments[1:], strict=False)
+             if following.base_offset > first_dirty]  # fmt: skip
+    if config.min_compaction_lag_ms > 0:
+        young = now_ms - config.min_compaction_lag_ms
+        limit = min([limit, *(one.base_offset for one in dirty if one.largest.timestamp > young)])
+    end = max((one.base_offset for one in segments if one.base_offset <= limit), default=segments[0].base_offset)
+    due = [segment for segment in dirty if segment.base_offset < end]
+    return Dirtiness(
+        first_dirty,
+        end,
+        sum(segment.size for segment in closed if segment.base_offset < first_dirty),
+        sum(segment.size for segment in due),
+        _overdue_ms(due, config.max_compaction_lag_ms, now_ms),
+    )
+
+
+def _overdue_ms(segments: Iterable[Segment], max_lag_ms: int, now_ms: int) -> float:
+    if max_lag_ms >= MAX_LONG:
+        return 0.0
+    return max([0.0, *(one.waited_ms(now_ms, now_ms) - max_lag_ms for one in segments)])
