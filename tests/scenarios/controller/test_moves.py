@@ -261,15 +261,52 @@ async def test_a_new_controller_goes_on_with_a_reassignment():
 
 
 @scenario
-async def test_a_reassignment_waits_for_a_dead_target_and_deletion_waits_for_it_after_fail_over():
+async def test_a_reassignment_waits_for_a_dead_target():
     world = ControllerWorld()
     await world.start(1, 2, 3)
     await world.make_topic("t", {0: [2]})
     await world.controller.alter_reassignments({T0: [3, 2]})
     await world.kill(3)
+    await world.settle(600)
+    running = Assignment((3, 2), (3,), ())
+    assert world.controller.cluster.assignment(T0) == running
+    assert await world.controller.list_reassignments([T0]) == {T0: running}
+    world.forget()
+
     await world.start(3)
+    assert "LeaderAndIsr -> 3: t-0 leader 2 epoch 1 isr [2]" in [
+        line.removesuffix(" new") for line in world.story(LeaderAndIsrRequest)
+    ]
+    assert world.controller.cluster.assignment(T0) == running  # it is alive, but not in sync yet
     await rejoin_isr(world, T0, [2, 3])
     assert world.controller.cluster.assignment(T0) == Assignment((3, 2))
+    assert await world.controller.list_reassignments([T0]) == {}
+
+
+@scenario
+async def test_after_a_fail_over_deletion_waits_for_the_end_of_a_reassignment():
+    """The new controller finds both in ZooKeeper; all brokers are alive, so nothing but the move holds it up."""
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [2]})
+    await world.controller.alter_reassignments({T0: [3, 2]})
+    await world.settle()
+    world.forget()
+    store = await world.store()
+    await store.mark_for_deletion("t")
+    await world.kill(1)  # before it has taken notice
+    await world.settle(600)
+    cluster = world.controller.cluster
+    assert (cluster.queued, cluster.started, cluster.ineligible) == ({"t"}, set(), {"t"})
+    assert not world.story(StopReplicaRequest)
+    assert await store.topics() == {"t"}
+
+    await rejoin_isr(world, T0, [2, 3])
+    assert [line for line in world.story(StopReplicaRequest) if "delete" in line] == [
+        "StopReplica -> 2: t-0 delete", "StopReplica -> 3: t-0 delete",
+    ]  # fmt: skip
+    assert await store.topics() == set()
+    assert not world.controller.cluster.queued
 
 
 @scenario
