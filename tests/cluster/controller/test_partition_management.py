@@ -34,6 +34,7 @@ def cluster(kafka_zookeeper):
         "auto.leader.rebalance.enable": False,
         "replica.fetch.wait.max.ms": 100,
         "controlled.shutdown.retry.backoff.ms": 100,
+        "replica.fetch.max.bytes": 16384,  # a move takes many fetches, of which a throttle lets one pass at a time
     }
     with KafkaCluster(BROKERS, settings=settings, zookeeper=kafka_zookeeper) as made:
         yield made
@@ -163,38 +164,79 @@ def test_rates_of_a_broker(cluster, admin, capsys):
     wait_until(lambda: not said(capsys, configs.main, *described)[1:], 30, "no rates")
 
 
+LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+
+
+def lists_of(admin, topic):
+    return tuple(overrides(admin, ResourceType.TOPIC, topic, name) for name in LISTS)
+
+
+def rates_are(admin, wanted):
+    return {overrides(admin, ResourceType.BROKER, id_, rate) for id_ in range(BROKERS) for rate in RATES} == {wanted}
+
+
+def test_throttled_replicas_of_a_topic(cluster, admin, capsys):
+    """WE4-31: leaders 0:0, 1:1, 2:2 and followers 0:1, 1:2, 2:0 of a topic with 3 partitions and 2 replicas each."""
+    topic, boot = "topic-throttle-lists", ("--bootstrap-server", cluster.bootstrap_servers)
+    make(cluster, admin, topic, {0: [0, 1], 1: [1, 2], 2: [2, 0]})
+    assert lists_of(admin, topic) == ("", "")
+    both = f"{LISTS[0]}=[0:0,1:1,2:2],{LISTS[1]}=[0:1,1:2,2:0]"
+    of_topic = ("--entity-type", "topics", "--entity-name", topic)
+    said(capsys, configs.main, *boot, "--alter", *of_topic, "--add-config", both)
+    wait_until(lambda: lists_of(admin, topic) == ("0:0,1:1,2:2", "0:1,1:2,2:0"), 30, "the lists")
+    shown = "\n".join(said(capsys, configs.main, *boot, "--describe", *of_topic))
+    assert f"{LISTS[0]}=0:0,1:1,2:2" in shown
+    assert f"{LISTS[1]}=0:1,1:2,2:0" in shown
+    said(capsys, configs.main, *boot, "--alter", *of_topic, "--delete-config", ",".join(LISTS))
+    wait_until(lambda: lists_of(admin, topic) == ("", ""), 30, "no lists")
+
+
 def test_a_throttled_move(cluster, admin, capsys, tmp_path):
-    """WE4-31 to 34: what --throttle sets, how it is changed while the move runs, and that --verify takes it away."""
+    """WE4-32: the lists that --throttle sets; p2, whose set of replicas stays, has no follower in them.
+
+    WE4-33: the move is seen in progress and then complete, and the last --verify takes the throttle away.
+    WE4-34: from 10 to 1,024 B/s while it runs, with the same lists.
+    """
     topic = "topic-throttle"
     make(cluster, admin, topic, {0: [0, 1], 1: [1, 2], 2: [2, 0]})
     with Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"}) as producer:
-        for number in range(300):
+        for number in range(600):
             producer.send(topic, value=b"x" * 1000, partition=number % 2)
         producer.flush()
     plan = plan_file(tmp_path, topic, {0: [0, 2], 1: [2, 0], 2: [0, 2]})
     boot = ("--bootstrap-server", cluster.bootstrap_servers)
     execute = (*boot, "--execute", "--reassignment-json-file", plan)
+    verify = (*boot, "--verify", "--reassignment-json-file", plan)
+    lists = ("0:0,0:1,1:1,1:2,2:0,2:2", "0:2,1:0")  # with p2's leaders, which the book leaves out, as 2.8.2 has it
+
+    def is_in_progress():
+        """Both partitions with data: 300 kB each, of which a tenth passes every ten seconds at the most."""
+        printed = said(capsys, reassign_partitions.main, *verify)
+        for number in (0, 1):
+            assert f"Reassignment of partition {topic}-{number} is still in progress." in printed, printed
+        assert not [line for line in printed if line.startswith("Clearing")]
+
     said(capsys, reassign_partitions.main, *execute, "--throttle", "10")
-    lists = ("0:0,0:1,1:1,1:2,2:0,2:2", "0:2,1:0")
-    names = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-    assert tuple(overrides(admin, ResourceType.TOPIC, topic, name) for name in names) == lists
-    rates = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+    assert lists_of(admin, topic) == lists
+    wait_until(lambda: rates_are(admin, "10"), 30, "the rates")
+    is_in_progress()
 
-    def rates_are(wanted):
-        found = {overrides(admin, ResourceType.BROKER, id_, rate) for id_ in range(BROKERS) for rate in rates}
-        return found == {wanted}
+    refused = said(capsys, reassign_partitions.main, *execute, "--throttle", "1024", code=None)
+    assert refused[-1].startswith("Cannot execute because there is an existing partition assignment.")
+    said(capsys, reassign_partitions.main, *execute, "--throttle", "1024", "--additional")
+    wait_until(lambda: rates_are(admin, "1024"), 30, "the new rates")
+    assert lists_of(admin, topic) == lists
+    is_in_progress()
 
-    wait_until(lambda: rates_are("10"), 30, "the rates")
-    refused = said(capsys, reassign_partitions.main, *execute, code=None)
-    if refused[-1].startswith("Cannot execute because there is an existing partition assignment."):  # it still runs
-        said(capsys, reassign_partitions.main, *execute, "--throttle", "10000000", "--additional")
-        wait_until(lambda: rates_are("10000000"), 30, "the new rates")
+    said(capsys, reassign_partitions.main, *execute, "--throttle", "10000000", "--additional")
+    wait_until(lambda: rates_are(admin, "10000000"), 30, "rates at which it ends")
     printed = verify_until_done(cluster, capsys, plan)
     assert f"Reassignment of partition {topic}-0 is complete." in printed
     assert printed[-2:] == ["Clearing broker-level throttles on brokers 0,1,2",
                             f"Clearing topic-level throttles on topic {topic}"]  # fmt: skip
-    wait_until(lambda: rates_are(""), 30, "no rates")
-    assert [overrides(admin, ResourceType.TOPIC, topic, name) for name in names] == ["", ""]
+    wait_until(lambda: rates_are(admin, ""), 30, "no rates")
+    assert lists_of(admin, topic) == ("", "")
     assert replicas(cluster, topic) == {0: [0, 2], 1: [2, 0], 2: [0, 2]}
 
 
