@@ -27,6 +27,9 @@ T = TypeVar("T")
 Schedule = Callable[[float, Callable[[], None]], object]
 """(delay_ms, callback): calls back once, later; `Timers.schedule` is one."""
 
+Every = Callable[[float, Callable[[], object], str], object]
+"""(interval_ms, work, activity): has `work` called again and again, under a supervisor."""
+
 log = logging.getLogger(__name__)
 
 
@@ -166,14 +169,15 @@ class Supervisor:
 
     # ---- parts of other work
 
+    def guard(self, activity: str, item: object = None) -> Guard:
+        """A context: an Exception within is reported, and the code after the context runs."""
+        return Guard(lambda error: self.report(activity, error, item))
+
     def call(self, activity: str, work: Callable[[], object], item: object = None) -> bool:
         """Calls `work`; False when it raised, which is then reported. For callbacks that must not harm each other."""
-        try:
+        with self.guard(activity, item) as guard:
             work()
-        except Exception as error:
-            self.report(activity, error, item)
-            return False
-        return True
+        return guard.error is None
 
     def quarantine(self, activity: str, backoff: Backoff = SOON) -> Quarantine[Any]:
         """For an activity over items: see Quarantine. backoff: NEVER leaves failed items aside until released."""
@@ -271,9 +275,9 @@ class Quarantine(Generic[K]):
         self._activity = activity
         self._backoff = backoff
 
-    def guard(self, item: K) -> Guard[K]:
+    def guard(self, item: K) -> Guard:
         """A context: an Exception within is reported and sets the item aside, and the code after the context runs."""
-        return Guard(self, item)
+        return Guard(partial(self.failed, item), partial(self.release, item))
 
     def attempt(self, item: K, work: Callable[[], object]) -> bool:
         """Calls `work` within `guard`; False when it raised. The item is not asked whether it is set aside."""
@@ -293,6 +297,10 @@ class Quarantine(Generic[K]):
     def failed(self, item: K, error: Exception) -> None:
         """Reports a failure of the item and sets it aside."""
         self._supervisor.report(self._activity, error, item)
+        self.set_aside(item, error)
+
+    def set_aside(self, item: K, error: Exception) -> None:
+        """Sets the item aside for an error that was foreseen, which is not reported."""
         former = self.faults.get(item)
         attempts = 1 if former is None else former.attempts + 1
         self.faults[item] = Fault(error, attempts, self._clock.monotonic_ms() + self._backoff.after(attempts))
@@ -307,29 +315,33 @@ class Quarantine(Generic[K]):
         return None if first == math.inf else first
 
 
-class Guard(Generic[K]):
-    """Around the work on one item. error: what it raised, once it is over."""
+class Guard:
+    """A context around work on one of many things. error: the Exception that it raised, once it is over.
 
-    __slots__ = ("_item", "_quarantine", "error")
+    An Exception is handed on and ends the context, not the code around it; a cancellation passes.
+    """
 
-    def __init__(self, quarantine: Quarantine[K], item: K) -> None:
+    __slots__ = ("_failed", "_succeeded", "error")
+
+    def __init__(self, failed: Callable[[Exception], object], succeeded: Callable[[], object] | None = None) -> None:
         self.error: Exception | None = None
-        self._quarantine = quarantine
-        self._item = item
+        self._failed = failed
+        self._succeeded = succeeded
 
-    def __enter__(self) -> Guard[K]:
+    def __enter__(self) -> Guard:
         return self
 
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> bool:
         if error is None:
-            self._quarantine.release(self._item)
+            if self._succeeded is not None:
+                self._succeeded()
             return False
         if not isinstance(error, Exception):  # a cancellation, or the end of the process
             return False
         self.error = error
-        self._quarantine.failed(self._item, error)
+        self._failed(error)
         return True
 
 

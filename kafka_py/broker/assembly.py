@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.broker.alter_policy import load_alter_policy
 from kafka_py.broker.auto_creation import AutoCreation
@@ -50,7 +50,7 @@ from kafka_py.zk.store import ZkStore
 class World:
     """What a broker's parts stand on: who it is, its settings, and everything that reaches outside.
 
-    spawn: runs a coroutine until the broker stops. offsets_partitions: of the topic where groups are kept.
+    supervisor: of all background work, until the broker stops. offsets_partitions: of the topic where groups are kept.
     """
 
     broker_id: int
@@ -65,7 +65,7 @@ class World:
     store: ZkStore
     network: Network | None
     executor: Executor
-    spawn: Callable[[Coroutine[Any, Any, None]], object]
+    supervisor: Supervisor
     offsets_partitions: int
 
 
@@ -97,6 +97,7 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
         is_live=metadata.is_live,
         log_config=world.topic_configs.of,
         callbacks=RoleCallbacks(),
+        supervisor=world.supervisor,
     )
     replication.listen(roles.callbacks)
     coordinators = Coordinators(
@@ -108,7 +109,7 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
         rebalances=_purgatory(world, "Rebalance"),
         partition_count=world.offsets_partitions,
         executor=world.executor,
-        spawn=world.spawn,
+        supervisor=world.supervisor,
     )
     coordinators.listen(roles.callbacks)
     controller = _make_controller(world, register_again)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.broker.metrics import PurgatoryMetrics
@@ -51,7 +53,7 @@ class Coordinators:
     """What this broker coordinates.
 
     rebalances: where rounds of joining are parked. partition_count: of the offsets topic, as it is or will be made.
-    spawn: runs a coroutine until the broker stops.
+    supervisor: of what runs in the background.
     """
 
     def __init__(
@@ -65,12 +67,12 @@ class Coordinators:
         rebalances: Purgatory[Hashable],
         partition_count: int,
         executor: Executor | None,
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        supervisor: Supervisor,
     ) -> None:
         self._replicas = replicas
         self._clock = clock
         self._executor = executor
-        self._spawn = spawn
+        self._spawn = partial(supervisor.spawn, activity="group coordinator")
         self._is_expiring = False
         self.groups = GroupStore(
             lambda: live.current,
@@ -80,11 +82,12 @@ class Coordinators:
                 append=self._append,
                 log_of=self._log_of,
                 in_thread=self._in_thread,
-                spawn=spawn,
+                spawn=self._spawn,
                 clock=clock,
                 # A million offsets live as long as the leadership: the collector must not walk them again and again.
                 settle=gc.freeze,
                 loaded=lambda took_ms: metrics.load_time.update(took_ms),
+                supervisor=supervisor,
             ),
         )
         metrics = GroupCoordinatorMetrics(registry, self.groups)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
+from kafka_py.base.supervision import Every
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.metadata_cache import MetadataCache
 from kafka_py.log.configs import LogConfig
@@ -34,9 +35,6 @@ from kafka_py.replication.throttle import (
 
 if TYPE_CHECKING:
     from kafka_py.broker.assembly import World
-
-Every = Callable[[float, Callable[[], object]], None]
-"""Has a function called every so many milliseconds."""
 
 
 class Replication:
@@ -63,6 +61,7 @@ class Replication:
             clock=world.clock,
             registry=world.registry,
             network=world.network,
+            supervisor=world.supervisor,
         )
         replicas.fetches.on_isr_pending = self.isr_updates.submit
         replicas.fetches.throttle = self.leader_throttle
@@ -84,7 +83,7 @@ class Replication:
 
         mover = LogDirMover(
             self._replicas, self._replicas.log_dirs, lambda: world.live.current, throttle, world.clock.wall_ms,
-            read_aside,
+            read_aside, world.supervisor,
         )  # fmt: skip
         MoverMetrics(world.registry, mover, clientId="ReplicaAlterLogDirs")
         return mover
@@ -118,8 +117,9 @@ class Replication:
 
     def start(self, every: Every) -> None:
         """Begins what is done from time to time."""
-        every(self._replicas.options.replica_lag_time_max_ms / 2, self._replicas.fetches.shrink_isrs)
-        every(NOTICE_CHECK_MS, self.isr_updates.announce_if_due)
+        lag_max_ms = self._replicas.options.replica_lag_time_max_ms
+        every(lag_max_ms / 2, self._replicas.fetches.shrink_isrs, "shrinking of in-sync sets")
+        every(NOTICE_CHECK_MS, self.isr_updates.announce_if_due, "announcement of in-sync sets")
 
     def _isr_committed(self, partition: Partition, watermark_raised: bool) -> None:
         if watermark_raised:

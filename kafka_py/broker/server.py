@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from typing import Any
+from functools import partial
 
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.broker.assembly import World, assemble
 from kafka_py.broker.background import CountedBackground, ResizablePool
@@ -114,11 +115,13 @@ class KafkaServer:
         self._dispatcher: Dispatcher | None = None
         self._listener: NotificationListener | None = None
         self._registration: Registration | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.supervisor = Supervisor(self.clock)
         self._started_ms = self.clock.wall_ms()
         self._began_ms = self.clock.monotonic_ms()
         process = measure_server(self, self.registry, watch, self._started_ms)
-        self.observation = Observation(config, self.registry, process, self.clock, self._executor)
+        self.observation = Observation(
+            config, self.registry, process, self.clock, self._executor, self.supervisor
+        )
 
     # ---- start
 
@@ -270,7 +273,8 @@ class KafkaServer:
         except BindFailed as error:
             raise ConfigError(str(error)) from None
         self._listening = listening
-        self._spawn(self._advertise(self._registration, listening.advertise(self.ports, socket.getfqdn())))
+        advertised = listening.advertise(self.ports, socket.getfqdn())
+        self.supervisor.spawn(self._advertise(self._registration, advertised), "registration of new addresses")
 
     async def _advertise(self, registration: Registration, advertised: Sequence[Endpoint]) -> None:
         try:
@@ -293,7 +297,7 @@ class KafkaServer:
             store=self._store,
             network=self._network,
             executor=self._executor,
-            spawn=self._spawn,
+            supervisor=self.supervisor,
             offsets_partitions=offsets_partitions,
         )
         return assemble(world, log_dirs, register_again=self._register_again)
@@ -306,22 +310,18 @@ class KafkaServer:
     def _start_tasks(self) -> None:
         assert self._log_dirs is not None
         self._log_dirs.start_tasks()
-        self._every(self.config.replica_high_watermark_checkpoint_interval_ms, self._checkpoint_high_watermarks)
-        self._every(self.config.offsets_retention_check_interval_ms, self.node.coordinators.remove_expired)
-        self.node.replication.start(self._every)
+        replication, checkpoint_ms = self.node.replication, self.config.replica_high_watermark_checkpoint_interval_ms
+        self._every(checkpoint_ms, replication.notice_log_starts, "notice of log starts")
+        self._every(checkpoint_ms, self._checkpoint_high_watermarks, "checkpoint of high watermarks")
+        expiry_ms = self.config.offsets_retention_check_interval_ms
+        self._every(expiry_ms, self.node.coordinators.remove_expired, "expiry of offsets")
+        replication.start(self._every)
 
-    def _every(self, interval_ms: float, task: Callable[[], object]) -> None:
-        def run() -> None:
-            try:
-                task()
-            finally:
-                self._timers.schedule(interval_ms, run)
-
-        self._timers.schedule(interval_ms, run)
+    def _every(self, interval_ms: float, work: Callable[[], object], activity: str) -> None:
+        self.supervisor.every(self._timers.schedule, interval_ms, work, activity)
 
     def _checkpoint_high_watermarks(self) -> None:
         """Not before the controller was heard: until then the high watermarks are those of the checkpoint."""
-        self.node.replication.notice_log_starts()
         if self.node.roles.heard_from_controller:
             self.node.log_dirs.checkpoint_high_watermarks()
 
@@ -330,26 +330,22 @@ class KafkaServer:
     def _on_log_dir_failure(self, directory: str, error: Exception, lost: list[TopicPartition]) -> None:
         """The directory's partitions answer storage errors from now on, and the controller is told."""
         assert self._log_dirs is not None
-        self.node.replication.lose(lost)
-        self.node.coordinators.lost(lost)
+        activity = "loss of a log directory"
+        self.supervisor.call(activity, partial(self.node.replication.lose, lost), directory)
+        self.supervisor.call(activity, partial(self.node.coordinators.lost, lost), directory)
         if not self._log_dirs.live_directories:
             if not self.failed.done():
                 self.failed.set_result(
                     f"all log directories have failed, the last one is {directory}: {explained(error)}"
                 )
             return
-        self._spawn(self._announce_failure())
+        self.supervisor.spawn(self._announce_failure(), activity, directory)
 
     async def _announce_failure(self) -> None:
         try:
             await self._store.announce_log_dir_failure(self.broker_id)
         except ZkError as error:
             log.error("The controller was not told of the failed log directory: %s", error)
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self.loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     # ---- stop
 
@@ -406,8 +402,7 @@ class KafkaServer:
         self._timers.close()
         await self._cleaner_background.wait_idle()
         await self._background.wait_idle()
-        for task in list(self._tasks):
-            task.cancel()
+        self.supervisor.cancel()
         self._log_dirs.shutdown()
         self._executor.shutdown(wait=True)
         self._cleaner_pool.shutdown(wait=True)

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
 from kafka_py.coordinator.loading import InThread, PartitionLoad, Replay, Turn
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.records.java_hash import partition_for_id
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 Appended = Callable[[ErrorCode, int], None]
 """(outcome, base offset of the batch or -1), on the loop."""
 
-
+_LOADING = "loading of coordinator state"
 _LONGEST_REMEMBERED = 255
 _remembered_partition = lru_cache(maxsize=20_000)(partition_for_id)
 """The hash runs through every character, and each heartbeat asks for it."""
@@ -57,7 +58,8 @@ class Surroundings:
     """What the runtime needs of the broker.
 
     append: see Append. log_of: the partition's log when this broker leads it. in_thread: runs what blocks.
-    spawn: runs a coroutine until it ends or the broker stops. settle: told now and then that what was loaded lately
+    spawn: runs a coroutine until it ends or the broker stops. supervisor: of what fails unforeseen; None for one of
+        its own. settle: told now and then that what was loaded lately
         stays (the broker takes it out of the garbage collector's rounds, which would hold the loop). loaded: hears
         how many milliseconds each load has taken.
     """
@@ -69,6 +71,7 @@ class Surroundings:
     clock: Clock
     settle: Callable[[], None] = lambda: None
     loaded: Callable[[float], None] = lambda _took_ms: None
+    supervisor: Supervisor | None = None
 
 
 class CoordinatorRuntime:
@@ -84,6 +87,7 @@ class CoordinatorRuntime:
         self.partition_count = partition_count
         self.owned: set[int] = set()
         """The partitions whose state is in place."""
+        self.supervisor = around.supervisor or Supervisor(around.clock)
         self._state = state
         self._around = around
         self._buffer_bytes = buffer_bytes
@@ -171,8 +175,14 @@ class CoordinatorRuntime:
             while self._queue:
                 partition = self._queue.popleft()
                 load = self._loading.get(partition)
-                if load is not None:
+                if load is None:
+                    continue
+                try:
                     await self._load(partition, load)
+                except Exception as error:
+                    self.supervisor.report(_LOADING, error, f"{self.topic}-{partition}")
+                    if self._loading.get(partition) is load:
+                        del self._loading[partition]
         finally:
             self._is_working = False
 
@@ -195,8 +205,10 @@ class CoordinatorRuntime:
                 buffer_bytes=self._buffer_bytes,
             )
             done = await reading.run()
+        except (KafkaError, OSError) as error:
+            log.error("%s-%d was not loaded: %s", self.topic, partition, error)
         except Exception as error:
-            log.error("%s-%d was not loaded: %s", self.topic, partition, error, exc_info=_unforeseen(error))
+            self.supervisor.report(_LOADING, error, f"{self.topic}-{partition}")
         if self._loading.get(partition) is not load:
             return
         del self._loading[partition]
@@ -208,6 +220,3 @@ class CoordinatorRuntime:
         self._around.loaded(took_ms)
         log.info("Loaded %d records of %s-%d in %.0f ms", reading.record_count, self.topic, partition, took_ms)
 
-
-def _unforeseen(error: Exception) -> Exception | None:
-    return None if isinstance(error, (KafkaError, OSError)) else error

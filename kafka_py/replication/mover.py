@@ -1,7 +1,9 @@
 """Moves replicas between the log directories of this broker: fills the future log until it can take over (I/O).
 
-One partition at a time, the smallest first, in pieces, so that others have the loop in between. Until the two logs end
-alike the present one serves everybody; then the future one takes its place within one turn of the loop.
+One partition at a time, in pieces, so that others have the loop in between: the one with the fewest bytes left first,
+which then is filled to its end, so that a small log does not wait for a large one. (Apache Kafka 2.8.2 takes them by
+name.) Until the two logs end alike the present one serves everybody; then the future one takes its place within one
+turn of the loop. A move that fails waits or is dropped, and the others continue.
 Source: reference replication, section 11 (KIP-113).
 """
 
@@ -10,11 +12,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
+from kafka_py.base.supervision import Quarantine, Supervisor
+from kafka_py.log.answers import NoDescriptorsLeft
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.partition_log import PartitionLog, UnexpectedAppendOffset
 from kafka_py.replication.configs import ReplicationOptions
@@ -26,10 +30,12 @@ from kafka_py.replication.truncation import OwnLog, cut_after
 
 log = logging.getLogger(__name__)
 
+_ACTIVITY = "mover between log directories"
 _LOOK_AGAIN_S = 0.1
-"""How soon a throttled move is looked at again."""
+"""How soon moves are looked at again that cannot continue now: throttled, or set aside."""
 _SAVING_S = 0.002
 """How soon one is that only waits for the disk."""
+_AT_ONCE = 0.0
 
 ReadAside = Callable[[FileSlice], Awaitable[bytes]]
 """Reads a piece of a file without holding the loop up."""
@@ -38,7 +44,7 @@ ReadAside = Callable[[FileSlice], Awaitable[bytes]]
 class LogDirMover:
     """The moves under way.
 
-    moving: the partitions and their future logs. failed: moves that were given up until they are asked for again.
+    moving: the partitions and their future logs. failed: moves that were dropped until they are requested again.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class LogDirMover:
         throttle: Throttle,
         wall_ms: Callable[[], int],
         read_aside: ReadAside,
+        supervisor: Supervisor,
     ) -> None:
         self.moving: dict[TopicPartition, PartitionLog] = {}
         self.failed: set[TopicPartition] = set()
@@ -58,6 +65,9 @@ class LogDirMover:
         self._options = options
         self._wall_ms = wall_ms
         self._read_aside = read_aside
+        self._supervisor = supervisor
+        self._waiting: Quarantine[TopicPartition] = supervisor.quarantine(_ACTIVITY)
+        self._current: TopicPartition | None = None
         self._task: asyncio.Task[None] | None = None
 
     # ---- what is moved
@@ -87,23 +97,32 @@ class LogDirMover:
             if future is None or partition is None or partition.log is None:
                 continue
             self.failed.discard(topic_partition)
+            self._waiting.release(topic_partition)
             if self.moving.get(topic_partition) is not future:
-                self._align(partition.log, future)
                 self.moving[topic_partition] = future
+                try:
+                    self._align(partition.log, future)
+                except Exception as error:
+                    self._went_wrong(topic_partition, error)
         if self.moving and (self._task is None or self._task.done()):
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="mover between log directories")
+            self._task = self._supervisor.loop(self._round, _ACTIVITY, until=lambda: not self.moving)
 
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Leaves these moves where they are."""
         for topic_partition in topic_partitions:
             self.moving.pop(topic_partition, None)
             self.failed.discard(topic_partition)
+            self._waiting.release(topic_partition)
 
     def truncated(self, topic_partition: TopicPartition) -> None:
         """The present log was cut: the future one may not hold more."""
         present, future = self._log_dirs.get(topic_partition), self._log_dirs.get_future(topic_partition)
-        if present is not None and future is not None and future.log_end_offset > present.log_end_offset:
+        if present is None or future is None or future.log_end_offset <= present.log_end_offset:
+            return
+        try:
             future.truncate_to(present.log_end_offset)
+        except Exception as error:  # the move's trouble, not that of who follows with the present log
+            self._went_wrong(topic_partition, error)
 
     async def close(self) -> None:
         self.moving.clear()
@@ -118,53 +137,75 @@ class LogDirMover:
 
     # ---- the work
 
-    async def _run(self) -> None:
-        while self.moving:
-            topic_partition = min(self.moving)
-            future = self.moving[topic_partition]
+    async def _round(self) -> None:
+        """Copies one piece for the first move that can continue; pauses if none can."""
+        pause_s = _LOOK_AGAIN_S
+        for topic_partition in self._in_order():
             try:
-                await self._step(topic_partition, future)
-            except (KafkaError, UnexpectedAppendOffset, OSError) as error:
-                log.warning("The move of %s to %s is given up: %s", topic_partition, future.log_dir, error)
-                self._give_up(topic_partition)
-            except Exception:
-                log.exception("The move of %s to %s is given up", topic_partition, future.log_dir)
-                self._give_up(topic_partition)
+                pause_s = await self._step(topic_partition, self.moving[topic_partition])
+            except Exception as error:
+                self._went_wrong(topic_partition, error)
+                continue
+            if pause_s < _LOOK_AGAIN_S:
+                self._current = topic_partition
+                break
+        await asyncio.sleep(pause_s)
 
-    def _give_up(self, topic_partition: TopicPartition) -> None:
+    def _in_order(self) -> Iterator[TopicPartition]:
+        """The move that was begun, then the others that are not set aside, the one with the fewest bytes left first."""
+        current = self._current
+        if current in self.moving and not self._waiting.is_aside(current):
+            yield current
+        others = self._waiting.ready(one for one in self.moving if one != current)
+        for topic_partition in sorted(others, key=lambda one: (self._bytes_left(one), one)):
+            if topic_partition in self.moving:
+                yield topic_partition
+
+    def _bytes_left(self, topic_partition: TopicPartition) -> int:
+        present = self._log_dirs.get(topic_partition)
+        return 0 if present is None else present.size_bytes - self.moving[topic_partition].size_bytes
+
+    def _went_wrong(self, topic_partition: TopicPartition, error: Exception) -> None:
+        """Without a free descriptor a move waits; all else drops it."""
+        if isinstance(error, NoDescriptorsLeft):
+            log.warning("The move of %s waits to be tried again: %s", topic_partition, error)
+            self._waiting.set_aside(topic_partition, error)
+            return
+        if not isinstance(error, KafkaError | UnexpectedAppendOffset | OSError):
+            self._supervisor.report(_ACTIVITY, error, topic_partition)
+        log.warning("The move of %s between log directories is dropped: %s", topic_partition, error)
         self.moving.pop(topic_partition, None)
         self.failed.add(topic_partition)
 
-    async def _step(self, topic_partition: TopicPartition, future: PartitionLog) -> None:
-        """Copies one piece; the last one puts the future log in place."""
+    async def _step(self, topic_partition: TopicPartition, future: PartitionLog) -> float:
+        """Copies one piece; the last one puts the future log in place. Returns the seconds to wait before the next."""
         partition = self._hosted.partitions.get(topic_partition)
         present = partition.log if partition is not None else None
         if partition is None or present is None:
             self.stop([topic_partition])
-            return
+            return _AT_ONCE
         if self._finish(partition, present, future):
-            return
+            return _AT_ONCE
         if future.log_end_offset == present.log_end_offset:  # its epochs are still on their way to the disk
-            await asyncio.sleep(_SAVING_S)
-            return
+            return _SAVING_S
         if self.throttle.holds_back(topic_partition):
-            await asyncio.sleep(_LOOK_AGAIN_S)
-            return
+            return _LOOK_AGAIN_S
         if future.log_end_offset < present.log_start_offset:
             future.truncate_fully_and_start_at(present.log_start_offset)
         offset = future.log_end_offset
         size = self._options().replica_fetch_max_bytes
         piece = present.read(offset, size, up_to_offset=present.log_end_offset, min_one_batch=True)
-        if piece.slice is None:
-            await asyncio.sleep(0)
-            return
+        if piece.slice is None:  # a cut within a batch leaves a log that ends beyond its last batch
+            return _LOOK_AGAIN_S
         # The last piece was written just now, so it is in memory; and nothing must be appended behind it meanwhile.
         records = read_slice(piece.slice) if piece.size < size else await self._read_aside(piece.slice)
         is_current = self.moving.get(topic_partition) is future and partition.log is present
         if not is_current or future.log_end_offset != offset or present.log_end_offset < offset:
-            return  # stopped, or cut meanwhile
+            return _AT_ONCE  # stopped, or cut meanwhile
         self._append(future, records, present, topic_partition)
+        self._waiting.release(topic_partition)
         self._finish(partition, present, future)
+        return _AT_ONCE
 
     def _append(
         self, future: PartitionLog, records: bytes, present: PartitionLog, topic_partition: TopicPartition

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets
@@ -27,6 +28,7 @@ from kafka_py.wire.messages.group_metadata_record import GroupMetadataValue, Mem
 
 log = logging.getLogger(__name__)
 
+_ACTIVITY = "loading of groups"
 _MOST_WARNINGS = 20
 _Keyed = dict[str, dict[TopicPartition, CommittedOffset]]
 
@@ -38,9 +40,14 @@ class GroupReplay:
     """
 
     def __init__(
-        self, clock: Clock, take_over: Callable[[dict[str, Group]], None], tell_loaded: Callable[[Group], None]
+        self,
+        clock: Clock,
+        take_over: Callable[[dict[str, Group]], None],
+        tell_loaded: Callable[[Group], None],
+        supervisor: Supervisor,
     ) -> None:
         self._clock = clock
+        self._supervisor = supervisor
         self._take_over = take_over
         self._tell_loaded = tell_loaded
         self._offsets: _Keyed = {}
@@ -118,11 +125,13 @@ class GroupReplay:
             group = groups[group_id] = Group(group_id, offsets, now_ms)
             value = self._groups.get(group_id)
             if value is not None:
-                _restore(group, value)
+                with self._supervisor.guard(_ACTIVITY, group_id):
+                    _restore(group, value)
             yield group
         self._take_over(groups)
         for group in groups.values():
-            self._tell_loaded(group)
+            with self._supervisor.guard(_ACTIVITY, group.id):
+                self._tell_loaded(group)
             yield group
 
 

@@ -15,6 +15,7 @@ from itertools import chain
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Guard
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.commits import commit_error, group_error
 from kafka_py.coordinator.groups.expiry import expired_offsets
@@ -185,24 +186,30 @@ class GroupStore:
         """The topics are gone: so are their offsets in every group. Stops after each group for others' turns."""
         gone = frozenset(topics)
         for group in list(self.groups()):
-            found = [] if group.is_dead else group.offsets.of_topics(gone)
-            if found:
-                self.remove_offsets(group, found)
+            with self._guard(group):
+                found = [] if group.is_dead else group.offsets.of_topics(gone)
+                if found:
+                    self.remove_offsets(group, found)
             yield group
 
     def remove_expired(self) -> Iterator[object]:
         """Drops what nobody has needed for the retention time, and groups of which nothing is left."""
         retention_ms = self._options().offsets_retention_minutes * _MINUTE_MS
         for group in list(self.groups()):
-            if not group.is_dead:
-                expired = expired_offsets(group, self._clock.wall_ms(), retention_ms)
-                for topic_partition in expired:
-                    del group.offsets.committed[topic_partition]
-                self.expired_count += len(expired)
-                if expired:
-                    log.info("Group %s: %d offsets have expired", group.id, len(expired))
-                self._forget(group, expired)
+            with self._guard(group):
+                self._expire(group, retention_ms)
             yield group
+
+    def _expire(self, group: Group, retention_ms: int) -> None:
+        if group.is_dead:
+            return
+        expired = expired_offsets(group, self._clock.wall_ms(), retention_ms)
+        for topic_partition in expired:
+            del group.offsets.committed[topic_partition]
+        self.expired_count += len(expired)
+        if expired:
+            log.info("Group %s: %d offsets have expired", group.id, len(expired))
+        self._forget(group, expired)
 
     def _forget(self, group: Group, removed: Sequence[TopicPartition]) -> None:
         """Writes tombstones for offsets that are removed, and for the group if it ends with them.
@@ -247,7 +254,9 @@ class GroupStore:
     # ---- partitions come and go (KeptState)
 
     def replay(self, partition: int) -> GroupReplay:
-        return GroupReplay(self._clock, lambda groups: self._take_over(partition, groups), self._tell_loaded)
+        return GroupReplay(
+            self._clock, lambda groups: self._take_over(partition, groups), self._tell_loaded, self.runtime.supervisor
+        )
 
     def _take_over(self, partition: int, groups: dict[str, Group]) -> None:
         self._groups[partition] = groups
@@ -257,7 +266,12 @@ class GroupStore:
 
     def unload(self, partition: int) -> Iterator[object]:
         for group in self._groups.pop(partition, {}).values():
-            self.events.on_unloaded(group)
+            with self._guard(group):
+                self.events.on_unloaded(group)
             if not group.is_dead:
                 group.become(DEAD, self._clock.wall_ms())
             yield group
+
+    def _guard(self, group: Group) -> Guard:
+        """Around work on one of many groups: what it raises is reported, and the others are worked on."""
+        return self.runtime.supervisor.guard("upkeep of groups", group.id)
