@@ -76,6 +76,7 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
     """
     config = world.live.current
     metadata = MetadataCache()
+    chance = random.SystemRandom()
     replicas = ReplicaManager(
         world.broker_id,
         config,
@@ -89,6 +90,8 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
         ),
         is_known=metadata.has_partition,
         metrics=ReplicaMetrics(world.registry),
+        background=log_dirs.background,
+        rng=random.Random(chance.getrandbits(64)),
     )
     replication = Replication(world, replicas, metadata)
     roles = RoleChanges(
@@ -122,7 +125,6 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
         is_queued=controller.is_queued_for_deletion,
         policy=load_policy(config.create_topic_policy_class_name, config.originals),
     )
-    chance = random.SystemRandom()
     return Node(
         broker_id=world.broker_id,
         cluster_id=world.cluster_id,

@@ -31,6 +31,7 @@ class ClientConnection(Protocol):
 
     read_s: float
     client_software: ClientSoftware
+    batch_trust: object
 
     def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None: ...
 

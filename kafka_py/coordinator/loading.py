@@ -19,7 +19,17 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.log.partition_log import PartitionLog
-from kafka_py.records.batch import BatchHeader, CorruptBatch, Record, decode_records, iter_headers, verify_crc
+from kafka_py.log.record_work import plain_limit
+from kafka_py.records.batch import (
+    MAGIC,
+    BatchHeader,
+    CorruptBatch,
+    Record,
+    iter_headers,
+    iter_plain_records,
+    records_payload,
+    verify_crc,
+)
 from kafka_py.records.control import ControlType, read_control_type
 
 log = logging.getLogger(__name__)
@@ -28,8 +38,6 @@ TURN_MS = 2.0
 """How long such work keeps the loop before others have it."""
 RECORDS_AT_ONCE = 200
 """Records that are taken in between two looks at the clock."""
-BIG_BATCH_BYTES = 32 * 1024
-"""Batches from this size on, or compressed ones, are decoded in a thread."""
 SETTLE_EVERY = 20_000
 """Records, after which what was made of them is taken out of the garbage collector's rounds."""
 _STEPS_TO_SETTLE = 1000
@@ -163,26 +171,26 @@ class PartitionLoad:
         return next_offset
 
     async def _batch(self, data: bytes, position: int, header: BatchHeader) -> None:
+        """Takes in one batch piece by piece; what cannot be read of it is left out, and named in the log."""
         try:
             verify_crc(data, position, header)
-            if header.size_bytes >= BIG_BATCH_BYTES or header.codec_id:
-                records = await self._in_thread(lambda: decode_records(data, position, header=header))
+            if header.magic != MAGIC:
+                raise CorruptBatch(f"records of message format {header.magic} cannot be read")
+            limit = plain_limit(self._log.config.max_message_bytes)
+            if header.codec_id:
+                plain = await self._in_thread(lambda: records_payload(data, position, header, limit))
             else:
-                records = decode_records(data, position, header=header)
-            if header.is_control:
-                self._marker(header, records)
-                return
+                plain = records_payload(data, position, header, limit)
+            for records in iter_plain_records(plain, header, RECORDS_AT_ONCE):
+                if header.is_control:
+                    self._marker(header, records)
+                    return
+                self._replay.records(header, records)
+                self.record_count += len(records)
+                await self._turn.maybe_end()
         except (CorruptBatch, KafkaError) as corrupt:
             self.skipped += 1
             log.error("%s: the batch at offset %d is left out: %s", self._name, header.base_offset, corrupt)
-            return
-        if len(records) <= RECORDS_AT_ONCE:
-            self._replay.records(header, records)
-        else:
-            for first in range(0, len(records), RECORDS_AT_ONCE):
-                self._replay.records(header, records[first : first + RECORDS_AT_ONCE])
-                await self._turn.maybe_end()
-        self.record_count += len(records)
         if self.record_count >= self._settle_at:
             self._settle_at = self.record_count + SETTLE_EVERY
             self._settle()

@@ -5,6 +5,7 @@ Values only. Source: reference replication, sections 1, 5 and 7.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -66,6 +67,10 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
+MOST_ERRORS = 1000
+"""How many refused records of a batch are listed one by one in the answer."""
+
+
 class RecordError(NamedTuple):
     """One refused record of a batch, by its place in it (0 based)."""
 
@@ -73,11 +78,32 @@ class RecordError(NamedTuple):
     message: str
 
 
-class RecordErrors(KafkaError):
+class Fault(Enum):
+    """Why records were refused, where there is a metric of it."""
+
+    CHECKSUM = "the checksum fails"
+    MAGIC = "the record format is not the one of the batch before"
+    OFFSETS = "offsets, counts or sequences do not fit together"
+    NO_KEY = "a compacted topic needs a key"
+
+
+class Refused(KafkaError):
+    """A batch that is not appended. fault: for the metrics; `faulty`: how many records have it."""
+
+    record_errors: Sequence[RecordError] = ()
+
+    def __init__(self, code: ErrorCode, detail: str, fault: Fault | None = None, faulty: int = 1) -> None:
+        super().__init__(code, detail)
+        self.fault = fault
+        self.faulty = faulty
+
+
+class RecordErrors(Refused):
     """A batch refused for some of its records (KIP-467): INVALID_RECORD or INVALID_TIMESTAMP."""
 
-    def __init__(self, code: ErrorCode, detail: str, record_errors: list[RecordError]) -> None:
-        super().__init__(code, detail)
+    def __init__(self, code: ErrorCode, detail: str, record_errors: list[RecordError], *, no_key: int = 0) -> None:
+        """no_key: how many of the errors are missing keys."""
+        super().__init__(code, detail, Fault.NO_KEY if no_key else None, no_key)
         self.record_errors = record_errors
 
 

@@ -87,7 +87,8 @@ class LogDirs(FutureLogs):
         self.loaded: list[LoadReport] = []
         """How the loading of each directory went."""
         self._later = later
-        self._background: Background = InlineBackground() if background is None else background
+        self.background: Background = InlineBackground() if background is None else background
+        """Where blocking work of these logs runs."""
         self._handles = OpenHandles(max_open_handles)
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._futures: dict[TopicPartition, PartitionLog] = {}
@@ -100,7 +101,7 @@ class LogDirs(FutureLogs):
         self.cleaner = Cleaner(
             options,
             clock,
-            self._background if cleaner_background is None else cleaner_background,
+            self.background if cleaner_background is None else cleaner_background,
             later,
             logs=self.all_logs,
             is_current=self._is_current,
@@ -125,7 +126,7 @@ class LogDirs(FutureLogs):
                 files,
                 clock,
                 handles=self._handles,
-                background=self._background,
+                background=self.background,
                 later=later,
                 io_failed=self._io_failed,
                 flush_in_append=flush_in_append,
@@ -340,7 +341,7 @@ class LogDirs(FutureLogs):
         failed = self._failed_callback(log_dir.path)
         log_dir.context.later(
             min(delay_ms, LONGEST_DELAY_MS),
-            lambda: self._background.run(lambda: remove_tree(files, path), None, failed),
+            lambda: self.background.run(lambda: remove_tree(files, path), None, failed),
         )
 
     def logs_of(self, topic: str) -> list[PartitionLog]:

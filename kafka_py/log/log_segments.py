@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
+from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.log.answers import LogRead
-from kafka_py.log.scanning import iter_file_headers
 from kafka_py.log.segment import Segment
-from kafka_py.log.time_index import TimeOffset
-from kafka_py.records.batch import LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, BatchHeader, decode_records
+from kafka_py.log.time_search import Search, search_segment
+from kafka_py.records.batch import LOG_OVERHEAD
 
 _MARKS_KEPT = 8
 
@@ -152,13 +152,23 @@ class LogSegments:
         end = self.position(self.segments[last], up_to_offset, log_end_offset)
         return sum(segment.size for segment in self.segments[first:last]) + end - start
 
-    def first_at_time(self, timestamp: int, log_start_offset: int) -> TimeOffset | None:
-        """The first record at or after the log start whose timestamp is >= `timestamp`."""
-        for segment in self.segments:
-            if segment.largest.timestamp >= timestamp:
-                found = _first_in_segment(segment, timestamp, log_start_offset)
-                if found is not None:
-                    return found
+    def search_by_time(
+        self, topic_partition: TopicPartition, timestamp: int, log_start_offset: int, limit: int
+    ) -> Search:
+        """The first record at or after the log start whose timestamp is >= `timestamp`; see time_search.py.
+
+        Segments that are deleted between two steps are skipped.
+        """
+        for segment in list(self.segments):
+            yield None
+            try:
+                if segment.largest.timestamp >= timestamp:
+                    found = yield from search_segment(segment, topic_partition, timestamp, log_start_offset, limit)
+                    if found is not None:
+                        return found
+            except FileNotFoundError:
+                if segment in self.segments:
+                    raise
         return None
 
     def aborted_transactions(self, fetch_offset: int, data: LogRead, log_end_offset: int) -> list[tuple[int, int]]:
@@ -179,25 +189,3 @@ class LogSegments:
         if entry is not None:
             return entry.offset
         return self.bases[slot + 1] if slot + 1 < len(self.bases) else log_end_offset
-
-
-def _first_in_segment(segment: Segment, timestamp: int, log_start_offset: int) -> TimeOffset | None:
-    start = segment.start_for_time(timestamp, log_start_offset)
-    file = segment.file()
-    for position, header in iter_file_headers(file, start, segment.size):
-        if header.max_timestamp < timestamp or header.last_offset < log_start_offset:
-            continue
-        found = _first_in_batch(file.read(header.size_bytes, position), header, timestamp, log_start_offset)
-        if found is not None:
-            return found
-    return None
-
-
-def _first_in_batch(batch: bytes, header: BatchHeader, timestamp: int, log_start_offset: int) -> TimeOffset | None:
-    is_whole = header.record_count == header.last_offset_delta + 1
-    if is_whole and header.attributes & LOG_APPEND_TIME_FLAG:  # every record has that time
-        return TimeOffset(header.max_timestamp, max(header.base_offset, log_start_offset))
-    for record in decode_records(batch, header=header):
-        if record.timestamp >= timestamp and record.offset >= log_start_offset:
-            return TimeOffset(record.timestamp, record.offset)
-    return None

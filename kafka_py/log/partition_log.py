@@ -18,9 +18,12 @@ from kafka_py.log.answers import TimestampOffset as TimestampOffset
 from kafka_py.log.answers import UnexpectedAppendOffset as UnexpectedAppendOffset
 from kafka_py.log.cleanable_log import CleanableLog
 from kafka_py.log.epochs import EpochEnd, EpochStart
+from kafka_py.log.header_trust import HeaderTrust
 from kafka_py.log.producer_state import AppendedBatch
+from kafka_py.log.record_work import Prepared, RecordWork, plain_limit
 from kafka_py.log.segment import Segment
 from kafka_py.log.time_index import TimeOffset
+from kafka_py.log.time_search import Search
 from kafka_py.log.validation import check_follower_batches, prepare_leader_append
 from kafka_py.records.batch import (
     CONTROL_FLAG,
@@ -44,20 +47,58 @@ class PartitionLog(CleanableLog):
     # -- append
 
     def append_as_leader(
-        self, records: memoryview, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
+        self,
+        records: memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: Origin = Origin.CLIENT,
+        trust: HeaderTrust | None = None,
     ) -> AppendInfo:
         """Appends one batch: offset, leader epoch and, if the topic wants it, time are stamped in place.
 
         records: one v2 batch with base offset 0, writable; without a whole batch nothing is appended.
-        now_ms: the wall clock.
+        now_ms: the wall clock. trust: of the connection that sent the batch; without one its header is verified.
         Raises KafkaError with the codes of validation.prepare_leader_append and ProducerStates.check,
             RECORD_LIST_TOO_LARGE for a batch that no segment can hold, KAFKA_STORAGE_ERROR when the disk fails.
         """
+        begun = self.begin_append(records, leader_epoch, now_ms, origin=origin, trust=trust)
+        if isinstance(begun, RecordWork):
+            return self.finish_append(begun.run(), leader_epoch, now_ms, origin=origin)
+        return begun
+
+    def begin_append(
+        self,
+        records: memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: Origin = Origin.CLIENT,
+        trust: HeaderTrust | None = None,
+    ) -> AppendInfo | RecordWork:
+        """As append_as_leader, but work on the records that would hold the event loop is handed back.
+
+        The caller runs it in a thread and calls finish_append with the result, on the loop; appends that it begins
+        meanwhile would come before this one.
+        """
         if self._failed:
             self._refuse()
-        prepared = prepare_leader_append(records, self.config, now_ms, origin)
+        prepared = prepare_leader_append(records, self.config, now_ms, origin, trust)
         if prepared is None:
             return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
+        if type(prepared) is RecordWork:
+            done = prepared.run_on_loop()
+            if done is None:
+                return prepared
+            prepared = done
+        return self.finish_append(prepared, leader_epoch, now_ms, origin=origin)  # type: ignore[arg-type]
+
+    def finish_append(
+        self, prepared: Prepared, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
+    ) -> AppendInfo:
+        """Appends a batch that has passed validation. Raises KafkaError as append_as_leader."""
+        if self._failed:
+            self._refuse()
         records, header = prepared
         first_offset = self.log_end_offset
         last_offset = first_offset + header.last_offset_delta
@@ -262,13 +303,38 @@ class PartitionLog(CleanableLog):
             raise self._corrupt(corrupt) from corrupt
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record whose timestamp is >= `timestamp`; None when there is none. May decode batches."""
+        """The first record whose timestamp is >= `timestamp`; None when there is none. Blocks; may decode batches.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
+        """
+        search = self.search_by_time(timestamp)
+        answer: TimeOffset | None = None
+        while True:
+            try:
+                look = search.send(answer)
+            except StopIteration as found:
+                return self.at_time(found.value)
+            answer = None if look is None else look.run()
+
+    def search_by_time(self, timestamp: int) -> Search:
+        """The same in steps, for the event loop (time_search.py); `at_time` makes an answer of what it returns.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
+        """
+        limit = plain_limit(self.config.max_message_bytes)
         try:
-            found = self._segments.first_at_time(timestamp, self.log_start_offset)
+            return (
+                yield from self._segments.search_by_time(
+                    self.topic_partition, timestamp, self.log_start_offset, limit
+                )
+            )
         except OSError as error:
             self._disk_refused(error)
         except CorruptBatch as corrupt:
             raise self._corrupt(corrupt) from corrupt
+
+    def at_time(self, found: TimeOffset | None) -> TimestampOffset | None:
+        """With the leader epoch that the record was written in."""
         return None if found is None else TimestampOffset(*found, self._epochs.epoch_of(found.offset))
 
     def aborted_transactions(self, fetch_offset: int, data: LogRead) -> list[tuple[int, int]]:

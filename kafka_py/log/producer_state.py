@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.header_trust import CLOCK_SLACK_MS
 from kafka_py.log.txn_index import AbortedTransaction
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
@@ -188,7 +189,13 @@ class ProducerStates:
             self._unreplicated = [done for done in unreplicated if done.last_offset >= high_watermark]
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers without an open transaction that were silent for `expiration_ms`; how many."""
+        """Forgets producers without an open transaction that were silent for `expiration_ms`; how many.
+
+        A timestamp far ahead of the clock counts as one of now, so that it does not keep a producer for ever.
+        """
+        for producer in self.producers.values():
+            if producer.last_timestamp - now_ms > CLOCK_SLACK_MS:
+                producer.last_timestamp = now_ms
         expired = [
             producer_id
             for producer_id, producer in self.producers.items()

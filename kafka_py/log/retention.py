@@ -17,7 +17,7 @@ MayGo = Callable[[Segment, Segment | None], bool]
 
 def older_than(retention_ms: int, now_ms: int) -> MayGo:
     """Segments whose largest timestamp (without one: the file's own time) lies more than `retention_ms` back."""
-    return lambda segment, _next: now_ms - segment.largest_timestamp_or_modified() > retention_ms
+    return lambda segment, _next: now_ms - segment.largest_timestamp_or_modified(now_ms) > retention_ms
 
 
 def beyond_size(total_bytes: int, retention_bytes: int) -> MayGo:

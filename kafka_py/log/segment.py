@@ -13,6 +13,7 @@ from kafka_py.log import filenames
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.files import Buffer, File
+from kafka_py.log.header_trust import CLOCK_SLACK_MS
 from kafka_py.log.offset_index import OffsetIndex, OffsetPosition
 from kafka_py.log.scanning import (
     BATCH_START,
@@ -25,19 +26,34 @@ from kafka_py.log.scanning import (
 )
 from kafka_py.log.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
 from kafka_py.log.txn_index import TxnIndex
-from kafka_py.records.batch import HEADER_SIZE, MAGIC, CorruptBatch, read_header
+from kafka_py.records.batch import HEADER_SIZE, MAGIC, CorruptBatch, TimestampType, read_header, records_payload
+from kafka_py.records.survey import survey_records
 
 _log = logging.getLogger(__name__)
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
+_VERIFIED_PLAIN_BYTES = 16 << 20
 
 
 class Segment:
     """One segment; `size` is the length of its data. The active one holds its file open, others open it when read."""
 
     __slots__ = (
-        "_active", "_bytes_since_entry", "_file", "_first_timestamp", "_largest", "base_offset", "created_ms",
-        "directory", "offset_index", "roll_jitter_ms", "size", "time_index", "txn_index", "used",
+        "_active",
+        "_bytes_since_entry",
+        "_file",
+        "_first_timestamp",
+        "_largest",
+        "_verified",
+        "base_offset",
+        "created_ms",
+        "directory",
+        "offset_index",
+        "roll_jitter_ms",
+        "size",
+        "time_index",
+        "txn_index",
+        "used",
     )  # fmt: skip
 
     def __init__(self, directory: PartitionDirectory, base_offset: int, *, size: int = 0, created_ms: int = 0) -> None:
@@ -54,6 +70,7 @@ class Segment:
         self._file: File | None = None
         self._largest: TimeOffset | None = None
         self._first_timestamp: int | None = None
+        self._verified: tuple[TimeOffset, bool] | None = None
         self._bytes_since_entry = 0
 
     @classmethod
@@ -82,10 +99,43 @@ class Segment:
             largest = self._largest = self._last_time_entry() or self._scan_largest()
         return largest
 
-    def largest_timestamp_or_modified(self) -> int:
-        """What retention goes by: the largest timestamp, or when the file was last written if there is none."""
+    def largest_timestamp_or_modified(self, now_ms: int) -> int:
+        """What retention goes by: the largest timestamp, or when the file was last written if there is none.
+
+        A largest timestamp far ahead of the clock counts only if a record bears it out: a header written by a broker
+        that did not verify it would otherwise keep the segment for ever. now_ms: the wall clock.
+        """
         timestamp = self.largest.timestamp
+        if timestamp - now_ms > CLOCK_SLACK_MS and not self._is_future_true():
+            timestamp = NO_TIMESTAMP
         return timestamp if timestamp >= 0 else self.directory.files.info(self.path).modified_ms
+
+    def _is_future_true(self) -> bool:
+        """Whether the batch with the largest timestamp holds a record that has it; looked at once per timestamp."""
+        largest = self.largest
+        if self._verified is None or self._verified[0] != largest:
+            self._verified = largest, self._holds(largest)
+        return self._verified[1]
+
+    def _holds(self, wanted: TimeOffset) -> bool:
+        try:
+            place = self.find(wanted.offset)
+            if place is None:
+                return False
+            batch = self.file().read(place.size_bytes, place.position)
+            header = read_header(batch)
+            if header.magic < MAGIC or header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+                return True
+            found = survey_records(records_payload(batch, 0, header, _VERIFIED_PLAIN_BYTES), header)
+        except (CorruptBatch, ValueError) as error:
+            _log.warning("%s: the batch at offset %d cannot be read: %s", self.path, wanted.offset, error)
+            return False
+        if found.max_timestamp < wanted.timestamp:
+            _log.warning(
+                "%s: the header of the batch at offset %d announces timestamp %d, its records have at most %d",
+                self.path, wanted.offset, wanted.timestamp, found.max_timestamp,
+            )  # fmt: skip
+        return found.max_timestamp >= wanted.timestamp
 
     def append(self, data: Buffer, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
         """Writes one append at the end of the file, with an index entry when one is due.

@@ -1,18 +1,18 @@
 """What is checked, and what is rewritten, before a batch is appended.
 
 The common case (one v2 batch for a topic that keeps the producer's codec and timestamps) is a straight line over the
-header and costs one checksum. Records are decoded only for compacted topics (keys), for a bounded timestamp difference
-and for another codec. Knows no file and no offset but the batch's own. Formats 0 and 1 are refused for now.
-Source: reference replication, section 1.
+header and costs one checksum. What needs a look at the records (keys of a compacted topic, bounded timestamps, another
+codec, a header that is to be verified) becomes a RecordWork (record_work.py). Knows no file and no offset but the
+batch's own. Formats 0 and 1 are refused for now. Source: Log.append and LogValidator of Apache Kafka 2.8.2.
 """
 
 from __future__ import annotations
 
-import struct
-
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.answers import Origin, RecordError, RecordErrors, UnexpectedAppendOffset
+from kafka_py.log.answers import MOST_ERRORS, Fault, Origin, RecordError, RecordErrors, Refused, UnexpectedAppendOffset
 from kafka_py.log.configs import LogConfig
+from kafka_py.log.header_trust import HeaderTrust, is_plausible
+from kafka_py.log.record_work import Prepared, RecordWork, too_large
 from kafka_py.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -21,17 +21,14 @@ from kafka_py.records.batch import (
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     MAGIC,
-    NO_TIMESTAMP,
+    SIZE_UP_TO_MAGIC,
     BatchHeader,
     CorruptBatch,
-    TimestampType,
-    decode_records,
     iter_headers,
     read_header,
     stamp_log_append_time,
     verify_crc,
 )
-from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.crc32c import crc32c
 
@@ -40,12 +37,12 @@ _LAST_CODEC = max(Codec)
 
 
 def prepare_leader_append(
-    records: memoryview, config: LogConfig, now_ms: int, origin: Origin
-) -> tuple[memoryview, BatchHeader] | None:
-    """The one batch to append and its header, offsets not yet assigned; None when there is no whole batch.
+    records: memoryview, config: LogConfig, now_ms: int, origin: Origin, trust: HeaderTrust | None = None
+) -> Prepared | RecordWork | None:
+    """The one batch to append, or what has to be done with its records first; None when there is no whole batch.
 
-    records: as they came, writable; a partial batch at the end is dropped. The batch is rewritten in place where that
-        does (append time) or built anew (another codec).
+    records: as they came, writable; a partial batch at the end is dropped. Append time is stamped in place.
+    trust: of the connection that sent them; without one every header of a client is verified.
     Raises KafkaError: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP (as RecordErrors),
         UNSUPPORTED_FOR_MESSAGE_FORMAT, UNKNOWN_SERVER_ERROR for a codec that does not exist, as the classic does.
     """
@@ -69,21 +66,49 @@ def prepare_leader_append(
     if origin is Origin.CLIENT and header.base_offset != 0:
         raise _invalid(f"the base offset of a produced batch must be 0, not {header.base_offset}")
     if size > config.max_message_bytes:
-        raise _too_large(size, config)
+        raise too_large(size, config)
     if crc32c(records[CRC_START:]) != header.crc:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the checksum of the batch is not {header.crc}")
+        raise Refused(
+            ErrorCode.CORRUPT_MESSAGE, f"the checksum of the batch is not {header.crc}", Fault.CHECKSUM
+        )
     if origin is Origin.CLIENT:
         _check_client_header(header, size)
     if header.attributes & LOG_APPEND_TIME_FLAG:
         raise _all_refused(header, "a producer cannot send batches with timestamp type LogAppendTime")
-    if header.attributes & CONTROL_FLAG:
-        return _stamped(records, header, config, now_ms)
-    if (config.is_compacted and origin is Origin.CLIENT) or config.checks_timestamps:  # coordinators know their keys
-        _check_records(records, header, config, now_ms)
+    if not header.attributes & CONTROL_FLAG:
+        work = _record_work(records, header, config, now_ms, origin, trust)
+        if work is not None:
+            return work
+    return _stamped(records, now_ms) if config.stamps_append_time else Prepared(records, header)
+
+
+def _record_work(
+    records: memoryview,
+    header: BatchHeader,
+    config: LogConfig,
+    now_ms: int,
+    origin: Origin,
+    trust: HeaderTrust | None,
+) -> RecordWork | None:
+    """What the records must be looked at for; None when the header is enough.
+
+    Coordinators know their keys and write their own headers.
+    """
     target = config.target_codec
-    if target is not None and target != header.attributes & CODEC_MASK:
-        return _rebuilt(records, header, target, config, now_ms)
-    return _stamped(records, header, config, now_ms) if config.stamps_append_time else (records, header)
+    if target is not None and target == header.attributes & CODEC_MASK:
+        target = None
+    from_client = origin is Origin.CLIENT
+    if target is None and not config.checks_timestamps and not (from_client and config.is_compacted):
+        if not from_client:
+            return None
+        is_required = trust is None or not (config.stamps_append_time or is_plausible(header, now_ms))
+        if not is_required and trust is not None and not trust.wants_look(header):
+            return None
+    else:
+        is_required = True
+    return RecordWork(
+        records, header, config, now_ms, target=target, trust=trust, checks_keys=from_client, is_required=is_required
+    )
 
 
 def check_follower_batches(
@@ -153,93 +178,41 @@ def _refuse_second_batch(records: memoryview, size: int) -> None:
     if rest >= LOG_OVERHEAD:
         following = int.from_bytes(records[size + 8 : size + 12], "big", signed=True)
         if following + LOG_OVERHEAD <= rest:
-            raise _invalid("a produce request must hold exactly one batch per partition")
+            other_format = rest >= SIZE_UP_TO_MAGIC and records[size + 16] != records[16]
+            fault = Fault.MAGIC if other_format else None
+            raise _invalid("a produce request must hold exactly one batch per partition", fault)
 
 
 def _check_client_header(header: BatchHeader, size: int) -> None:
     """What a batch from a client must fulfil beyond its checksum."""
     count = header.record_count
     if count <= 0 or header.last_offset_delta + 1 != count:
-        raise _invalid(f"the batch announces {count} records and a last offset delta of {header.last_offset_delta}")
+        raise _invalid(
+            f"the batch announces {count} records and a last offset delta of {header.last_offset_delta}", Fault.OFFSETS
+        )
     codec = header.attributes & CODEC_MASK
-    if codec == 0 and size < count * _SMALLEST_RECORD:
+    if codec == 0 and size - HEADER_SIZE < count * _SMALLEST_RECORD:
         raise _invalid(f"{count} records do not fit into {size} bytes")
     if codec > _LAST_CODEC:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression id {codec} does not exist")
     if header.attributes & CONTROL_FLAG:
         raise _invalid("clients cannot write control batches")
     if header.producer_id >= 0 and header.base_sequence < 0:
-        raise _invalid(f"producer {header.producer_id} sent the invalid sequence {header.base_sequence}")
+        raise _invalid(
+            f"producer {header.producer_id} sent the invalid sequence {header.base_sequence}", Fault.OFFSETS
+        )
 
 
-def _check_records(records: memoryview, header: BatchHeader, config: LogConfig, now_ms: int) -> None:
-    """Keys of a compacted topic, and timestamps where the topic bounds them."""
-    bound = config.message_timestamp_difference_max_ms if config.checks_timestamps else None
-    errors: list[RecordError] = []
-    late = False
-    try:
-        for index, record in enumerate(decode_records(records, header=header)):
-            if config.is_compacted and record.key is None:
-                errors.append(RecordError(index, "a compacted topic cannot take a record without a key"))
-            elif bound is not None and record.timestamp != NO_TIMESTAMP and abs(record.timestamp - now_ms) > bound:
-                late = True
-                reason = f"timestamp {record.timestamp} is more than {bound} ms away from the broker's {now_ms}"
-                errors.append(RecordError(index, reason))
-    except CorruptBatch as corrupt:
-        raise _invalid(str(corrupt)) from corrupt
-    if errors:
-        code = ErrorCode.INVALID_TIMESTAMP if late else ErrorCode.INVALID_RECORD
-        raise RecordErrors(code, f"{len(errors)} of {header.record_count} records were refused", errors)
-
-
-def _stamped(
-    records: memoryview, header: BatchHeader, config: LogConfig, now_ms: int
-) -> tuple[memoryview, BatchHeader]:
-    """The batch with the broker's time, if the topic wants it."""
-    if not config.stamps_append_time:
-        return records, header
+def _stamped(records: memoryview, now_ms: int) -> Prepared:
+    """The batch with the broker's time."""
     stamp_log_append_time(records, 0, now_ms)
-    return records, read_header(records)
+    return Prepared(records, read_header(records))
 
 
-def _rebuilt(
-    records: memoryview, header: BatchHeader, codec: Codec, config: LogConfig, now_ms: int
-) -> tuple[memoryview, BatchHeader]:
-    """The same records in the topic's codec."""
-    append_time = config.stamps_append_time
-    builder = BatchBuilder(
-        codec,
-        timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
-        log_append_time_ms=now_ms if append_time else NO_TIMESTAMP,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
-        transactional=header.is_transactional,
-    )
-    try:
-        for record in decode_records(records, header=header):
-            builder.append(record.timestamp, record.key, record.value, record.headers)
-    except CorruptBatch as corrupt:
-        raise _invalid(str(corrupt)) from corrupt
-    try:
-        batch = memoryview(bytearray(builder.build()))
-    except struct.error:  # a timestamp of more than 64 bits: that of the batch and what the record adds to it
-        raise _invalid("a record's timestamp is out of range") from None
-    if len(batch) > config.max_message_bytes:
-        raise _too_large(len(batch), config)
-    return batch, read_header(batch)
-
-
-def _invalid(detail: str) -> KafkaError:
-    return RecordErrors(ErrorCode.INVALID_RECORD, detail, [])
+def _invalid(detail: str, fault: Fault | None = None) -> KafkaError:
+    return Refused(ErrorCode.INVALID_RECORD, detail, fault)
 
 
 def _all_refused(header: BatchHeader, detail: str) -> RecordErrors:
-    errors = [RecordError(index, detail) for index in range(max(header.record_count, 0))]
+    errors = [RecordError(index, detail) for index in range(min(max(header.record_count, 0), MOST_ERRORS))]
     return RecordErrors(ErrorCode.INVALID_TIMESTAMP, detail, errors)
-
-
-def _too_large(size: int, config: LogConfig) -> KafkaError:
-    return KafkaError(
-        ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes exceeds max.message.bytes {config.max_message_bytes}"
-    )

@@ -53,9 +53,9 @@ class Connection:
     __slots__ = (
         "_backlog", "_backlog_since_s", "_began_s", "_counted", "_early", "_fileno", "_flushing_soon", "_head",
         "_in_turn", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender", "_services",
-        "_transport", "_waiting", "_waiting_bytes", "_writes", "client_software", "closed", "id", "is_active",
-        "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port", "principal", "read_s",
-        "security_protocol",
+        "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "client_software", "closed", "id",
+        "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port", "principal",
+        "read_s", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +96,8 @@ class Connection:
         self.read_s = 0.0
         """When the requests that are being handed on were read, as perf_counter has it."""
         self.client_software = UNKNOWN_SOFTWARE
+        self.batch_trust: object = None
+        """What the produce handler keeps about the batches that came over this connection; None before the first."""
         self._in_turn = False
         self._flushing_soon = False
         self._mutes = 0

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.records import legacy
-from kafka_py.records.compression import DEFAULT_LIMIT, Codec, DecompressionError, decompress
+from kafka_py.records.compression import DEFAULT_LIMIT, Codec, DecompressionError, LimitExceeded, decompress
 from kafka_py.records.crc32c import crc32c
 from kafka_py.records.record import Header as Header
 from kafka_py.records.record import Record as Record
-from kafka_py.records.record import parse_records
+from kafka_py.records.record import check_end, parse_records, parse_some
 
 Buffer = bytes | bytearray | memoryview
 
@@ -72,6 +72,10 @@ class CorruptBatch(Exception):
 
     def __str__(self) -> str:
         return self.reason if self.position is None else f"{self.reason} (batch at position {self.position})"
+
+
+class OversizedBatch(CorruptBatch):
+    """A batch whose records hold more bytes, once decompressed, than the caller allows."""
 
 
 class TimestampType(IntEnum):
@@ -330,10 +334,42 @@ def decode_records(
         raise CorruptBatch(str(e), pos) from e
 
 
+def iter_record_pieces(
+    buf: Buffer, pos: int = 0, *, header: BatchHeader, limit: int = DEFAULT_LIMIT, at_once: int = 1000
+) -> Iterator[list[Record]]:
+    """The records of the batch at `pos`, at most `at_once` in a list: memory for the plain bytes and one list.
+
+    Raises as decode_records, where the records are decoded: the lists before that were good.
+    """
+    if header.magic != MAGIC:
+        legacy.refuse(header.magic)
+    data = records_payload(buf, pos, header, limit)
+    yield from iter_plain_records(data, header, at_once)
+
+
+def iter_plain_records(data: bytes, header: BatchHeader, at_once: int = 1000) -> Iterator[list[Record]]:
+    """As iter_record_pieces, for a record section that has been decompressed (records_payload)."""
+    count = header.record_count
+    append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
+    at = 0
+    try:
+        for first in range(0, count, at_once):
+            piece, at = parse_some(
+                data, at, min(at_once, count - first), header.base_offset, header.base_timestamp, append_time
+            )
+            yield piece
+        check_end(data, at, count)
+    except IndexError:
+        raise CorruptBatch(f"records end before record {count} does") from None
+    except ValueError as e:
+        raise CorruptBatch(str(e)) from e
+
+
 def records_payload(buf: Buffer, pos: int, header: BatchHeader, limit: int = DEFAULT_LIMIT) -> bytes:
     """The records section of the v2 batch at `pos`, decompressed.
 
-    Raises CorruptBatch when the batch is not all there or its codec cannot read it.
+    Raises CorruptBatch when the batch is not all there or its codec cannot read it, OversizedBatch (a CorruptBatch)
+        beyond `limit` bytes.
     """
     end = pos + header.size_bytes
     if end > len(buf):
@@ -345,5 +381,7 @@ def records_payload(buf: Buffer, pos: int, header: BatchHeader, limit: int = DEF
         return payload
     try:
         return decompress(codec, payload, limit)
+    except LimitExceeded as e:
+        raise OversizedBatch(str(e), pos) from e
     except DecompressionError as e:
         raise CorruptBatch(str(e), pos) from e

@@ -208,6 +208,22 @@ class BatchBuilder:
         return bytes(batch)
 
 
+def with_records(header: BatchHeader, codec: Codec, body: Data, max_timestamp: int) -> bytearray:
+    """A batch of `header` with another record section.
+
+    body: the section, compressed with `codec`; the header's count, base timestamp and producer fields must fit it.
+    """
+    batch = bytearray(HEADER_SIZE)
+    batch += body
+    made = header._replace(
+        batch_length=len(batch) - LOG_OVERHEAD,
+        attributes=header.attributes & ~CODEC_MASK | codec,
+        max_timestamp=max_timestamp,
+    )
+    _write_header(batch, made)
+    return batch
+
+
 def empty_batch(header: BatchHeader) -> bytes:
     """`header` without its records: what compaction leaves of a batch whose last sequence must stay known.
 

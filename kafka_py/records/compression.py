@@ -47,6 +47,10 @@ class DecompressionError(ValueError):
         super().__init__(f"{codec.label}: {reason}")
 
 
+class LimitExceeded(DecompressionError):
+    """Compressed bytes that hold more than the limit; with zstd they may be broken instead."""
+
+
 def compress(codec: Codec, data: bytes | bytearray | memoryview, level: int | None = None, *, magic: int = 2) -> bytes:
     """`data` compressed.
 
@@ -59,17 +63,19 @@ def compress(codec: Codec, data: bytes | bytearray | memoryview, level: int | No
 def decompress(
     codec: Codec, data: bytes | bytearray | memoryview, limit: int = DEFAULT_LIMIT, *, magic: int = 2
 ) -> bytes:
-    """`data` decompressed: all of it, or DecompressionError.
+    """`data` decompressed: all of it. Raises LimitExceeded beyond `limit`, DecompressionError for broken data.
 
     limit: bytes that may come out; nothing much larger is ever allocated.
     magic: of the format it is from; lz4 differs in format 0.
     """
     try:
         out = _DECOMPRESS[codec](bytes(data), limit, magic)
+    except OverflowError as e:
+        raise LimitExceeded(codec, str(e)) from e
     except (zlib.error, ValueError, RuntimeError) as e:
         raise DecompressionError(codec, str(e)) from e
     if len(out) > limit:
-        raise DecompressionError(codec, f"it holds more than {limit} bytes")
+        raise LimitExceeded(codec, f"it holds more than {limit} bytes")
     return out
 
 
@@ -168,7 +174,7 @@ def _snappy_block(block: bytes, left: int, limit: int) -> bytes:
 
     size = _snappy_size(block)
     if size > left:
-        raise ValueError(f"it holds more than {limit} bytes")
+        raise OverflowError(f"it holds more than {limit} bytes")
     if size > _SNAPPY_MAX_RATIO * len(block):
         raise ValueError(f"{len(block)} bytes cannot hold {size}")
     try:

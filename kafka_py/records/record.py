@@ -33,18 +33,34 @@ def parse_records(
 ) -> list[Record]:
     """`count` records that fill `data` exactly.
 
-    One flat loop with the varints of one and two bytes read in place: a call per field would halve its speed.
-    Reading past the end is an IndexError; a slice cut short there leaves `pos` past `end`.
     append_time: overrides every timestamp, in a LogAppendTime batch.
     Raises MalformedRecords, IllegalVarint (both ValueError), and IndexError when the data ends early.
     """
     if count < 0:
         raise MalformedRecords(f"record count is {count}")
+    records, pos = parse_some(data, 0, count, base_offset, base_timestamp, append_time)
+    check_end(data, pos, count)
+    return records
+
+
+def check_end(data: bytes, pos: int, count: int) -> None:
+    """Raises MalformedRecords unless the last of `count` records ends where the data does."""
+    if pos != len(data):
+        raise MalformedRecords(f"{len(data) - pos} bytes are left after {count} records")
+
+
+def parse_some(
+    data: bytes, pos: int, count: int, base_offset: int, base_timestamp: int, append_time: int | None
+) -> tuple[list[Record], int]:
+    """The next `count` records from `pos` on, and the position behind them; raises as parse_records.
+
+    One flat loop with the varints of one and two bytes read in place: a call per field would halve its speed.
+    Reading past the end is an IndexError; a slice cut short there leaves `pos` past `end`.
+    """
     records: list[Record] = []
     add = records.append
     new = tuple.__new__
     size = len(data)
-    pos = 0
     timestamp = append_time
     for _ in range(count):
         if (z := data[pos]) < 128:
@@ -109,9 +125,7 @@ def parse_records(
         if pos != end:
             raise MalformedRecords("a record does not end where its length says")
         add(new(Record, (offset, timestamp, key, value, headers)))
-    if pos != size:
-        raise MalformedRecords(f"{size - pos} bytes are left after {count} records")
-    return records
+    return records, pos
 
 
 def parse_headers(data: bytes, pos: int, end: int) -> tuple[tuple[Header, ...], int]:

@@ -33,9 +33,10 @@ class FrameExtent(NamedTuple):
 
 
 def decompress_frames(data: bytes, limit: int) -> bytes:
-    """What the frames that fill `data` hold, joined; past `limit` bytes, a MalformedFrame.
+    """What the frames that fill `data` hold, joined.
 
-    Raises MalformedFrame, and the library's ZstdError for a broken block.
+    Raises OverflowError past `limit` bytes, MalformedFrame, and the library's ZstdError for a broken block. A frame
+    that does not state its size and fails within `limit` bytes raises OverflowError too: it may be either.
     """
     import zstandard
 
@@ -45,13 +46,20 @@ def decompress_frames(data: bytes, limit: int) -> bytes:
     for start, end, max_content_size in iter_frames(data):
         frame = memoryview(data)[start:end]
         stated = zstandard.get_frame_parameters(frame).content_size
+        is_cut = False
         if stated == zstandard.CONTENTSIZE_UNKNOWN:
             stated = min(max_content_size, left)
+            is_cut = stated < max_content_size
         if stated > max_content_size:
             raise MalformedFrame(f"content size {stated} is more than the blocks can hold")
         if stated > left:
-            raise MalformedFrame(f"it holds more than {limit} bytes")
-        part = decompressor.decompress(frame, max_output_size=stated)
+            raise OverflowError(f"it holds more than {limit} bytes")
+        try:
+            part = decompressor.decompress(frame, max_output_size=stated)
+        except zstandard.ZstdError as error:
+            if is_cut:
+                raise OverflowError(f"it is broken or holds more than {limit} bytes: {error}") from error
+            raise
         parts.append(part)
         left -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)

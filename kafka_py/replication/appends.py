@@ -1,17 +1,23 @@
 """Appends to the partitions that this broker leads, answered when the replicas that count have them.
 
 Synchronous, answers by callback. Knows the hosted partitions and who is parked on them; nothing of requests.
-Source: reference replication, sections 1 and 16.
+Source: ReplicaManager.appendRecords of Apache Kafka 2.8.2.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.log.answers import Fault, Refused
+from kafka_py.log.background import Background
+from kafka_py.log.header_trust import HeaderTrust
 from kafka_py.log.partition_log import AppendInfo, Origin, PartitionLog
+from kafka_py.log.record_work import Prepared, RecordWork
+from kafka_py.replication.append_lines import Append, AppendLines, GatheredResults, Waiting
 from kafka_py.replication.delayed import AppendResult, DelayedProduce, OnAppended, SyncedAnswer
 from kafka_py.replication.hosted import HostedPartitions
 from kafka_py.replication.metrics import ReplicaMetrics, TopicMetrics
@@ -39,13 +45,27 @@ _EXPECTED_PRODUCE_ERRORS = frozenset(
 class Appends:
     """What producers, and the broker itself, append."""
 
-    def __init__(self, hosted: HostedPartitions, parked: Parked, clock: Clock, metrics: ReplicaMetrics) -> None:
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        parked: Parked,
+        clock: Clock,
+        metrics: ReplicaMetrics,
+        background: Background,
+        rng: random.Random,
+    ) -> None:
+        """background: for work on the records of large batches. rng: which batches are verified."""
         self._hosted = hosted
         self._parked = parked
         self._clock = clock
         self._metrics = metrics
         self._all_topics = metrics.all_topics
-        self._flushes_due: list[PartitionLog] = []
+        self._rng = rng
+        self._lines = AppendLines(background, begin=self._begin, finish=self._finish, fail=self._append_failed)
+
+    def new_trust(self, client: str) -> HeaderTrust:
+        """What is to be kept with a connection of a producer and given to each of its appends."""
+        return HeaderTrust(client, self._rng)
 
     def append(
         self,
@@ -56,15 +76,19 @@ class Appends:
         *,
         origin: Origin = Origin.CLIENT,
         internal_topics_allowed: bool = False,
+        trust: HeaderTrust | None = None,
     ) -> None:
         """Appends to each partition and calls `on_done` with the results, in order.
 
         With acks -1 that may be later: when all in-sync replicas have the records, or `timeout_ms` is over. So it is
-        where flush.messages asks for a flush.
+        where flush.messages asks for a flush, and where the records of a large batch are worked on in a thread.
+        trust: of the connection that sent the records; without one every batch of a client is verified.
         Nothing raises; each partition has its own error.
         """
         now_ms = self._clock.wall_ms()
-        results = []
+        lines = self._lines.lines
+        results: list[AppendResult] = []
+        gathered: GatheredResults | None = None
         for topic_partition, records in records_by_partition:
             if topic_partition[0] in INTERNAL_TOPICS and not internal_topics_allowed:
                 results.append(
@@ -74,10 +98,30 @@ class Appends:
                         f"Cannot append to internal topic {topic_partition.topic}",
                     )
                 )
+                continue
+            append = Append(topic_partition, records, acks, now_ms, origin, trust)
+            outcome = None if lines and topic_partition in lines else self._begin(append)
+            if type(outcome) is AppendResult:
+                results.append(outcome)
+                continue
+            if gathered is None:
+                gathered = GatheredResults(results, lambda done: self._answer(done, acks, timeout_ms, on_done))
+            waiting = Waiting(append, gathered.expect(len(results)))
+            results.append(AppendResult(topic_partition))
+            if outcome is None:
+                self._lines.join(waiting)
             else:
-                results.append(self.append_to(topic_partition, records, acks, now_ms, origin))
-        if self._flushes_due:
-            on_done = self._after_flushes(on_done)
+                self._lines.open(waiting, outcome)  # type: ignore[arg-type]
+        if gathered is None:
+            self._answer(results, acks, timeout_ms, on_done)
+        else:
+            gathered.complete()
+
+    def _answer(self, results: list[AppendResult], acks: int, timeout_ms: int, on_done: OnAppended) -> None:
+        """Answers when the replicas, and the disk where it is asked for, have what was appended."""
+        due = [result.unsynced for result in results if result.unsynced is not None]
+        if due:
+            on_done = self._after_flushes(due, on_done)
         if acks == -1 and not self._settled(results):
             delayed = DelayedProduce(results, self._acks_all_outcome, on_done, self._metrics.produce_expired)
             self._parked.produce.try_complete_else_watch(
@@ -86,10 +130,9 @@ class Appends:
         else:
             on_done(results)
 
-    def append_to(
-        self, topic_partition: TopicPartition, records: memoryview, acks: int, now_ms: int, origin: Origin
-    ) -> AppendResult:
-        """Appends to one partition; the result carries the error, if any."""
+    def _begin(self, append: Append) -> AppendResult | RecordWork:
+        """Appends to one partition; the result carries the error, if any. Or what must be done off the loop first."""
+        topic_partition = append[0]
         partition = self._hosted.partitions.get(topic_partition)
         topic_metrics = self._metrics.topic(topic_partition[0])
         topic_metrics.produce_requests += 1
@@ -97,14 +140,27 @@ class Appends:
         try:
             if partition is None:
                 partition = self._hosted.partition(topic_partition)
-            info = partition.append(records, acks, now_ms, origin)
+            info = partition.append(append[1], append[2], append[3], append[4], append[5])
         except (KafkaError, OSError) as error:
-            return self._append_failed(topic_partition, partition, error)
+            return self._append_failed(append, error)
+        if type(info) is RecordWork:
+            return info
+        return self._appended(partition, info)  # type: ignore[arg-type]
+
+    def _finish(self, append: Append, prepared: Prepared) -> AppendResult:
+        """Appends what was prepared off the loop; roles may have changed meanwhile."""
+        try:
+            partition = self._hosted.partition(append.topic_partition)
+            info = partition.finish_append(prepared, append.acks, append.now_ms, append.origin)
+        except (KafkaError, OSError) as error:
+            return self._append_failed(append, error)
+        return self._appended(partition, info)
+
+    def _appended(self, partition: Partition, info: AppendInfo) -> AppendResult:
+        topic_partition = partition.topic_partition
         if not info.duplicate:
-            self._note_append(partition, topic_metrics, info)
-            if info.flush_due and partition.log is not None:
-                self._flushes_due.append(partition.log)
-        return AppendResult(
+            self._note_append(partition, self._metrics.topic(topic_partition[0]), info)
+        result = AppendResult(
             topic_partition,
             ErrorCode.NONE,
             None,
@@ -113,6 +169,9 @@ class Appends:
             info.log_start_offset,
             info.last_offset + 1,
         )
+        if info.flush_due:
+            result.unsynced = partition.log
+        return result
 
     def _note_append(self, partition: Partition, topic_metrics: TopicMetrics, info: AppendInfo) -> None:
         all_topics = self._all_topics
@@ -124,17 +183,17 @@ class Appends:
         if partition.listeners or self._parked.fetch.watched or (raised and self._parked.produce.watched):
             self._parked.note_change(partition, watermark_raised=raised)
 
-    def _after_flushes(self, on_done: OnAppended) -> OnAppended:
+    @staticmethod
+    def _after_flushes(due: list[PartitionLog], on_done: OnAppended) -> OnAppended:
         """Starts the flushes that are due; what it returns answers when they are done as well."""
         answer = SyncedAnswer(on_done)
-        due, self._flushes_due = self._flushes_due, []
         for partition_log in due:
             answer.flush(partition_log)
         return answer.appended
 
-    def _append_failed(
-        self, topic_partition: TopicPartition, partition: Partition | None, error: KafkaError | OSError
-    ) -> AppendResult:
+    def _append_failed(self, append: Append, error: KafkaError | OSError) -> AppendResult:
+        topic_partition = append.topic_partition
+        partition = self._hosted.partitions.get(topic_partition)
         if isinstance(error, OSError):
             self._hosted.on_storage_error(topic_partition, error)
             error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}")
@@ -143,14 +202,25 @@ class Appends:
         if error.code not in _NO_LOG_START and partition is not None and partition.log is not None:
             result.log_start_offset = partition.log.log_start_offset
         if error.code not in _EXPECTED_PRODUCE_ERRORS:
-            self._count_failure(topic_partition.topic, error.code)
+            self._count_failure(append, error)
         return result
 
-    def _count_failure(self, topic: str, code: ErrorCode) -> None:
-        for metrics in (self._metrics.topic(topic), self._all_topics):
+    def _count_failure(self, append: Append, error: KafkaError) -> None:
+        """Counts a refusal; which table counts what is as in ReplicaManager and LogValidator of Apache Kafka."""
+        for metrics in (self._metrics.topic(append.topic_partition.topic), self._all_topics):
             metrics.failed_produce_requests += 1
-            if code is ErrorCode.CORRUPT_MESSAGE:
-                metrics.invalid_crc_records += 1
+            if error.code is ErrorCode.MESSAGE_TOO_LARGE:
+                metrics.bytes_rejected += len(append.records)
+        if not isinstance(error, Refused) or error.fault is None:
+            return
+        if error.fault is Fault.CHECKSUM:
+            self._all_topics.invalid_crc_records += error.faulty
+        elif error.fault is Fault.MAGIC:
+            self._all_topics.invalid_magic_records += error.faulty
+        elif error.fault is Fault.OFFSETS:
+            self._all_topics.invalid_offset_records += error.faulty
+        else:
+            self._all_topics.no_key_records += error.faulty
 
     def _settled(self, results: list[AppendResult]) -> bool:
         """Whether an acks=-1 append can be answered at once; sets the errors that this look reveals."""

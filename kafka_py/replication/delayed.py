@@ -19,7 +19,8 @@ class AppendResult:
     """How the append to one partition went.
 
     end_offset: one past the last appended record, which acks=-1 waits for. The offsets are -1 where the protocol
-    says so; `record_errors` are (index in the batch, message) pairs.
+    says so; `record_errors` are (index in the batch, message) pairs. unsynced: the log, where flush.messages asks for
+    a flush before the answer.
     """
 
     __slots__ = (
@@ -31,6 +32,7 @@ class AppendResult:
         "message",
         "record_errors",
         "topic_partition",
+        "unsynced",
     )
 
     def __init__(
@@ -51,6 +53,7 @@ class AppendResult:
         self.log_start_offset = log_start_offset
         self.record_errors: list[tuple[int, str | None]] = []
         self.end_offset = end_offset
+        self.unsynced: PartitionLog | None = None
 
     def fail(self, error: ErrorCode) -> None:
         """The append succeeded but must not be acknowledged: the offsets are taken back, the data stays."""

@@ -5,14 +5,19 @@ Synchronous; looks and changes nothing. Source: reference replication, sections 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.partition_log import TimestampOffset
+from kafka_py.log.partition_log import PartitionLog, TimestampOffset
 from kafka_py.replication.partition import NO_EPOCH, NO_TIMESTAMP, Partition
 from kafka_py.replication.reads import CONSUMER, DEBUG_CONSUMER, EpochEnd, Isolation
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 UNKNOWN_END = EpochEnd(-1, -1)
+
+FindTime = Callable[[PartitionLog, int], TimestampOffset | None]
+"""(log, timestamp) -> the first record that is not older."""
 
 
 def offset_for_timestamp(
@@ -23,9 +28,11 @@ def offset_for_timestamp(
     *,
     leader_only: bool,
     replica_id: int,
+    find: FindTime = lambda log, timestamp: log.offset_for_timestamp(timestamp),
 ) -> TimestampOffset | None:
     """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None if there is none.
 
+    find: the search by time, which blocks; one that has been made before, off the loop, may be handed in.
     Raises KafkaError(OFFSET_NOT_AVAILABLE) to clients while a new leader's high watermark has not reached the
     start of its epoch: until then "latest" could seem to go backwards.
     """
@@ -40,7 +47,7 @@ def offset_for_timestamp(
         return TimestampOffset(NO_TIMESTAMP, end_offset, partition.leader_epoch)
     if timestamp == EARLIEST_TIMESTAMP:
         return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, log.epoch_of(log.log_start_offset))
-    found = log.offset_for_timestamp(timestamp) if timestamp != LATEST_TIMESTAMP else None
+    found = find(log, timestamp) if timestamp != LATEST_TIMESTAMP else None
     if found is not None and found.offset < end_offset:
         return found
     if lagging:
@@ -58,7 +65,7 @@ def old_style_offsets(partition: Partition, timestamp: int, limit: int, replica_
     """
     log = partition.readable_log(NO_EPOCH, leader_only=replica_id != DEBUG_CONSUMER)
     starts = [
-        (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp_or_modified())
+        (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp_or_modified(now_ms))
         for segment in log.segments
     ]
     if log.segments[-1].size:

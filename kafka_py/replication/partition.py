@@ -11,7 +11,9 @@ from typing import Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.log.header_trust import HeaderTrust
 from kafka_py.log.partition_log import AppendInfo, Origin, PartitionLog
+from kafka_py.log.record_work import Prepared, RecordWork
 from kafka_py.replication.isr import NOBODY, Committed, Expanding, Isr, Shrinking
 from kafka_py.replication.progress import NEVER, FollowerProgress
 from kafka_py.replication.reads import (
@@ -182,12 +184,28 @@ class Partition:
     # ---- produce
 
     def append(
-        self, records: memoryview, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
-    ) -> AppendInfo:
-        """Appends as the leader.
+        self,
+        records: memoryview,
+        required_acks: int,
+        now_ms: int,
+        origin: Origin = Origin.CLIENT,
+        trust: HeaderTrust | None = None,
+    ) -> AppendInfo | RecordWork:
+        """Appends as the leader, or says what must be done with the records first (PartitionLog.begin_append).
 
         Raises KafkaError(NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS) and what the log's validation raises.
         """
+        log = self._log_to_append(required_acks)
+        return log.begin_append(records, self.leader_epoch, now_ms, origin=origin, trust=trust)
+
+    def finish_append(
+        self, prepared: Prepared, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
+    ) -> AppendInfo:
+        """Appends as the leader what has been prepared. Raises as `append`."""
+        log = self._log_to_append(required_acks)
+        return log.finish_append(prepared, self.leader_epoch, now_ms, origin=origin)
+
+    def _log_to_append(self, required_acks: int) -> PartitionLog:
         log = self.log
         if log is None or not self.is_leader:
             log = self.leader_log()
@@ -197,7 +215,7 @@ class Partition:
                 f"{self.topic_partition}: {len(self.isr.members)} replicas are in sync, "
                 f"min.insync.replicas is {log.config.min_insync_replicas}",
             )
-        return log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+        return log
 
     def acks_all_outcome(self, required_offset: int) -> ErrorCode | None:
         """Whether an acks=-1 append that ends before `required_offset` may be answered, and how; None: not yet."""

@@ -7,10 +7,12 @@ Source: reference replication, sections 8, 12 and 14.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
+from kafka_py.log.background import Background, InlineBackground
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.partition_log import TimestampOffset
 from kafka_py.replication import lookups
@@ -22,6 +24,7 @@ from kafka_py.replication.metrics import ReplicaMetrics
 from kafka_py.replication.parked import Parked
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import EpochEnd, Isolation
+from kafka_py.replication.time_lookups import find_by_time
 
 
 class ReplicaManager(HostedPartitions):
@@ -37,15 +40,23 @@ class ReplicaManager(HostedPartitions):
         parked: Parked,
         is_known: Callable[[TopicPartition], bool],
         metrics: ReplicaMetrics,
+        background: Background | None = None,
+        rng: random.Random | None = None,
     ) -> None:
+        """background: where the records of large batches are worked on; rng: which batches are verified."""
         super().__init__(broker_id, is_known)
         self.options = options
         self.log_dirs = log_dirs
         self.metrics = metrics
         self.parked = parked
-        self.appends = Appends(self, parked, clock, metrics)
+        self._background: Background = InlineBackground() if background is None else background
+        self.appends = Appends(
+            self, parked, clock, metrics, self._background,
+            random.Random() if rng is None else rng,
+        )  # fmt: skip
         self.fetches = Fetches(self, parked, clock, metrics)
         self.append = self.appends.append
+        self.new_trust = self.appends.new_trust
         self.fetch = self.fetches.fetch
         self._clock = clock
         metrics.manager.owner = self
@@ -57,7 +68,7 @@ class ReplicaManager(HostedPartitions):
 
     # ---- offsets
 
-    def offset_for_timestamp(
+    async def offset_for_timestamp(
         self,
         topic_partition: TopicPartition,
         timestamp: int,
@@ -68,13 +79,19 @@ class ReplicaManager(HostedPartitions):
         leader_only: bool,
     ) -> TimestampOffset | None:
         """ListOffsets of one partition. Raises KafkaError as lookups.offset_for_timestamp and `partition` do."""
+        partition = self.partition(topic_partition)
+        found = None
+        if timestamp not in (lookups.LATEST_TIMESTAMP, lookups.EARLIEST_TIMESTAMP):
+            log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
+            found = await find_by_time(log, timestamp, self._background, self._clock)
         return lookups.offset_for_timestamp(
-            self.partition(topic_partition),
+            partition,
             timestamp,
             isolation,
             current_leader_epoch,
             leader_only=leader_only,
             replica_id=replica_id,
+            find=lambda _log, _timestamp: found,
         )
 
     def old_style_offsets(

@@ -227,7 +227,7 @@ class DirectLeader:
         replies = {}
         for topic_partition, epoch in current_leader_epochs.items():
             try:
-                found = leader.manager.offset_for_timestamp(
+                found = await leader.manager.offset_for_timestamp(
                     topic_partition, timestamp, Isolation.LOG_END, epoch, self._follower.broker_id, leader_only=True
                 )
                 assert found is not None

@@ -14,6 +14,7 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.log.answers import AppendInfo, LogRead, Origin, TimestampOffset
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.epochs import EpochEnd, LeaderEpochs
+from kafka_py.log.header_trust import HeaderTrust
 
 FIRST = TopicPartition("t", 0)
 
@@ -94,6 +95,12 @@ class MemoryLog:
         return AppendInfo(
             first, first + count - 1, now_ms, -1, self.log_start_offset, count, count, flush_due=flush_due
         )
+
+    def begin_append(
+        self, records: memoryview, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT,
+        trust: HeaderTrust | None = None,
+    ) -> AppendInfo:  # fmt: skip
+        return self.append_as_leader(records, leader_epoch, now_ms, origin=origin)
 
     def read(self, offset: int, max_bytes: int, *, up_to_offset: int, min_one_batch: bool = False) -> LogRead:
         if self.failure is not None:

@@ -5,6 +5,7 @@ For unit tests of replication and of what the broker builds on it.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
+from kafka_py.log.background import Background
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.delayed import AppendResult
 from kafka_py.replication.metrics import ReplicaMetrics
@@ -79,7 +81,8 @@ class ReplicaWorld:
     appended, fetched: the answers, in order. known: the partitions that the cluster has, hosted here or not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, background: Background | None = None) -> None:
+        """background: for work on large batches; without one it is done at once."""
         self.clock = ManualClock()
         self.timers = timers_of(self.clock)
         self.registry = MetricRegistry(self.clock)
@@ -102,6 +105,8 @@ class ReplicaWorld:
             ),
             is_known=lambda topic_partition: topic_partition in self.known,
             metrics=self.metrics,
+            background=background,
+            rng=random.Random(1),
         )
 
     def lead(self, topic_partition: TopicPartition, isr: tuple[int, ...] = (BROKER,)) -> MemoryLog:

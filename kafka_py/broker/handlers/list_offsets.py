@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 _FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
 
 
-def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+async def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """One offset per partition; v0 gives a list of segment starts instead."""
     repeated = _repeated(request)
     topics = []
@@ -41,7 +41,7 @@ def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> 
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 if topic_partition in repeated:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic_partition} is asked for twice")
-                _fill(node, context, request, topic_partition, asked, answer)
+                await _fill(node, context, request, topic_partition, asked, answer)
             except KafkaError as error:
                 answer.error_code = _code_for(error.code, context.api_version)
                 context.metrics.count_error(error.code.name)
@@ -63,7 +63,7 @@ def _repeated(request: ListOffsetsRequest) -> set[TopicPartition]:
     return repeated
 
 
-def _fill(
+async def _fill(
     node: Node,
     context: RequestContext,
     request: ListOffsetsRequest,
@@ -79,7 +79,7 @@ def _fill(
             topic_partition, asked.timestamp, asked.max_num_offsets, request.replica_id
         )
         return
-    found = node.replicas.offset_for_timestamp(
+    found = await node.replicas.offset_for_timestamp(
         topic_partition,
         asked.timestamp,
         _isolation(request),

@@ -12,6 +12,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.authorization import ALLOW_ALL, Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.log.header_trust import HeaderTrust
 from kafka_py.replication.delayed import AppendResult
 from kafka_py.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -68,10 +69,24 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
             request.timeout_ms,
             done,
             internal_topics_allowed=context.client_id == ADMIN_CLIENT,
+            trust=_trust(node, context),
         )
     else:
         done([])
     return ANSWERS_LATER
+
+
+def _trust(node: Node, context: RequestContext) -> HeaderTrust:
+    """How far the batch headers of this connection are believed; made with its first produce request."""
+    connection = context.connection
+    trust = connection.batch_trust
+    if type(trust) is not HeaderTrust:
+        software = connection.client_software
+        trust = node.replicas.new_trust(
+            f"client {context.client_id!r} ({software.name} {software.version}) at {connection.peer_host}"
+        )
+        connection.batch_trust = trust
+    return trust
 
 
 def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:

@@ -19,6 +19,7 @@ from random import Random
 from typing import Any
 
 from kafka_py.base.slices import FileSlice
+from kafka_py.net.connection import UNKNOWN_SOFTWARE
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.testing.fuzz.cases import Case, Findings, run_cases
 from kafka_py.testing.fuzz.mutations import MessageMaker
@@ -64,6 +65,8 @@ class _Peer:
         self.listener_name = "PLAINTEXT"
         self.peer_host = "127.0.0.1"
         self.principal: Principal = ANONYMOUS
+        self.client_software = UNKNOWN_SOFTWARE
+        self.batch_trust: object = None
         self.ended = 0
 
     def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None:

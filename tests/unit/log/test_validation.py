@@ -7,6 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.answers import Origin, RecordErrors
 from kafka_py.log.configs import LogConfig
+from kafka_py.log.record_work import RecordWork
 from kafka_py.log.validation import check_follower_batches, prepare_leader_append
 from kafka_py.records.batch import TimestampType, decode_records, iter_records, read_header, verify_crc
 from kafka_py.records.builder import BatchBuilder
@@ -17,9 +18,11 @@ from kafka_py.testing.stored_logs import batch
 NOW = 1_600_000_000_000
 
 
-def prepare(data, settings=None, origin=Origin.CLIENT):
+def prepare(data, settings=None, origin=Origin.CLIENT, trust=None):
+    """What is appended; work on the records is done at once."""
     config = LogConfig.for_topic(None, settings or {})
-    return prepare_leader_append(memoryview(bytearray(data)), config, NOW, origin)
+    prepared = prepare_leader_append(memoryview(bytearray(data)), config, NOW, origin, trust)
+    return prepared.run() if isinstance(prepared, RecordWork) else prepared
 
 
 def refused(data, code, settings=None, origin=Origin.CLIENT) -> KafkaError:
@@ -41,8 +44,9 @@ def patched(data, position, layout, value, *, seal=True) -> bytearray:
 def test_a_plain_batch_is_taken_as_it_is():
     data = batch([b"a", b"b"])
     prepared = prepare_leader_append(data, LogConfig.for_topic(), NOW, Origin.CLIENT)
-    assert prepared is not None
-    assert prepared[0] is data
+    assert isinstance(prepared, RecordWork)
+    prepared = prepared.run()
+    assert prepared.records is data
     assert prepared[1] == read_header(data)
 
 
@@ -128,10 +132,11 @@ def test_timestamps_may_be_bounded(codec):
 
 def test_append_time_is_stamped_in_place():
     data = batch([b"a", b"b"], timestamp=5, timestamp_step=5)
-    prepared = prepare_leader_append(
+    work = prepare_leader_append(
         data, LogConfig.for_topic(None, {"message.timestamp.type": "LogAppendTime"}), NOW, Origin.CLIENT
     )
-    assert prepared is not None
+    assert isinstance(work, RecordWork)
+    prepared = work.run()
     header = read_header(data)
     assert prepared[1] == header
     assert (header.timestamp_type, header.max_timestamp) == (TimestampType.LOG_APPEND_TIME, NOW)

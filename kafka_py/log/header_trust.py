@@ -1,0 +1,60 @@
+"""How far a producer's batch headers are believed without a look at the records.
+
+A header announces the largest timestamp and the number of records. Walking over every record of every batch would
+cost more than the append itself, so each connection has its first batches verified in full, and later ones at random;
+one wrong header and all that follow are verified. What no header may claim unseen is decided in `is_plausible`.
+Source: docs/architecture.md, "What a batch header may claim".
+"""
+
+from __future__ import annotations
+
+import random
+
+from kafka_py.records.batch import CODEC_MASK, BatchHeader
+
+CLOCK_SLACK_MS = 3_600_000
+"""How far ahead of the broker's clock a header's largest timestamp may be without a look at the records."""
+
+VERIFIED_FIRST = 4
+"""Batches of a new connection that are verified in full."""
+
+_ALWAYS = 0.5
+_SHARE = 1 / 300
+"""Beside its own cost, an append may cause on average the walk over so many records, and this share of its own."""
+_DECOMPRESSION = 20
+_BYTES_PER_RECORD = 64
+"""What decompression costs, in records walked over: for each batch, and for each so many compressed bytes."""
+
+
+def is_plausible(header: BatchHeader, now_ms: int) -> bool:
+    """Whether the largest timestamp can be right, as far as the header and the clock tell.
+
+    It is at least the base timestamp, which is the first record's, and not far ahead of the clock; a batch without
+    timestamps is looked at as well. now_ms: the wall clock.
+    """
+    max_timestamp = header[8]
+    return 0 <= max_timestamp >= header[7] and max_timestamp - now_ms <= CLOCK_SLACK_MS
+
+
+class HeaderTrust:
+    """Of one connection. client: who that is, for the log. wrong: how many of its batches had a wrong header."""
+
+    __slots__ = ("_random", "_verified_first", "client", "wrong")
+
+    def __init__(self, client: str, rng: random.Random) -> None:
+        self.client = client
+        self.wrong = 0
+        self._random = rng.random
+        self._verified_first = 0
+
+    def wants_look(self, header: BatchHeader) -> bool:
+        """Whether the records of this batch are to be walked over though the header is plausible."""
+        if self._verified_first < VERIFIED_FIRST:
+            self._verified_first += 1
+            return True
+        if self.wrong:
+            return True
+        weight: float = header[12]
+        if header[5] & CODEC_MASK:
+            weight += _DECOMPRESSION + header[1] / _BYTES_PER_RECORD
+        return self._random() * weight < _ALWAYS + weight * _SHARE

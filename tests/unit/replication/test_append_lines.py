@@ -1,0 +1,193 @@
+"""Appends behind one whose records are worked on in a thread: order, errors, answers, and the loop's time."""
+
+import asyncio
+import random
+import struct
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.answers import MOST_ERRORS
+from kafka_py.log.background import ThreadBackground
+from kafka_py.log.header_trust import HeaderTrust
+from kafka_py.log.record_work import LEAST_PLAIN_LIMIT
+from kafka_py.records.batch import read_header
+from kafka_py.records.builder import with_records
+from kafka_py.records.compression import Codec, compress
+from kafka_py.records.crc32c import crc32c
+from kafka_py.records.varints import encode_varint
+from kafka_py.replication.append_lines import AT_ONCE
+from kafka_py.replication.delayed import AppendResult
+from kafka_py.testing.replicas import ReplicaWorld, role
+from kafka_py.testing.stored_logs import LogWorld, batch
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+LARGE = 5000
+"""Records of a batch that does not fit the event loop."""
+
+
+class HeldBackground:
+    """Runs a job when the test says so."""
+
+    def __init__(self) -> None:
+        self.jobs = []
+
+    def run(self, work, done=None, failed=None) -> None:
+        self.jobs.append((work, done, failed))
+
+    def finish_one(self) -> None:
+        work, done, failed = self.jobs.pop(0)
+        try:
+            result = work()
+        except Exception as error:
+            failed(error)
+        else:
+            done(result)
+
+
+class World:
+    """A broker that leads some partitions, all with real logs in memory."""
+
+    def __init__(self, background=None, count: int = 2, settings=None) -> None:
+        self.background = HeldBackground() if background is None else background
+        self.replicas = ReplicaWorld(self.background)
+        self.answers: list[list[AppendResult]] = []
+        self.logs = []
+        for number in range(count):
+            disk = LogWorld({"segment.bytes": 1 << 28, "max.message.bytes": 8 << 20, **(settings or {})})
+            self.logs.append(disk.log)
+            topic_partition = TopicPartition("t", number)
+            self.replicas.known.add(topic_partition)
+            partition = self.replicas.manager.new_partition(topic_partition)
+            partition.become_leader(role(leader=1, isr=(1,)), disk.log, 0)
+            self.replicas.manager.partitions[topic_partition] = partition
+
+    def append(self, *parts, acks=1) -> None:
+        self.replicas.manager.append(
+            [(topic_partition, memoryview(data)) for topic_partition, data in parts], acks, 1000, self.answers.append,
+            trust=HeaderTrust("client", random.Random(1)),
+        )  # fmt: skip
+
+    @property
+    def offsets(self) -> list[list[tuple[ErrorCode, int]]]:
+        return [[(result.error, result.base_offset) for result in results] for results in self.answers]
+
+
+def large(codec=Codec.NONE, **fields):
+    return batch([b"x"] * LARGE, timestamp=0, codec=codec, **fields)
+
+
+def test_what_comes_behind_a_large_batch_is_appended_behind_it() -> None:
+    world = World()
+    world.append((T0, large()))
+    world.append((T0, batch([b"a"])))
+    world.append((T0, large()))
+    world.append((T0, batch([b"b"])))
+    assert world.answers == []
+    world.background.finish_one()
+    none = ErrorCode.NONE
+    assert world.offsets == [[(none, 0)], [(none, LARGE)]]
+    world.background.finish_one()
+    assert world.offsets[2:] == [[(none, LARGE + 1)], [(none, 2 * LARGE + 1)]]
+    assert world.replicas.manager.appends._lines.lines == {}
+    assert world.logs[0].log_end_offset == 2 * LARGE + 2
+
+
+def test_other_partitions_do_not_wait() -> None:
+    world = World()
+    world.append((T0, large()), (T1, batch([b"a"])))
+    world.append((T1, batch([b"b"])))
+    assert world.offsets == [[(ErrorCode.NONE, 1)]]
+    world.background.finish_one()
+    assert world.offsets[1] == [(ErrorCode.NONE, 0), (ErrorCode.NONE, 0)]
+
+
+def test_a_refused_batch_lets_those_behind_it_pass() -> None:
+    world = World(settings={"cleanup.policy": "compact"})
+    world.append((T0, large()))
+    world.append((T0, batch([b"a"], key=b"k")))
+    world.background.finish_one()
+    [[refused], [appended]] = world.answers
+    assert refused.error is ErrorCode.INVALID_RECORD
+    assert len(refused.record_errors) == MOST_ERRORS
+    assert (appended.error, appended.base_offset) == (ErrorCode.NONE, 0)
+
+
+def test_who_no_longer_leads_when_the_work_is_done_appends_nothing() -> None:
+    world = World()
+    world.append((T0, large()))
+    world.replicas.manager.partitions[T0].resign()
+    world.background.finish_one()
+    assert world.offsets == [[(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]]
+    assert world.logs[0].log_end_offset == 0
+
+
+def test_an_unforeseen_error_is_answered_and_ends_no_line(monkeypatch) -> None:
+    world = World()
+    world.append((T0, large()))
+    world.append((T0, batch([b"a"])))
+    _, _, failed = world.background.jobs.pop(0)
+    failed(MemoryError("no memory"))
+    assert world.offsets == [[(ErrorCode.UNKNOWN_SERVER_ERROR, -1)], [(ErrorCode.NONE, 0)]]
+
+
+def test_only_a_few_batches_are_worked_on_at_once() -> None:
+    world = World(count=5)
+    for number in range(5):
+        world.append((TopicPartition("t", number), large()))
+    assert len(world.background.jobs) == AT_ONCE
+    for _ in range(5):
+        world.background.finish_one()
+    assert len(world.answers) == 5
+
+
+def test_a_repeated_batch_behind_its_original_is_recognised() -> None:
+    world = World()
+    for _ in range(2):
+        world.append((T0, large(producer_id=7, producer_epoch=0, base_sequence=0)))
+    world.background.finish_one()
+    world.background.finish_one()
+    assert world.offsets == [[(ErrorCode.NONE, 0)], [(ErrorCode.NONE, 0)]]
+    assert world.logs[0].log_end_offset == LARGE
+
+
+def heavy_batch(codec: Codec, max_timestamp: int) -> bytearray:
+    """A few kilobytes that hold some hundred thousand records."""
+    count = 300_000
+    header = read_header(batch(timestamp=0))._replace(record_count=count, last_offset_delta=count - 1)
+    made = with_records(header, codec, compress(codec, _records(count)), max_timestamp)
+    struct.pack_into(">I", made, 17, crc32c(memoryview(made)[21:]))
+    return made
+
+
+def _records(count: int) -> bytes:
+    """Encoded records with key b"k", null value, timestamp delta 0 and rising offset deltas."""
+    out = []
+    for number in range(count):
+        body = b"\0\0" + encode_varint(number) + b"\2k\1\0"
+        out.append(encode_varint(len(body)) + body)
+    return b"".join(out)
+
+
+@pytest.mark.parametrize("settings", [{}, {"cleanup.policy": "compact"}, {"compression.type": "gzip"}])
+def test_a_batch_of_many_records_does_not_hold_the_loop(settings) -> None:
+    """The longest time in which the loop did nothing else, beside what a quiet loop shows on this machine."""
+    data = heavy_batch(Codec.ZSTD, -1)
+    assert len(data) < LEAST_PLAIN_LIMIT // 64
+
+    async def run() -> float:
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(2) as pool:
+            world = World(ThreadBackground(pool, loop.call_soon_threadsafe), settings=settings)
+            longest, before = 0.0, time.thread_time()
+            world.append((T0, data))
+            while not world.answers:
+                longest, before = max(longest, time.thread_time() - before), time.thread_time()
+                await asyncio.sleep(0.001)
+            assert world.answers[0][0].error is ErrorCode.NONE
+            return max(longest, time.thread_time() - before)
+
+    assert asyncio.run(run()) < 0.005
