@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kafka_py.base.clock import Clock
+from kafka_py.base.turns import Turn
 from kafka_py.log.background import Background
 from kafka_py.log.partition_log import PartitionLog, TimestampOffset
 from kafka_py.log.time_index import TimeOffset
 from kafka_py.log.time_search import BatchLook
 from kafka_py.replication.append_lines import pause_thread
-from kafka_py.replication.turns import Turn
 
 T = TypeVar("T")
 
