@@ -39,6 +39,11 @@ class Live(enum.Enum):
     PER_BROKER = "per-broker"
     CLUSTER_WIDE = "cluster-wide"
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it may change at all."""
+        return self is not Live.READ_ONLY
+
 
 class Check(NamedTuple):
     """A rule for a value and the words that describe what it allows."""
@@ -149,6 +154,7 @@ class Option(Generic[T]):
     check: rule for non-null values. kind: needed where the default does not tell it (None, or long integers).
     topic: the topic-level name of the same setting. live: where it may change at run time; True means cluster-wide.
     required: has no default; parsing fails without it.
+    no_effect: why the setting is accepted and changes nothing; "" where it does something.
 
     Instances of the table keep the values in their own `__dict__`, so reading one costs a plain attribute look-up.
     """
@@ -166,6 +172,7 @@ class Option(Generic[T]):
         importance: str = "medium",
         required: bool = False,
         deprecated: bool = False,
+        no_effect: str = "",
         about: str = "",
     ) -> None:
         self.name = name
@@ -178,6 +185,7 @@ class Option(Generic[T]):
         self.importance = importance
         self.required = required
         self.deprecated = deprecated
+        self.no_effect = no_effect
         self.about = about
         self.attribute = ""
 
@@ -258,8 +266,12 @@ class OptionTable:
     originals: dict[str, object]
     unknown: list[str]
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
+    def __init_subclass__(cls, *, no_effect: str = "", **kwargs: object) -> None:
+        """no_effect: of all rows that the class itself declares, unless they say otherwise."""
         super().__init_subclass__(**kwargs)
+        for value in vars(cls).values():
+            if isinstance(value, Option) and value.attribute in vars(cls):
+                value.no_effect = value.no_effect or no_effect
         rows: dict[str, Option[Any]] = {}
         for base in reversed(cls.__mro__):
             for value in vars(base).values():
@@ -290,6 +302,11 @@ class OptionTable:
 
     def validate(self) -> None:
         """Rules between settings; raises ConfigError. The tables that compose one another call super()."""
+
+    def without_effect(self) -> dict[str, str]:
+        """The settings given that change nothing, and why."""
+        return {name: self.ROWS[name].no_effect for name in self.originals if name in self.ROWS and
+                self.ROWS[name].no_effect}  # fmt: skip
 
     def override(self, properties: Mapping[str, object]) -> Self:
         """A new table with these properties on top of the ones this one was made of."""

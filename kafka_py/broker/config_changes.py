@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.setting_names import shown
 from kafka_py.broker.topic_configs import TopicConfigs
 from kafka_py.controller.controller import Controller
+from kafka_py.log.configs import LogConfig
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
@@ -21,8 +23,8 @@ from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 log = logging.getLogger(__name__)
 
 UNCLEAN = "unclean.leader.election.enable"
-_LATER_KINDS = ("users", "clients", "ips")
-"""Quotas and credentials: entities that this broker does not use yet."""
+_UNUSED_KINDS = ("users", "clients", "ips")
+"""Entities with quotas and credentials, which this broker does not enforce."""
 
 
 class ConfigChanges:
@@ -65,11 +67,15 @@ class ConfigChanges:
         kind, _, name = entity.partition("/")
         if kind == "topics":
             overrides = await self._store.topic_config(name)
+            is_new = overrides != self._topics.overrides(name)
             self.set_topic(name, overrides)
-            log.info("Settings of topic %s are now %s", name, overrides)
+            if is_new:
+                log.info("Settings of topic %s are now %s", name, shown(overrides, known=LogConfig.ROWS))
         elif kind == "brokers":
             await self._apply_broker(name)
-        elif kind not in _LATER_KINDS:
+        elif kind in _UNUSED_KINDS:
+            await self._note_unused(entity)
+        else:
             log.error("A config change of an unknown kind is ignored: %s", entity)
 
     def set_topic(self, topic: str, overrides: Mapping[str, str]) -> None:
@@ -82,17 +88,27 @@ class ConfigChanges:
             controller.topic_unclean_election_enabled(topic)
 
     async def _apply_broker(self, name: str) -> None:
+        before = {**self._live.cluster_wide, **self._live.own}
         if name == DEFAULT_ENTITY:
             self._live.set_cluster_wide(await self._broker_overrides(name))
         elif name == str(self._broker_id):
             self._live.set_own(await self._broker_overrides(name))
         else:
             return
+        after = {**self._live.cluster_wide, **self._live.own}
+        if after == before:
+            return
         try:
             self._on_broker_config(self._live.current)
         except ConfigError as error:
             log.error("A dynamic setting cannot be put in place: %s", error.detail)
-        log.info("The broker's dynamic settings are now %s", {**self._live.cluster_wide, **self._live.own}.keys())
+        log.info("The broker's dynamic settings are now %s", shown(after))
+
+    async def _note_unused(self, entity: str) -> None:
+        """Says that a quota or credential in ZooKeeper changes nothing here; its value may be a secret."""
+        names = sorted(await self._store.entity_config(entity))
+        if names:
+            log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(names), entity)
 
     async def _broker_overrides(self, name: str) -> dict[str, str]:
         return await self._store.entity_config(entity_path(("brokers", name)))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kafka_py.base.options import Live, Option
 from kafka_py.broker import loggers
 from kafka_py.broker.configs import BrokerConfig, own_settings
 from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.setting_names import base_name, is_secret, row_of
 from kafka_py.log.configs import TOPIC_SYNONYMS, LogConfig
 
 
@@ -31,7 +31,7 @@ class Source(IntEnum):
 
 UNKNOWN_TYPE = 0
 
-# Known to the classic as settings of a running broker only: not listed unless set.
+# Known to Apache Kafka 2.8.2 as settings of a running broker only: not listed unless set.
 _RUN_TIME_ONLY = frozenset(
     {
         "leader.replication.throttled.rate",
@@ -39,6 +39,13 @@ _RUN_TIME_ONLY = frozenset(
         "replica.alter.log.dirs.io.max.bytes.per.second",
     }
 )
+
+_SAME_THING = (
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+)
+"""The same time in several units, the strongest first."""
 
 
 class Synonym(NamedTuple):
@@ -67,7 +74,7 @@ def describe_topic(overrides: Mapping[str, str], live: LiveConfig) -> Iterator[D
     config = LogConfig.for_topic(live.current, overrides)
     for row, value in config.describe_values():
         broker_names = TOPIC_SYNONYMS.get(row.name, ())
-        synonyms = _broker_synonyms(broker_names, live)
+        synonyms = _broker_synonyms(broker_names, live, broker_names[0]) if broker_names else []
         if row.name in overrides:
             synonyms.insert(0, Synonym(row.name, overrides[row.name], Source.DYNAMIC_TOPIC))
         about = row.about or (BrokerConfig.ROWS[broker_names[0]].about if broker_names else "")
@@ -76,7 +83,7 @@ def describe_topic(overrides: Mapping[str, str], live: LiveConfig) -> Iterator[D
 
 
 def describe_broker(live: LiveConfig) -> Iterator[Description]:
-    """Every setting of this broker; given names that mean nothing here are listed too, their values hidden."""
+    """Every setting of this broker, and the other names that were given; what is unknown has no value here."""
     config = live.current
     own = own_settings()
     for row in BrokerConfig.describe():
@@ -85,29 +92,37 @@ def describe_broker(live: LiveConfig) -> Iterator[Description]:
         if row.name in own and row.name not in live.static.originals:
             continue
         value = None if row.sensitive else config.text(row.name)
-        yield _describe_broker_row(row, value, _broker_synonyms((row.name,), live))
+        yield _describe_broker_row(row.name, value, _broker_synonyms(_names_of(row.name), live, row.name))
     for name in config.unknown:
-        synonyms = [Synonym(name, None, Source.STATIC_BROKER)]
-        yield Description(name, None, Source.STATIC_BROKER, True, True, synonyms, UNKNOWN_TYPE, "")
+        names = tuple(dict.fromkeys((name, base_name(name))))
+        value = _shown(name, str(config.originals[name]))
+        yield _describe_broker_row(name, value, _broker_synonyms(names, live, name))
 
 
-def describe_cluster_default(live: LiveConfig) -> Iterator[Description]:
+def describe_cluster_default(overrides: Mapping[str, str]) -> Iterator[Description]:
     """What is set for all brokers at run time, and nothing else."""
-    for name, value in live.cluster_wide.items():
-        row = BrokerConfig.ROWS[name]
-        shown = None if row.sensitive else value
-        yield _describe_broker_row(row, shown, [Synonym(name, shown, Source.DYNAMIC_DEFAULT_BROKER)])
+    for name, value in overrides.items():
+        shown = _shown(name, value)
+        yield _describe_broker_row(name, shown, [Synonym(name, shown, Source.DYNAMIC_DEFAULT_BROKER)])
 
 
-def _describe_broker_row(row: Option[Any], value: str | None, synonyms: list[Synonym]) -> Description:
+def _describe_broker_row(name: str, value: str | None, synonyms: list[Synonym]) -> Description:
     source = synonyms[0].source if synonyms else Source.DEFAULT
-    return Description(
-        row.name, value, source, row.sensitive, row.live is Live.READ_ONLY, synonyms, row.kind.value, row.about
-    )
+    row = row_of(name)
+    kind, about = (UNKNOWN_TYPE, "") if row is None else (row.kind.value, row.about)
+    is_read_only = name not in BrokerConfig.ROWS or not BrokerConfig.ROWS[name].live.is_live
+    return Description(name, value, source, is_secret(name), is_read_only, synonyms, kind, about)
 
 
-def _broker_synonyms(names: tuple[str, ...], live: LiveConfig) -> list[Synonym]:
-    """The layers in which the names occur, strongest first; none before the first that has names[0]."""
+def _names_of(name: str) -> tuple[str, ...]:
+    """The settings that say what this one says, the strongest first."""
+    if name == "log.flush.interval.ms":
+        return (name, "log.flush.scheduler.interval.ms")  # its default, which itself has no synonym
+    return next((names for names in _SAME_THING if name in names), (name,))
+
+
+def _broker_synonyms(names: tuple[str, ...], live: LiveConfig, first: str) -> list[Synonym]:
+    """The layers in which the names occur, strongest first; none before the first that has the name `first`."""
     found: list[Synonym] = []
     layers: tuple[tuple[Mapping[str, object], Source], ...] = (
         (live.own, Source.DYNAMIC_BROKER),
@@ -119,16 +134,16 @@ def _broker_synonyms(names: tuple[str, ...], live: LiveConfig) -> list[Synonym]:
             if name in layer:
                 found.append(Synonym(name, _shown(name, str(layer[name])), source))
     for name in names:
-        row = BrokerConfig.ROWS[name]
-        if row.default is not None and name not in _RUN_TIME_ONLY:
+        row = BrokerConfig.ROWS.get(name)
+        if row is not None and row.default is not None and name not in _RUN_TIME_ONLY:
             found.append(Synonym(name, _shown(name, row.text(row.default)), Source.DEFAULT))
-    while found and found[0].name != names[0]:
+    while found and found[0].name != first:
         del found[0]
     return found
 
 
 def _shown(name: str, value: str | None) -> str | None:
-    return None if BrokerConfig.ROWS[name].sensitive else value
+    return None if is_secret(name) else value
 
 
 def describe_loggers() -> Iterator[Description]:

@@ -16,10 +16,10 @@ from kafka_py.base.options import Kind, Live, Option
 from kafka_py.broker import loggers
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.setting_names import LISTENER_PREFIX, is_stored_password, row_of
 from kafka_py.log.configs import LogConfig
 from kafka_py.net.endpoints import listening_of
 
-LISTENER_PREFIX = "listener.name."
 _PER_LISTENER_ONLY = "ssl."
 LISTENER_SETTINGS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 """What says where a broker listens; it may change while the broker runs."""
@@ -113,15 +113,29 @@ def check_broker(overrides: Mapping[str, str], live: LiveConfig, *, is_default: 
     Names that mean nothing to this broker are let through: they may mean something to a plug-in.
     """
     check_places(overrides, is_default=is_default)
+    check_passwords(overrides, has_secret=live.static.password_encoder_secret is not None)
     for name, value in overrides.items():
-        if name in BrokerConfig.ROWS:
-            BrokerConfig.ROWS[name].parse(value)
+        row = row_of(name)
+        if row is not None:
+            row.parse(value)
     known = {name: value for name, value in overrides.items() if name in BrokerConfig.ROWS}
     both = {**known, **live.own} if is_default else {**live.cluster_wide, **known}
     after = live.static.override(both)
     _check_pools(live.current, after, known)
     if not is_default and not LISTENER_SETTINGS.isdisjoint({*known, *live.own}):
         check_listeners(live.current, after)
+
+
+def check_passwords(overrides: Mapping[str, str], *, has_secret: bool) -> None:
+    """Passwords are never stored in clear, and not encrypted yet. Raises ConfigError.
+
+    has_secret: whether password.encoder.secret is set.
+    """
+    passwords = [name for name in overrides if is_stored_password(name)]
+    if passwords and not has_secret:
+        raise ConfigError("Password encoder secret not configured")
+    if passwords:
+        raise ConfigError(f"This broker cannot store passwords: {', '.join(passwords)}")
 
 
 def check_listeners(before: BrokerConfig, after: BrokerConfig) -> None:

@@ -24,6 +24,7 @@ from kafka_py.broker.config_edits import (
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
+from kafka_py.broker.setting_names import shown
 from kafka_py.log.configs import LogConfig
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
@@ -60,7 +61,8 @@ async def edit_settings(
 
         # One after the other: requests of one connection overlap, and the later one must see what the earlier did.
         async with node.config_locks.hold(entity):
-            await node.store.edit_entity_config(entity, edit)
+            if await node.store.edit_entity_config(entity, edit):
+                await node.apply_settings(entity)
     except (KafkaError, ZkError) as error:
         return _failure(resource, error)
     return None
@@ -83,6 +85,7 @@ async def replace_settings(
         async with node.config_locks.hold(entity):
             if _checked(node, resource, entity, given, validate_only=validate_only) is not None:
                 await node.store.change_entity_config(entity, given)
+                await node.apply_settings(entity)
     except (KafkaError, ZkError) as error:
         return _failure(resource, error)
     return None
@@ -136,11 +139,7 @@ def _checked(
         node.alter_policy.validate(resource, overrides)
     if validate_only:
         return None
-    shown = {
-        name: "[hidden]" if name in BrokerConfig.ROWS and BrokerConfig.ROWS[name].sensitive else value
-        for name, value in overrides.items()
-    }
-    log.info("Settings of %s become %s", entity, shown)
+    log.info("Settings of %s become %s", entity, shown(overrides, known=LogConfig.ROWS))
     return overrides
 
 

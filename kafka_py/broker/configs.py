@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, between
 from kafka_py.broker.java_classes import class_warnings
+from kafka_py.broker.protections import ProtectionOptions
 from kafka_py.broker.security_configs import SecurityOptions
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.coordinator.configs import CoordinatorOptions
@@ -20,6 +21,8 @@ from kafka_py.zk.configs import ZkOptions
 
 MAX_LONG = (1 << 63) - 1
 _ALL = Live.CLUSTER_WIDE
+_SOCKET_TIMEOUTS = "replica.socket.timeout.ms and controller.socket.timeout.ms bound the set-up too"
+_FIXED_WINDOWS = "windows of metrics have a fixed length"
 
 
 class ServerOptions(OptionTable):
@@ -43,18 +46,19 @@ class ServerOptions(OptionTable):
         about="Threads for what would block the event loop.",
     )
     background_threads = Option(
-        "background.threads", 10, at_least(1), live=_ALL, importance="high", about="Threads for background work.",
+        "background.threads", 10, at_least(1), live=_ALL, importance="high",
+        no_effect="num.io.threads serves background work too", about="Threads for background work.",
     )
     request_timeout_ms = Option(
         "request.timeout.ms", 30_000, importance="high", unit="ms",
         about="How long this broker waits for another's answer.",
     )
     socket_connection_setup_timeout_ms = Option(
-        "socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG, unit="ms",
+        "socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG, unit="ms", no_effect=_SOCKET_TIMEOUTS,
         about="How long a connection to another broker may take at first.",
     )
     socket_connection_setup_timeout_max_ms = Option(
-        "socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG, unit="ms",
+        "socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG, unit="ms", no_effect=_SOCKET_TIMEOUTS,
         about="The bound to which that time grows with each failure.",
     )
     auto_create_topics_enable = Option(
@@ -72,7 +76,7 @@ class ServerOptions(OptionTable):
     )
 
 
-class QuotaOptions(OptionTable):
+class QuotaOptions(OptionTable, no_effect="quotas of clients are not enforced"):
     """How client quotas are measured."""
 
     quota_producer_default = Option(
@@ -103,16 +107,19 @@ class QuotaOptions(OptionTable):
 class MetricOptions(OptionTable):
     """How metrics are taken and given out."""
 
-    metrics_num_samples = Option("metrics.num.samples", 2, at_least(1), importance="low", about="Samples per rate.")
+    metrics_num_samples = Option(
+        "metrics.num.samples", 2, at_least(1), importance="low", no_effect=_FIXED_WINDOWS, about="Samples per rate.",
+    )
     metrics_sample_window_ms = Option(
         "metrics.sample.window.ms", 30_000, at_least(1), kind=Kind.LONG, importance="low", unit="ms",
-        about="Length of a sample.",
+        no_effect=_FIXED_WINDOWS, about="Length of a sample.",
     )
     metric_reporters = Option[list[str]](
         "metric.reporters", [], live=_ALL, importance="low", about="Classes that get the metrics.",
     )
     metrics_recording_level = Option(
-        "metrics.recording.level", "INFO", importance="low", about="INFO, DEBUG or TRACE: how much is measured.",
+        "metrics.recording.level", "INFO", importance="low", no_effect="every metric is always taken",
+        about="INFO, DEBUG or TRACE: how much is measured.",
     )
     kafka_metrics_reporters = Option[list[str]](
         "kafka.metrics.reporters", [], importance="low", about="Classes that write the metrics out.",
@@ -152,6 +159,7 @@ class BrokerConfig(
     QuotaOptions,
     MetricOptions,
     ObservationOptions,
+    ProtectionOptions,
     ZkOptions,
 ):
     """Every setting of a broker."""
@@ -177,8 +185,8 @@ class BrokerConfig(
 
 
 def own_settings() -> Iterable[str]:
-    """Names that the classic broker does not describe."""
-    return ObservationOptions.ROWS
+    """Names that Apache Kafka 2.8.2 does not have."""
+    return {**ObservationOptions.ROWS, **ProtectionOptions.ROWS}
 
 
 def warnings_of(config: BrokerConfig) -> Iterable[str]:
@@ -187,4 +195,9 @@ def warnings_of(config: BrokerConfig) -> Iterable[str]:
         yield f"The configuration '{name}' was supplied but isn't a known config."
     for name in config.deprecated_settings():
         yield f"The configuration '{name}' is deprecated."
+    yield from config.unprotected()
     yield from class_warnings(config.originals)
+    without_effect = config.without_effect()
+    if without_effect:
+        named = "; ".join(f"{name} ({reason})" for name, reason in without_effect.items())
+        yield f"Settings without effect on this broker: {named}"

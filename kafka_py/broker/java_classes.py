@@ -1,7 +1,8 @@
 """Java class names in a broker's settings: which mean what this broker does anyway, and what the others cost.
 
-A property file of the classic broker must start this one too, so no class name is refused here; what it asks for and
-does not get is said once, at the start. Policies are not in the table: create.topic.policy.class.name loads Python.
+A property file of Apache Kafka must start this broker too, so no class name is refused here; what it asks for and does
+not get is in one line of the start. Not in the table: policies (create.topic.policy.class.name loads Python), classes
+that protect the broker (protections.py), and those of settings that have no effect at all (column `no_effect`).
 Source: reference configs table.
 """
 
@@ -18,7 +19,7 @@ NOTHING_LOST = ""
 class ClassSetting(NamedTuple):
     """A setting that names classes, comma-separated if several.
 
-    known: what is lost with each class that belongs to the classic broker, by its name without package.
+    known: what is lost with each class of Apache Kafka itself, by its name without package.
     otherwise: what is lost with any other class.
     """
 
@@ -26,7 +27,6 @@ class ClassSetting(NamedTuple):
     otherwise: str
 
 
-_NO_AUTHORIZER = "this broker has no authorizer yet: everything is allowed"
 _LEADER_ONLY = "consumers read from the leader, whatever their rack"
 _NO_JMX = "metrics are not offered over JMX, but over HTTP (metrics.http.port)"
 _NOT_CALLED = "a Java class, which this broker cannot call"
@@ -35,9 +35,6 @@ _REPORTERS = ("metric.reporters", "kafka.metrics.reporters")
 """Settings that may name Python classes as well."""
 
 SETTINGS: dict[str, ClassSetting] = {
-    "authorizer.class.name": ClassSetting(
-        {"AclAuthorizer": _NO_AUTHORIZER, "SimpleAclAuthorizer": _NO_AUTHORIZER}, _NO_AUTHORIZER
-    ),
     "replica.selector.class": ClassSetting(
         {"LeaderSelector": NOTHING_LOST, "RackAwareReplicaSelector": NOTHING_LOST}, _LEADER_ONLY
     ),
@@ -45,14 +42,6 @@ SETTINGS: dict[str, ClassSetting] = {
     "kafka.metrics.reporters": ClassSetting(
         {"KafkaCSVMetricsReporter": NOTHING_LOST, "ConsoleReporter": NOTHING_LOST}, _NOT_CALLED
     ),
-    "principal.builder.class": ClassSetting({"DefaultKafkaPrincipalBuilder": NOTHING_LOST}, _NOT_CALLED),
-    "ssl.engine.factory.class": ClassSetting({"DefaultSslEngineFactory": NOTHING_LOST}, _NOT_CALLED),
-    "client.quota.callback.class": ClassSetting({}, _NOT_CALLED),
-    "security.providers": ClassSetting({}, _NOT_CALLED),
-    "sasl.login.class": ClassSetting({}, _NOT_CALLED),
-    "sasl.login.callback.handler.class": ClassSetting({}, _NOT_CALLED),
-    "sasl.client.callback.handler.class": ClassSetting({}, _NOT_CALLED),
-    "sasl.server.callback.handler.class": ClassSetting({}, _NOT_CALLED),
 }
 
 

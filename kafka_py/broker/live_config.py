@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Live
 from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.setting_names import LISTENER_PREFIX, is_stored_password, row_of
 
 log = logging.getLogger(__name__)
 
@@ -41,16 +42,21 @@ class LiveConfig:
     def _accepted(self, overrides: Mapping[str, str], where: tuple[Live, ...]) -> dict[str, str]:
         accepted = {}
         for name, value in overrides.items():
-            row = BrokerConfig.ROWS.get(name)
-            if row is None or row.live not in where:
+            row = row_of(name)
+            live = Live.PER_BROKER if name.startswith(LISTENER_PREFIX) else row.live if row is not None else None
+            if live is not None and live not in where:
                 log.error("The dynamic setting %s is not one that may be set there; it is left aside", name)
                 continue
+            if is_stored_password(name):
+                log.error("The dynamic setting %s is left aside: stored passwords are not supported", name)
+                continue
             try:
-                row.parse(value)
+                if row is not None:
+                    row.parse(value)
             except ConfigError as error:
                 log.error("A dynamic setting is left aside: %s", error.detail)
                 continue
-            accepted[name] = value
+            accepted[name] = value  # an unknown name may mean something to a plug-in, and is shown to who asks
         return accepted
 
     def _build(self) -> BrokerConfig:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
 from kafka_py.base.clock import Clock
@@ -33,6 +33,10 @@ CLUSTER_KNOWN_TIMEOUT_MS = 5000
 """How long a broker that has just started waits for the controller's first description of the cluster."""
 
 
+async def _apply_nothing(entity: str) -> None:
+    """Where nothing runs that could use settings."""
+
+
 @dataclass(slots=True)
 class Node:
     """One broker.
@@ -41,6 +45,8 @@ class Node:
     topic_waits: operations that wait for the metadata cache to show a topic, or show it no more.
     election_waits: those that wait for it to show a partition's new leader.
     had_topics: whether the cluster had topics when this broker started.
+    apply_settings: reads the settings of an entity again and uses them, before the change is announced to this broker:
+    whoever got the answer to a change sees it here.
     config_locks: held while the settings of an entity, named by its path, are read, changed and written.
     """
 
@@ -71,6 +77,7 @@ class Node:
     authorizer: Authorizer = field(default=ALLOW_ALL)
     alter_policy: AlterPolicy | None = None
     config_locks: KeyedLocks = field(default_factory=KeyedLocks)
+    apply_settings: Callable[[str], Awaitable[None]] = _apply_nothing
 
     @property
     def is_cluster_known(self) -> bool:

@@ -8,8 +8,12 @@ from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, one
 _EACH = Live.PER_BROKER
 
 
-class SecurityOptions(OptionTable):
-    """How clients and brokers prove who they are, and how their connections are protected."""
+_NO_TLS = "no listener can use TLS"
+_NO_SASL = "no listener can use SASL"
+
+
+class AccessOptions(OptionTable):
+    """Who may do what. What this broker does not enforce stops its start: protections.py."""
 
     authorizer_class_name = Option(
         "authorizer.class.name", "", importance="low", about="Decides who may do what; empty: everybody everything.",
@@ -18,12 +22,17 @@ class SecurityOptions(OptionTable):
         "principal.builder.class", None, kind=Kind.CLASS, live=_EACH, about="Makes the principal of a connection.",
     )
     security_providers: Option[str | None] = Option(
-        "security.providers", None, kind=Kind.STRING, importance="low", about="Java only: security provider classes.",
+        "security.providers", None, kind=Kind.STRING, importance="low",
+        no_effect="Java classes", about="Java only: security provider classes.",
     )
     connections_max_reauth_ms = Option(
-        "connections.max.reauth.ms", 0, kind=Kind.LONG, unit="ms",
+        "connections.max.reauth.ms", 0, kind=Kind.LONG, unit="ms", no_effect=_NO_SASL,
         about="SASL sessions end after this long unless the client logs in again (KIP-368); 0: never.",
     )
+
+
+class TlsOptions(OptionTable, no_effect=_NO_TLS):
+    """How connections are encrypted, and what certificates prove."""
 
     ssl_protocol = Option("ssl.protocol", "TLSv1.3", live=_EACH, about="Name of the TLS context.")
     ssl_provider: Option[str | None] = Option(
@@ -81,6 +90,10 @@ class SecurityOptions(OptionTable):
     ssl_engine_factory_class: Option[str | None] = Option(
         "ssl.engine.factory.class", None, kind=Kind.CLASS, live=_EACH, importance="low", about="Java only.",
     )
+
+
+class SaslOptions(OptionTable, no_effect=_NO_SASL):
+    """How clients and brokers log in."""
 
     sasl_mechanism_inter_broker_protocol = Option(
         "sasl.mechanism.inter.broker.protocol", "GSSAPI", live=_EACH, about="How brokers log in at each other.",
@@ -142,6 +155,10 @@ class SecurityOptions(OptionTable):
         about="How long before its end a token is renewed at the latest.",
     )
 
+
+class TokenOptions(OptionTable, no_effect="requests for delegation tokens are refused"):
+    """Delegation tokens (KIP-48)."""
+
     delegation_token_master_key: Option[str | None] = Option(
         "delegation.token.master.key", None, kind=Kind.PASSWORD, deprecated=True,
         about="Older name of delegation.token.secret.key.",
@@ -162,6 +179,10 @@ class SecurityOptions(OptionTable):
         "delegation.token.expiry.check.interval.ms", 3_600_000, at_least(1), kind=Kind.LONG, importance="low",
         unit="ms", about="How often expired tokens are removed.",
     )
+
+class PasswordOptions(OptionTable, no_effect="a password that is to be stored in ZooKeeper is refused"):
+    """How passwords are encrypted that settings in ZooKeeper hold (KIP-226)."""
+
     password_encoder_secret: Option[str | None] = Option(
         "password.encoder.secret", None, kind=Kind.PASSWORD, about="Encrypts passwords kept in ZooKeeper.",
     )
@@ -183,3 +204,5 @@ class SecurityOptions(OptionTable):
     )
 
 
+class SecurityOptions(AccessOptions, TlsOptions, SaslOptions, TokenOptions, PasswordOptions):
+    """How clients and brokers prove who they are, and how their connections are protected."""

@@ -171,6 +171,7 @@ class KafkaServer:
         self.state = BrokerState.STARTING
         offsets_partitions = await self._store.partition_count(OFFSETS_TOPIC)
         self.node = self._assemble(log_dirs, offsets_partitions or self.config.offsets_topic_num_partitions)
+        self.node.apply_settings = changes.apply
         self._controller = self.node.controller
         self.node.had_topics = bool(await self._store.topics())
         dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli import scala_order
+from kafka_py.broker import scala_order
 from kafka_py.cli.record_texts import (
     GROUP_KEY_VERSION,
     TRANSACTION_STATES,

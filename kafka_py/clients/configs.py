@@ -16,7 +16,7 @@ from kafka_py.base.options import Kind, Option, OptionTable, at_least, between, 
 _log = logging.getLogger(__name__)
 
 
-class SslOptions(OptionTable):
+class SslOptions(OptionTable, no_effect="clients cannot use TLS"):
     """TLS: read by the TLS transport; kept here so that every client accepts the same names."""
 
     ssl_cipher_suites = Option[list[str] | None]("ssl.cipher.suites", None, kind=Kind.LIST, importance="low")
@@ -44,7 +44,7 @@ class SslOptions(OptionTable):
     ssl_truststore_type = Option("ssl.truststore.type", "JKS")
 
 
-class SaslOptions(OptionTable):
+class SaslOptions(OptionTable, no_effect="clients cannot use SASL"):
     """SASL: read by the authenticating transport; kept here so that every client accepts the same names."""
 
     sasl_client_callback_handler_class = Option[str | None]("sasl.client.callback.handler.class", None, kind=Kind.CLASS)
@@ -83,6 +83,7 @@ class ClientOptions(SslOptions, SaslOptions):
         "client.dns.lookup",
         "use_all_dns_ips",
         one_of("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+        no_effect="all addresses of a name are tried, and names stay as given",
     )
     client_id = Option("client.id", "", about="Sent with every request; the default is made of a counter.")
     connections_max_idle_ms = Option(
@@ -96,10 +97,13 @@ class ClientOptions(SslOptions, SaslOptions):
         importance="low",
         about="Metadata is fetched again after this long even without an error.",
     )
-    metric_reporters = Option[list[str]]("metric.reporters", [], importance="low")
+    metric_reporters = Option[list[str]](
+        "metric.reporters", [], importance="low", no_effect="metrics are read from the client itself"
+    )
     metrics_num_samples = Option("metrics.num.samples", 2, at_least(1), importance="low")
     metrics_recording_level = Option(
-        "metrics.recording.level", "INFO", one_of("INFO", "DEBUG", "TRACE"), importance="low"
+        "metrics.recording.level", "INFO", one_of("INFO", "DEBUG", "TRACE"), importance="low",
+        no_effect="every metric is always taken",
     )
     metrics_sample_window_ms = Option("metrics.sample.window.ms", 30_000, at_least(0), kind=Kind.LONG, importance="low")
     receive_buffer_bytes = Option("receive.buffer.bytes", 65_536, at_least(-1), about="SO_RCVBUF; -1 leaves it.")
@@ -112,7 +116,7 @@ class ClientOptions(SslOptions, SaslOptions):
     security_protocol = Option(
         "security.protocol", "PLAINTEXT", one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
     )
-    security_providers = Option[str | None]("security.providers", None, importance="low")
+    security_providers = Option[str | None]("security.providers", None, importance="low", no_effect="Java classes")
     send_buffer_bytes = Option("send.buffer.bytes", 131_072, at_least(-1), about="SO_SNDBUF; -1 leaves it.")
     socket_connection_setup_timeout_max_ms = Option("socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG)
     socket_connection_setup_timeout_ms = Option("socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG)
@@ -126,6 +130,8 @@ class ClientOptions(SslOptions, SaslOptions):
         table = cls.parse(properties)
         for name in table.unknown:
             _log.warning("The configuration %r was supplied but isn't a known config.", name)
+        for name, reason in table.without_effect().items():
+            _log.warning("The configuration %r has no effect: %s", name, reason)
         return table
 
     def validate(self) -> None:

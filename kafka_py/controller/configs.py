@@ -14,10 +14,6 @@ class ControllerOptions(OptionTable):
         "controller.socket.timeout.ms", 30_000, unit="ms",
         about="How long a broker that shuts down waits for a connection to the controller.",
     )
-    control_plane_listener_name = Option(
-        "control.plane.listener.name", None, kind=Kind.STRING, importance="high",
-        about="Listener for the controller's requests alone; unset: they come on the inter-broker listener.",
-    )
     inter_broker_protocol_version = Option(
         "inter.broker.protocol.version", "2.8-IV1", KNOWN_VERSION,
         about="Versions of the requests that brokers send each other; raise it once every broker runs the new release.",

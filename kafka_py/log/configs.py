@@ -108,6 +108,7 @@ class LogOptions(OptionTable):
     )
     log_cleaner_io_buffer_size = Option(
         "log.cleaner.io.buffer.size", 512 * 1024, at_least(0), live=_CLUSTER, unit="bytes",
+        no_effect="a compaction reads and writes pieces of a fixed size",
         about="Memory for the reads and writes of compaction, all threads together.",
     )
     log_cleaner_io_buffer_load_factor = Option(
@@ -195,7 +196,8 @@ class LogOptions(OptionTable):
     )
     log_message_downconversion_enable = Option(
         "log.message.downconversion.enable", True, topic="message.downconversion.enable", live=_CLUSTER,
-        importance="low", about="Whether records are converted for consumers that know older formats only.",
+        importance="low", no_effect="records are never converted",
+        about="Whether records are converted for consumers that know older formats only.",
     )
     unclean_leader_election_enable = Option(
         "unclean.leader.election.enable", False, topic="unclean.leader.election.enable", live=_CLUSTER,

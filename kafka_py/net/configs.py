@@ -85,11 +85,12 @@ class NetOptions(OptionTable):
     )  # fmt: skip
     connection_failed_authentication_delay_ms = Option(
         "connection.failed.authentication.delay.ms", 100, at_least(0), importance="low", unit="ms",
+        no_effect="no listener asks for a login",
         about="How long a connection that failed to log in is kept before it is closed.",
     )  # fmt: skip
     num_network_threads = Option(
         "num.network.threads", 3, at_least(1), importance="high", live=True,
-        about="Accepted for compatibility: one event loop does the work of these threads.",
+        no_effect="one event loop serves all connections", about="Threads that read requests and write responses.",
     )  # fmt: skip
     queued_max_requests = Option(
         "queued.max.requests", 500, at_least(1), importance="high",

@@ -5,6 +5,8 @@ from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least
 
 MAX_LONG = (1 << 63) - 1
 
+_SWEPT_AT_ONCE = "a finished entry leaves its purgatory at once"
+
 
 class ReplicationOptions(OptionTable):
     """What a broker is told about its replicas."""
@@ -50,15 +52,15 @@ class ReplicationOptions(OptionTable):
         about="How often the high watermarks are written to disk.",
     )
     fetch_purgatory_purge_interval_requests = Option(
-        "fetch.purgatory.purge.interval.requests", 1000,
+        "fetch.purgatory.purge.interval.requests", 1000, no_effect=_SWEPT_AT_ONCE,
         about="Finished entries that may stay in the fetch purgatory before it is swept.",
     )
     producer_purgatory_purge_interval_requests = Option(
-        "producer.purgatory.purge.interval.requests", 1000,
+        "producer.purgatory.purge.interval.requests", 1000, no_effect=_SWEPT_AT_ONCE,
         about="Finished entries that may stay in the produce purgatory before it is swept.",
     )
     delete_records_purgatory_purge_interval_requests = Option(
-        "delete.records.purgatory.purge.interval.requests", 1,
+        "delete.records.purgatory.purge.interval.requests", 1, no_effect=_SWEPT_AT_ONCE,
         about="Finished entries that may stay in the delete-records purgatory before it is swept.",
     )
     replica_selector_class: Option[str | None] = Option(
@@ -66,7 +68,7 @@ class ReplicationOptions(OptionTable):
         about="Picks the replica a consumer reads from (KIP-392); unset means the leader.",
     )
     num_replica_alter_log_dirs_threads: Option[int | None] = Option(
-        "num.replica.alter.log.dirs.threads", None, kind=Kind.INT, importance="high",
+        "num.replica.alter.log.dirs.threads", None, kind=Kind.INT, importance="high", no_effect="there is one mover",
         about="Movers of replicas between log directories; unset means one per directory.",
     )
     replication_quota_window_num = Option(

@@ -51,36 +51,9 @@ def _server(item: str, text: str, name: str) -> tuple[str, int]:
     return match["v6"] or match["host"], port
 
 
-class ZkOptions(OptionTable):
-    """How a broker reaches ZooKeeper."""
+class ZkTlsOptions(OptionTable, no_effect="connections to ZooKeeper cannot use TLS"):
+    """How a TLS connection to ZooKeeper is made, where zookeeper.ssl.client.enable asks for one."""
 
-    zookeeper_connect = Option(
-        "zookeeper.connect", None, kind=Kind.STRING, importance="high",
-        about="The servers, host:port,host:port, with an optional chroot path at the end (host:port/kafka).",
-    )  # fmt: skip
-    zookeeper_session_timeout_ms = Option(
-        "zookeeper.session.timeout.ms", 18000, at_least(1), unit="ms", importance="high",
-        about="Unheard of for so long, this broker counts as dead.",
-    )  # fmt: skip
-    zookeeper_connection_timeout_ms: Option[int | None] = Option(
-        "zookeeper.connection.timeout.ms", None, kind=Kind.INT, unit="ms", importance="high",
-        about="How long to wait for the first connection; null: the session timeout.",
-    )  # fmt: skip
-    zookeeper_sync_time_ms = Option(
-        "zookeeper.sync.time.ms", 2000, unit="ms", importance="low", about="Accepted, without effect."
-    )
-    zookeeper_set_acl = Option(
-        "zookeeper.set.acl", False, importance="high",
-        about="Protect what this broker creates: writable by itself, readable by all (secrets excepted).",
-    )  # fmt: skip
-    zookeeper_max_in_flight_requests = Option(
-        "zookeeper.max.in.flight.requests", 10, at_least(1), importance="high",
-        about="So many requests may wait for their answers; more wait for them to be sent.",
-    )  # fmt: skip
-    zookeeper_ssl_client_enable = Option("zookeeper.ssl.client.enable", False, about="Connect with TLS.")
-    zookeeper_client_cnxn_socket = Option(
-        "zookeeper.clientCnxnSocket", None, kind=Kind.STRING, about="Class of the Java client's socket; no effect here."
-    )
     zookeeper_ssl_keystore_location = Option(
         "zookeeper.ssl.keystore.location", None, kind=Kind.STRING, about="The client's key and certificate."
     )
@@ -120,6 +93,39 @@ class ZkOptions(OptionTable):
         "zookeeper.ssl.ocsp.enable", False, importance="low", about="Ask for revocation online."
     )
 
+
+class ZkOptions(ZkTlsOptions):
+    """How a broker reaches ZooKeeper."""
+
+    zookeeper_connect = Option(
+        "zookeeper.connect", None, kind=Kind.STRING, importance="high",
+        about="The servers, host:port,host:port, with an optional chroot path at the end (host:port/kafka).",
+    )  # fmt: skip
+    zookeeper_session_timeout_ms = Option(
+        "zookeeper.session.timeout.ms", 18000, at_least(1), unit="ms", importance="high",
+        about="Unheard of for so long, this broker counts as dead.",
+    )  # fmt: skip
+    zookeeper_connection_timeout_ms: Option[int | None] = Option(
+        "zookeeper.connection.timeout.ms", None, kind=Kind.INT, unit="ms", importance="high",
+        about="How long to wait for the first connection; null: the session timeout.",
+    )  # fmt: skip
+    zookeeper_sync_time_ms = Option(
+        "zookeeper.sync.time.ms", 2000, unit="ms", importance="low", no_effect="nothing waits for it",
+        about="How far a ZooKeeper follower may be behind its leader.",
+    )
+    zookeeper_set_acl = Option(
+        "zookeeper.set.acl", False, importance="high",
+        about="Protect what this broker creates: writable by itself, readable by all (secrets excepted).",
+    )  # fmt: skip
+    zookeeper_max_in_flight_requests = Option(
+        "zookeeper.max.in.flight.requests", 10, at_least(1), importance="high",
+        about="So many requests may wait for their answers; more wait for them to be sent.",
+    )  # fmt: skip
+    zookeeper_ssl_client_enable = Option("zookeeper.ssl.client.enable", False, about="Connect with TLS.")
+    zookeeper_client_cnxn_socket = Option(
+        "zookeeper.clientCnxnSocket", None, kind=Kind.STRING, no_effect="a Java class",
+        about="Class of the Java client's socket.",
+    )
     def connect_string(self) -> ConnectString:
         """Where ZooKeeper is. Raises ConfigError if zookeeper.connect is not set or malformed."""
         if not self.zookeeper_connect:

@@ -16,6 +16,7 @@ from kafka_py.broker.config_descriptions import (
 )
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
+from kafka_py.broker.scala_order import of_strings
 from kafka_py.controller import topic_names
 from kafka_py.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -25,6 +26,7 @@ from kafka_py.wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
 TOPIC = 2
 BROKER = 4
@@ -37,7 +39,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
     for resource in request.resources:
         result = DescribeConfigsResult(
             error_code=ErrorCode.NONE,
-            error_message=None,
+            error_message="",
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
             configs=[],
@@ -47,12 +49,13 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
             wanted = set(resource.configuration_keys or ())
             result.configs = [
                 _entry(context, request, description)
-                for description in await _describe(node, resource)
+                for description in _ordered(await _describe(node, resource))
                 if not wanted or description.name in wanted
             ]
         except KafkaError as error:
             result.error_code = error.code
-            result.error_message = error.message
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # which Apache Kafka 2.8.2 leaves without a text
+                result.error_message = error.message
             context.metrics.count_error(error.code.name)
         results.append(result)
     return DescribeConfigsResponse(throttle_time_ms=0, results=results)
@@ -67,6 +70,12 @@ def _authorize(node: Node, context: RequestContext, resource: DescribeConfigsRes
         raise KafkaError(refusal)
 
 
+def _ordered(descriptions: Iterable[Description]) -> list[Description]:
+    """As a Scala hash table lists them; clients show them in this order."""
+    found = {description.name: description for description in descriptions}
+    return [found[name] for name in of_strings(found)]
+
+
 async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[Description]:
     """Raises KafkaError for what cannot be described."""
     name = resource.resource_name
@@ -76,7 +85,8 @@ async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[D
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return describe_topic(await node.store.topic_config(name), node.live_config)
     if resource.resource_type == BROKER and not name:
-        return describe_cluster_default(node.live_config)
+        # From ZooKeeper: whichever broker is asked shows a change as soon as it is made.
+        return describe_cluster_default(await node.store.entity_config(entity_path(("brokers", DEFAULT_ENTITY))))
     if resource.resource_type in (BROKER, BROKER_LOGGER):
         _require_self(node, name)
         return describe_broker(node.live_config) if resource.resource_type == BROKER else describe_loggers()
@@ -85,7 +95,7 @@ async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[D
 
 def _require_self(node: Node, name: str) -> None:
     """Each broker describes itself only."""
-    if not name.isdigit():
+    if not name.isascii() or not name.isdigit():
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if int(name) != node.broker_id:
         raise KafkaError(

@@ -54,7 +54,9 @@ class ProducerOptions(ClientOptions):
     )
     receive_buffer_bytes = Option("receive.buffer.bytes", 32_768, at_least(-1))
     retries = Option("retries", INT_MAX, between(0, INT_MAX), importance="high")
-    transaction_timeout_ms = Option("transaction.timeout.ms", 60_000, importance="low")
+    transaction_timeout_ms = Option(
+        "transaction.timeout.ms", 60_000, importance="low", no_effect="there are no transactions"
+    )
     transactional_id = Option[str | None]("transactional.id", None, non_empty(), importance="low")
     value_serializer = Option[Any]("value.serializer", None, kind=Kind.CLASS, importance="high")
 

@@ -9,14 +9,9 @@ from kafka_py.broker.java_classes import SETTINGS, class_warnings
 @pytest.mark.parametrize(
     ("setting", "value", "warnings"),
     [
-        ("authorizer.class.name", "", []),
-        ("authorizer.class.name", "kafka.security.authorizer.AclAuthorizer", ["everything is allowed"]),
-        ("authorizer.class.name", "kafka.security.auth.SimpleAclAuthorizer", ["everything is allowed"]),
-        ("authorizer.class.name", "com.example.Own", ["everything is allowed"]),
         ("replica.selector.class", "org.apache.kafka.common.replica.LeaderSelector", []),
         ("replica.selector.class", "org.apache.kafka.common.replica.RackAwareReplicaSelector", []),
         ("metric.reporters", "org.apache.kafka.common.metrics.JmxReporter, com.example.Own", ["JMX", "cannot call"]),
-        ("principal.builder.class", "com.example.Own", ["principal.builder.class=com.example.Own: "]),
     ],
 )
 def test_what_is_not_done_is_said(setting: str, value: str, warnings: list[str]) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli import scala_order
+from kafka_py.broker import scala_order
 from kafka_py.cli.internal_formatters import (
     GroupMetadataMessageFormatter,
     OffsetsMessageFormatter,

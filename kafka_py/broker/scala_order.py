@@ -1,4 +1,4 @@
-"""The order in which Scala's mutable hash tables list their entries, which shows in the classic's output.
+"""The order in which Scala's mutable hash tables list their entries: DescribeConfigs and several tools have it.
 
 Source: the observable order of HashMap and HashSet of Scala 2.13; Java's hash codes.
 """

@@ -1,0 +1,138 @@
+"""Secrets that are put into settings come out nowhere: not in the log, not in answers, not in ZooKeeper (KIP-226)."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.testing.local_broker import LocalBroker, on_broker
+from kafka_py.wire.messages.alter_configs import AlterableConfig as Replacement
+from kafka_py.wire.messages.alter_configs import AlterConfigsRequest
+from kafka_py.wire.messages.alter_configs import AlterConfigsResource as Replaced
+from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_py.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+
+BROKER, SET = 4, 0
+SECRET = "hunter2"
+PASSWORDS = (
+    "listener.name.plaintext.ssl.keystore.password",
+    "listener.name.plaintext.plain.sasl.jaas.config",
+    "sasl.jaas.config",
+    "listener.name.plaintext.ssl.truststore.certificates",
+)
+STATIC = {
+    "ssl.keystore.password": f"{SECRET}-static",
+    "delegation.token.secret.key": f"{SECRET}-token",
+    "listener.name.plaintext.plain.sasl.jaas.config": f'login password="{SECRET}-jaas";',
+    "zookeeper.ssl.keystore.password": f"{SECRET}-zookeeper",
+    "com.example.vault.token": f"{SECRET}-unknown",
+}
+
+
+@pytest.fixture
+def everything_logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "kafka.request.logger")
+    return caplog
+
+
+async def put(broker: LocalBroker, resource: str, name: str, value: str) -> tuple[int, str | None]:
+    change = AlterableConfig(name=name, config_operation=SET, value=value)
+    one = AlterConfigsResource(resource_type=BROKER, resource_name=resource, configs=[change])
+    response = await broker.ask(IncrementalAlterConfigsRequest(resources=[one], validate_only=False), 1)
+    return response.responses[0].error_code, response.responses[0].error_message
+
+
+async def described(broker: LocalBroker, resource: str) -> Any:
+    wanted = DescribeConfigsResource(resource_type=BROKER, resource_name=resource, configuration_keys=None)
+    return await broker.ask(DescribeConfigsRequest(resources=[wanted], include_synonyms=True), 3)
+
+
+def assert_nowhere(broker: LocalBroker, log: pytest.LogCaptureFixture, *answers: object) -> None:
+    assert SECRET not in log.text
+    assert [path for path, data in broker.zookeeper.tree().items() if data and SECRET.encode() in data] == []
+    for answer in (*answers, broker.server.config, broker.server.node.live_config):
+        assert SECRET not in repr(answer)
+
+
+def test_passwords_of_the_property_file(everything_logged: pytest.LogCaptureFixture) -> None:
+    @on_broker(**{name.replace(".", "_"): value for name, value in STATIC.items()})
+    async def scenario(broker: LocalBroker) -> None:
+        broker.server.node.request_metrics.request_log.look_again()
+        answer = await described(broker, "0")
+        rows = {row.name: row for row in answer.results[0].configs}
+        for name in STATIC:
+            assert (rows[name].value, rows[name].is_sensitive) == (None, True)
+            assert [synonym.value for synonym in rows[name].synonyms] == [None]
+        assert_nowhere(broker, everything_logged, answer)
+
+    scenario()
+
+
+@pytest.mark.parametrize("settings", [{}, {"password_encoder_secret": "x"}])
+def test_passwords_are_not_stored_in_clear(
+    everything_logged: pytest.LogCaptureFixture, settings: dict[str, str]
+) -> None:
+    @on_broker(**settings)
+    async def scenario(broker: LocalBroker) -> None:
+        broker.server.node.request_metrics.request_log.look_again()
+        reason = "This broker cannot store passwords: " if settings else "Password encoder secret not configured"
+        answers = []
+        for name in PASSWORDS:
+            code, text = await put(broker, "0", name, f"{SECRET}-{name}")
+            assert code == ErrorCode.INVALID_REQUEST
+            assert text is not None and reason in text
+            change = Replacement(name=name, value=f"{SECRET}-{name}")
+            one = Replaced(resource_type=BROKER, resource_name="0", configs=[change])
+            answers.append(await broker.ask(AlterConfigsRequest(resources=[one], validate_only=False), 2))
+            assert answers[-1].responses[0].error_code == ErrorCode.INVALID_REQUEST
+            code, text = await put(broker, "", name, SECRET)
+            assert code == ErrorCode.INVALID_REQUEST
+            answers.append(text)
+        assert await broker.store.entity_config("brokers/0") == {}
+        assert_nowhere(broker, everything_logged, *answers)
+
+    scenario()
+
+
+def test_what_is_not_known_counts_as_secret(everything_logged: pytest.LogCaptureFixture) -> None:
+    """Unknown names may be meant for a plug-in: they are kept and named, their values are not shown."""
+
+    @on_broker()
+    async def scenario(broker: LocalBroker) -> None:
+        everything_logged.clear()
+        broker.server.node.request_metrics.request_log.look_again()
+        for resource, name in (("0", "com.example.token"), ("", "com.example.shared.token")):
+            assert await put(broker, resource, name, SECRET) == (0, None)
+            answer = await described(broker, resource)
+            (row,) = [row for row in answer.results[0].configs if row.name == name]
+            assert (row.value, row.is_sensitive, row.read_only) == (None, True, True)
+            assert row.config_source == (2 if resource else 3)
+            assert SECRET not in repr(answer)
+        assert SECRET not in everything_logged.text
+        assert "com.example.token" in everything_logged.text
+        assert [record for record in everything_logged.records if record.levelno >= logging.ERROR] == []
+
+    scenario()
+
+
+def test_passwords_that_somebody_wrote_into_zookeeper(everything_logged: pytest.LogCaptureFixture) -> None:
+    """As a tool or another broker leaves them: what cannot be used is left aside, named without its value."""
+
+    @on_broker()
+    async def scenario(broker: LocalBroker) -> None:
+        await broker.store.change_entity_config("brokers/0", {PASSWORDS[0]: SECRET, "com.example.token": SECRET})
+        await broker.store.change_entity_config("users/alice", {"SCRAM-SHA-256": f"salt={SECRET}"})
+        await broker.store.change_entity_config("topics/t", {"com.example.token": SECRET})
+        await broker.until(lambda: "topic t are now" in everything_logged.text)
+        assert f"The dynamic setting {PASSWORDS[0]} is left aside" in everything_logged.text
+        assert "SCRAM-SHA-256 of users/alice in ZooKeeper: this broker does not enforce them" in everything_logged.text
+        assert SECRET not in everything_logged.text
+        assert SECRET not in repr(await described(broker, "0"))
+
+    scenario()

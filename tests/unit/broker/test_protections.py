@@ -1,0 +1,51 @@
+"""Settings that ask for protection are enforced or refused; the operator may do without, by name."""
+
+import pytest
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.broker.configs import BrokerConfig, warnings_of
+
+NEEDED = {"zookeeper.connect": "z:1"}
+AUTHORIZER = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
+OVERRIDE = "kafka_py.unenforced.settings"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        AUTHORIZER,
+        {"authorizer.class.name": "com.example.Own", "super.users": "User:admin"},
+        {"principal.builder.class": "com.example.Own"},
+        {"listener.name.plaintext.principal.builder.class": "com.example.Own"},
+        {**AUTHORIZER, OVERRIDE: "principal.builder.class"},
+    ],
+)
+def test_a_broker_that_would_run_open_does_not_start(given: dict[str, str]) -> None:
+    with pytest.raises(ConfigError) as refused:
+        BrokerConfig.parse({**NEEDED, **given})
+    name = next(iter(given))
+    assert refused.value.detail.startswith(f"{name}={given[name]} is not supported: ")
+    assert OVERRIDE in refused.value.detail
+    assert "\n" not in refused.value.detail
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"authorizer.class.name": ""},
+        {"super.users": "User:admin", "allow.everyone.if.no.acl.found": "false"},
+        {"principal.builder.class": "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"},
+        {"ssl.client.auth": "required", "sasl.enabled.mechanisms": "PLAIN"},
+    ],
+)
+def test_what_asks_for_nothing_without_more_starts(given: dict[str, str]) -> None:
+    assert not [line for line in warnings_of(BrokerConfig.parse({**NEEDED, **given})) if "not enforced" in line]
+
+
+def test_an_operator_may_do_without_and_is_told_what_is_open() -> None:
+    config = BrokerConfig.parse({**NEEDED, **AUTHORIZER, OVERRIDE: "authorizer.class.name"})
+    (line,) = warnings_of(config)
+    assert line == (
+        "authorizer.class.name=kafka.security.authorizer.AclAuthorizer is not enforced: "
+        "this broker has no authorizer yet, so everybody could do everything"
+    )
