@@ -1,13 +1,15 @@
 """Work that is done in turns with everything else on the loop.
 
-Two forms: a coroutine asks a Turn now and then whether it has held the loop for long; a generator stops after every few
-elements and is driven by `run_turn`, or to its end by `finish`.
+Three forms: a coroutine asks a Turn now and then whether it has held the loop for long, or takes a large collection
+from `sliced`, which needs no clock; a generator stops after every few elements and is driven by `run_turn`, or to its
+end by `finish`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Collection, Generator
+from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from kafka_py.base.clock import Clock
@@ -16,6 +18,9 @@ T = TypeVar("T")
 
 TURN_MS = 3.0
 """How long one kind of work may hold the loop."""
+
+SLICE = 256
+"""So many elements are dealt with before others have the loop; each may cost some 10 microseconds."""
 
 
 class Turn:
@@ -58,3 +63,17 @@ async def finish(steps: Generator[None, None, T], now_ms: Callable[[], float]) -
         if done is not None:
             return done.value
         await asyncio.sleep(0)
+
+
+async def sliced(elements: Collection[T], size: int = SLICE) -> AsyncIterator[list[T]]:
+    """The elements in their order, in lists of at most `size`; others have the loop between two of them.
+
+    The collection must not change meanwhile. One that is not larger than a slice comes without a stop.
+    """
+    remaining = iter(elements)
+    left = len(elements)
+    while left > 0:
+        yield list(islice(remaining, size))
+        left -= size
+        if left > 0:
+            await asyncio.sleep(0)

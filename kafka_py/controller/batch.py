@@ -7,8 +7,8 @@ Source: controller reference, section 11.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Collection, Generator, Iterable, Mapping
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.controller.cluster import Assignment, Cluster, Leadership
@@ -40,7 +40,14 @@ LEADER_DURING_DELETE = -2
 EPOCH_DURING_DELETE = -2
 NO_EPOCH = -1
 
+STEP_PARTITIONS = 128
+"""After so many partitions the work on a batch stops for others to have the loop."""
+
 E = TypeVar("E")
+T = TypeVar("T")
+Steps: TypeAlias = Generator[None, None, T]
+"""Work that stops now and then (base/turns.py), and what it returns."""
+
 ControllerMessage = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
 
 
@@ -121,19 +128,22 @@ class RequestBatch:
         for broker in brokers:
             self._stop.setdefault(broker, {})[partition] = state
 
-    def requests(self, sender: Sender) -> list[ControllerRequest]:
-        """What to send, in order. Brokers that are not registered get nothing. Raises MissingListener."""
-        return [
-            *self._leader_and_isr_requests(sender),
-            *self._update_metadata_requests(sender),
-            *self._stop_replica_requests(sender),
-        ]
+    def requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
+        """What to send, in order. Brokers that are not registered get nothing. Raises MissingListener.
+
+        A generator that stops now and then, for others to have the loop; nothing may change in the cluster meanwhile.
+        """
+        first = yield from self._leader_and_isr_requests(sender)
+        then = yield from self._update_metadata_requests(sender)
+        last = yield from self._stop_replica_requests(sender)
+        return [*first, *then, *last]
 
     def _registered(self, brokers: Collection[int]) -> list[int]:
         return sorted(broker for broker in brokers if broker in self._cluster.brokers)
 
-    def _leader_and_isr_requests(self, sender: Sender) -> Iterable[ControllerRequest]:
+    def _leader_and_isr_requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
         version = sender.versions.leader_and_isr
+        made = []
         for broker in self._registered(self._leader_and_isr):
             states = self._leader_and_isr[broker]
             message = LeaderAndIsrRequest(
@@ -142,18 +152,22 @@ class RequestBatch:
                 broker_epoch=self._cluster.brokers[broker].epoch,
                 live_leaders=self._live_leaders({state.leader for state in states.values()}, sender.listener),
             )
+            yield
             if version < 2:
                 message.ungrouped_partition_states = list(states.values())
             else:
+                grouped = yield from _by_topic(states)
                 message.topic_states = [
                     LeaderAndIsrTopicState(
                         topic_name=topic,
                         topic_id=self._cluster.topic_ids.get(topic, ZERO_UUID),
                         partition_states=entries,
                     )
-                    for topic, entries in _by_topic(states).items()
+                    for topic, entries in grouped.items()
                 ]
-            yield ControllerRequest(broker, message, version)
+            made.append(ControllerRequest(broker, message, version))
+            yield
+        return made
 
     def _live_leaders(self, leaders: Collection[int], listener: str) -> list[LeaderAndIsrLiveLeader]:
         nodes = []
@@ -164,19 +178,24 @@ class RequestBatch:
             nodes.append(LeaderAndIsrLiveLeader(broker_id=leader, host_name=endpoint.host, port=endpoint.port))
         return nodes
 
-    def _update_metadata_requests(self, sender: Sender) -> Iterable[ControllerRequest]:
+    def _update_metadata_requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
         version = sender.versions.update_metadata
         states = {}
-        for partition in self._metadata:
+        for number, partition in enumerate(self._metadata):
+            if not number % STEP_PARTITIONS:
+                yield
             leadership = self._cluster.leadership(partition)
             if leadership is not None:
                 states[partition] = self._metadata_state(partition, leadership)
+        by_topic = yield from _by_topic(states)
         grouped = [
             UpdateMetadataTopicState(
                 topic_name=topic, topic_id=self._cluster.topic_ids.get(topic, ZERO_UUID), partition_states=entries
             )
-            for topic, entries in _by_topic(states).items()
+            for topic, entries in by_topic.items()
         ]
+        yield
+        made = []
         live_brokers = [self._live_broker(broker) for broker in sorted(self._cluster.brokers)]
         for broker in self._registered(self._metadata_brokers):
             message = UpdateMetadataRequest(
@@ -187,7 +206,8 @@ class RequestBatch:
                 topic_states=grouped if version >= 5 else [],
                 live_brokers=live_brokers,
             )
-            yield ControllerRequest(broker, message, version)
+            made.append(ControllerRequest(broker, message, version))
+        return made
 
     def _live_broker(self, broker: int) -> UpdateMetadataBroker:
         info = self._cluster.brokers[broker]
@@ -224,26 +244,31 @@ class RequestBatch:
             offline_replicas=[replica for replica in replicas if not cluster.is_online(replica, partition)],
         )
 
-    def _stop_replica_requests(self, sender: Sender) -> Iterable[ControllerRequest]:
+    def _stop_replica_requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
         version = sender.versions.stop_replica
+        made = []
         for broker in self._registered(self._stop):
             states = self._stop[broker]
             deletes = frozenset(partition for partition, state in states.items() if state.delete_partition)
+            yield
             if version >= 3:
                 message = self._stop_replica(sender, broker)
+                grouped = yield from _by_topic(states)
                 message.topic_states = [
                     StopReplicaTopicState(topic_name=topic, partition_states=entries)
-                    for topic, entries in _by_topic(states).items()
+                    for topic, entries in grouped.items()
                 ]
-                yield ControllerRequest(broker, message, version, deletes)
+                made.append(ControllerRequest(broker, message, version, deletes))
+                yield
                 continue
             for delete in (True, False):  # before v3 the flag is the request's
                 chosen = [partition for partition in states if (partition in deletes) is delete]
                 if chosen:
                     message = self._stop_replica(sender, broker)
                     message.delete_partitions = delete
-                    _fill_old_stop_replica(message, chosen, version)
-                    yield ControllerRequest(broker, message, version, deletes if delete else frozenset())
+                    yield from _fill_old_stop_replica(message, chosen, version)
+                    made.append(ControllerRequest(broker, message, version, deletes if delete else frozenset()))
+        return made
 
     def _stop_replica(self, sender: Sender, broker: int) -> StopReplicaRequest:
         return StopReplicaRequest(
@@ -271,20 +296,20 @@ def _leader_and_isr_state(
     )
 
 
-def _by_topic(states: Mapping[TopicPartition, E]) -> dict[str, list[E]]:
+def _by_topic(states: Mapping[TopicPartition, E]) -> Steps[dict[str, list[E]]]:
     grouped: dict[str, list[E]] = {}
-    for partition, state in states.items():
+    for number, (partition, state) in enumerate(states.items()):
+        if not number % STEP_PARTITIONS:
+            yield
         grouped.setdefault(partition.topic, []).append(state)
     return grouped
 
 
-def _fill_old_stop_replica(message: StopReplicaRequest, partitions: list[TopicPartition], version: int) -> None:
+def _fill_old_stop_replica(message: StopReplicaRequest, partitions: list[TopicPartition], version: int) -> Steps[None]:
     if version == 0:
         message.ungrouped_partitions = [
             StopReplicaPartitionV0(topic_name=topic, partition_index=partition) for topic, partition in partitions
         ]
         return
-    numbers = {partition: partition.partition for partition in partitions}
-    message.topics = [
-        StopReplicaTopicV1(name=topic, partition_indexes=entries) for topic, entries in _by_topic(numbers).items()
-    ]
+    grouped = yield from _by_topic({partition: partition.partition for partition in partitions})
+    message.topics = [StopReplicaTopicV1(name=topic, partition_indexes=entries) for topic, entries in grouped.items()]

@@ -6,11 +6,12 @@ Handlers of events (I/O). Source: controller reference, sections 6 and 10; KIP-3
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
 from kafka_py.controller.cluster import Replica
@@ -95,8 +96,8 @@ async def brokers_started(term: Term, ids: Collection[int]) -> None:
     cluster = term.cluster
     for id_ in ids:
         cluster.offline_dirs.pop(id_, None)
-    term.update_metadata(cluster.brokers.keys() - set(ids))
-    term.update_metadata(ids, cluster.partitions_with_leadership())
+    await term.update_metadata(cluster.brokers.keys() - set(ids))
+    await term.update_metadata(ids, cluster.partitions_with_leadership())
     replicas = cluster.replicas_on(ids)
     await term.transitions.replicas(replicas, replica_states.ONLINE)
     await term.transitions.bring_online()
@@ -130,7 +131,7 @@ async def replicas_became_offline(term: Term, replicas: Collection[Replica]) -> 
     await transitions.replicas([r for r in replicas if r.topic not in cluster.queued], replica_states.OFFLINE)
     await term.deletion.replicas_failed([r for r in replicas if r.topic in cluster.queued])
     if not leaderless:  # nobody has been told yet that brokers are gone
-        term.update_metadata(cluster.brokers)
+        await term.update_metadata(cluster.brokers)
 
 
 async def broker_modifications(term: Term, event: BrokerModifications) -> None:
@@ -142,7 +143,7 @@ async def broker_modifications(term: Term, event: BrokerModifications) -> None:
     if known.endpoints != found.endpoints or known.features != found.features:
         log.info("Broker %d changed from %s to %s", event.broker, known, found)
         term.cluster.brokers[event.broker] = found._replace(epoch=known.epoch)
-        term.update_metadata(term.cluster.brokers)
+        await term.update_metadata(term.cluster.brokers)
 
 
 async def controlled_shutdown(term: Term, event: ControlledShutdown) -> None:
@@ -151,21 +152,24 @@ async def controlled_shutdown(term: Term, event: ControlledShutdown) -> None:
     _check_broker_epoch(cluster, broker, event.broker_epoch)
     cluster.shutting_down.add(broker)
     log.info("Broker %d shuts down; shutting down are %s", broker, sorted(cluster.shutting_down))
-    replicated = [
-        partition
-        for partition in cluster.partitions_on(broker)
-        if len(cluster.assignment(partition).replicas) > 1
-        and cluster.leadership(partition) is not None
-        and partition.topic not in cluster.queued
-    ]
+    replicated: list[TopicPartition] = []
+    async for some in sliced(cluster.partitions_on(broker)):
+        replicated += [
+            partition
+            for partition in some
+            if len(cluster.assignment(partition).replicas) > 1
+            and cluster.leadership(partition) is not None
+            and partition.topic not in cluster.queued
+        ]
     led = set(cluster.partitions_led_by(broker))
     moving = [partition for partition in replicated if partition in led]
     await term.transitions.partitions(moving, partition_states.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
     followed = [partition for partition in replicated if partition not in led]
     batch = RequestBatch(cluster)
-    for partition in followed:
-        batch.add_stop_replica((broker,), partition, delete=False)
-    term.send(batch)
+    async for some in sliced(followed):
+        for partition in some:
+            batch.add_stop_replica((broker,), partition, delete=False)
+    await term.send(batch)
     await term.transitions.replicas([Replica(*partition, broker) for partition in followed], replica_states.OFFLINE)
     still_led = cluster.partitions_led_by(broker)
     event.reply({partition for partition in still_led if len(cluster.assignment(partition).replicas) > 1})
@@ -190,9 +194,14 @@ async def leader_and_isr_response(term: Term, event: LeaderAndIsrResponseReceive
     if response.error_code != ErrorCode.NONE:
         log.error("Broker %d refused LeaderAndIsr: error %d", broker, response.error_code)
         return
-    codes = _codes_of(term.cluster, response)
-    failed = {partition for partition, code in codes.items() if code == ErrorCode.KAFKA_STORAGE_ERROR}
-    well = {partition for partition, code in codes.items() if code == ErrorCode.NONE}
+    failed: set[TopicPartition] = set()
+    well: set[TopicPartition] = set()
+    of_code: dict[int, set[TopicPartition]] = {ErrorCode.KAFKA_STORAGE_ERROR: failed, ErrorCode.NONE: well}
+    turn = Turn(term.given.clock)
+    for partition, code in _codes_of(term.cluster, response):
+        if code in of_code:
+            of_code[code].add(partition)
+        await turn.maybe_yield()
     before = term.cluster.offline_dirs.get(broker, set())
     after = (before - well) | failed
     if before == after:
@@ -204,14 +213,15 @@ async def leader_and_isr_response(term: Term, event: LeaderAndIsrResponseReceive
         await replicas_became_offline(term, [Replica(*partition, broker) for partition in sorted(newly)])
 
 
-def _codes_of(cluster: Cluster, response: LeaderAndIsrResponse) -> dict[TopicPartition, int]:
+def _codes_of(cluster: Cluster, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
     """The code of each partition; of topics that are known by id only, those that still exist."""
-    codes = {TopicPartition(row.topic_name, row.partition_index): row.error_code for row in response.partition_errors}
+    for row in response.partition_errors:
+        yield TopicPartition(row.topic_name, row.partition_index), row.error_code
     for topic in response.topics:
         name = cluster.topic_names.get(topic.topic_id)
         if name is not None:
-            codes.update({TopicPartition(name, row.partition_index): row.error_code for row in topic.partition_errors})
-    return codes
+            for one in topic.partition_errors:
+                yield TopicPartition(name, one.partition_index), one.error_code
 
 
 async def update_metadata_response(_term: Term, event: UpdateMetadataResponseReceived) -> None:

@@ -6,6 +6,7 @@ changes it. Knows nothing of ZooKeeper, requests or events. Source: controller r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
@@ -100,6 +101,11 @@ class Cluster:
         self._leaderships: dict[TopicPartition, Leadership] = {}
         self._partition_states: dict[TopicPartition, PartitionState] = {}
         self._replica_states: dict[Replica, ReplicaState] = {}
+        self._replicas_on: dict[int, dict[TopicPartition, None]] = {}
+        self._led_by: dict[int, dict[TopicPartition, None]] = {}
+        self._replica_counts: dict[str, Counter[ReplicaState]] = {}  # by state, of the replicas of assignments
+        self._queued_counts: Counter[ReplicaState] = Counter()  # the same over all topics to delete
+        self._partition_count = 0
         self._offline: set[TopicPartition] = set()
         self._imbalanced: set[TopicPartition] = set()
 
@@ -128,7 +134,7 @@ class Cluster:
 
     @property
     def partition_count(self) -> int:
-        return sum(map(len, self._assignments.values()))
+        return self._partition_count
 
     def add_topic(self, topic: str, topic_id: TopicId | None = None) -> None:
         """Known from now on, even without partitions; a topic id, once set, stays."""
@@ -139,9 +145,15 @@ class Cluster:
 
     def remove_topic(self, topic: str) -> None:
         """Forgets everything about a topic."""
-        for replica in self.replicas_of_topic(topic):
+        partitions, replicas = self.partitions_of(topic), self.replicas_of_topic(topic)
+        for partition in partitions:
+            self.set_assignment(partition, NO_ASSIGNMENT)
+            self._note_leader(partition, None)
+        for replica in replicas:
             self._replica_states.pop(replica, None)
-        for partition in self.partitions_of(topic):
+        self._replica_counts.pop(topic, None)
+        self._partition_count -= len(partitions)
+        for partition in partitions:
             for kept in (self._leaderships, self._partition_states):
                 kept.pop(partition, None)
             for kept_set in (self.reassigning, self._offline, self._imbalanced, *self.offline_dirs.values()):
@@ -154,7 +166,19 @@ class Cluster:
             topics.discard(topic)
 
     def set_assignment(self, partition: TopicPartition, assignment: Assignment) -> None:
-        self._assignments.setdefault(partition.topic, {})[partition.partition] = assignment
+        """A replica that leaves the assignment keeps its state, unless the whole topic goes."""
+        topic, number = partition
+        partitions = self._assignments.setdefault(topic, {})
+        self._partition_count += number not in partitions
+        before = partitions.get(number, NO_ASSIGNMENT).replicas
+        partitions[number] = assignment
+        if before != assignment.replicas:
+            for broker in without(before, assignment.replicas):
+                _drop(self._replicas_on, broker, partition)
+                self._count(topic, self.replica_state(Replica(topic, number, broker)), -1)
+            for broker in without(assignment.replicas, before):
+                self._replicas_on.setdefault(broker, {})[partition] = None
+                self._count(topic, self.replica_state(Replica(topic, number, broker)), 1)
         self._weigh(partition)
 
     def assignment(self, partition: TopicPartition) -> Assignment:
@@ -175,7 +199,7 @@ class Cluster:
         return [TopicPartition(topic, partition) for partition in self._assignments.get(topic, {})]
 
     def partitions_on(self, broker: int) -> list[TopicPartition]:
-        return [partition for partition in self.partitions() if broker in self.assignment(partition).replicas]
+        return list(self._replicas_on.get(broker, ()))
 
     # Replicas
 
@@ -189,17 +213,32 @@ class Cluster:
         return [Replica(topic, p, broker) for p, assignment in assignments.items() for broker in assignment.replicas]
 
     def replicas_on(self, brokers: Collection[int]) -> list[Replica]:
-        return [replica for replica in self.replicas() if replica.broker in brokers]
+        """Broker by broker."""
+        return [Replica(*partition, broker) for broker in brokers for partition in self._replicas_on.get(broker, ())]
 
     def replica_state(self, replica: Replica) -> ReplicaState:
         return self._replica_states.get(replica, replica_states.NON_EXISTENT)
 
     def set_replica_state(self, replica: Replica, state: ReplicaState) -> None:
         """Without asking whether the move is legal; transitions.py asks."""
+        before = self.replica_state(replica)
         if state is replica_states.NON_EXISTENT:
             self._replica_states.pop(replica, None)
         else:
             self._replica_states[replica] = state
+        if before is not state and replica.topic_partition in self._replicas_on.get(replica.broker, ()):
+            self._count(replica.topic, before, -1)
+            self._count(replica.topic, state, 1)
+
+    def _count(self, topic: str, state: ReplicaState, change: int) -> None:
+        """One replica of an assignment more, or less, in that state."""
+        self._replica_counts.setdefault(topic, Counter())[state] += change
+        if topic in self.queued:
+            self._queued_counts[state] += change
+
+    def states_of_replicas(self, topic: str) -> set[ReplicaState]:
+        """The states in which replicas of the topic are."""
+        return {state for state, count in self._replica_counts.get(topic, {}).items() if count}
 
     def replicas_in_state(self, topic: str, state: ReplicaState) -> list[Replica]:
         return [replica for replica in self.replicas_of_topic(topic) if self.replica_state(replica) is state]
@@ -211,23 +250,35 @@ class Cluster:
         return self._leaderships.get(partition)
 
     def set_leadership(self, partition: TopicPartition, leadership: Leadership) -> None:
+        self._note_leader(partition, leadership.leader)
         self._leaderships[partition] = leadership
         self._weigh(partition)
+
+    def _note_leader(self, partition: TopicPartition, leader: int | None) -> None:
+        """leader: None when the partition ceases to exist."""
+        before = self._leaderships.get(partition)
+        if before is not None and before.leader != leader:
+            _drop(self._led_by, before.leader, partition)
+        if leader is not None:
+            self._led_by.setdefault(leader, {})[partition] = None
 
     def partitions_with_leadership(self) -> list[TopicPartition]:
         """Partitions that have, or had, a leader."""
         return list(self._leaderships)
 
     def partitions_led_by(self, broker: int) -> list[TopicPartition]:
-        return [partition for partition, leadership in self._leaderships.items() if leadership.leader == broker]
+        return list(self._led_by.get(broker, ()))
 
     def partitions_with_offline_leader(self) -> list[TopicPartition]:
         """Partitions whose leader cannot serve any more, less those of topics to be deleted."""
-        return [
-            partition
-            for partition, leadership in self._leaderships.items()
-            if partition.topic not in self.queued and not self.is_online(leadership.leader, partition)
-        ]
+        found: list[TopicPartition] = []
+        live = self.live_brokers
+        for leader, partitions in self._led_by.items():
+            if leader in live:
+                found += [partition for partition in self.offline_dirs.get(leader, ()) if partition in partitions]
+            else:
+                found += partitions
+        return [partition for partition in found if partition.topic not in self.queued]
 
     def partition_state(self, partition: TopicPartition) -> PartitionState:
         return self._partition_states.get(partition, partition_states.NON_EXISTENT)
@@ -249,8 +300,10 @@ class Cluster:
     # Deletion
 
     def queue_for_deletion(self, topics: Collection[str]) -> None:
-        self.queued.update(topics)
         for topic in topics:
+            if topic not in self.queued:
+                self.queued.add(topic)
+                self._queued_counts.update(self._replica_counts.get(topic, {}))
             self._imbalanced.difference_update(self.partitions_of(topic))
 
     def mark_ineligible(self, topics: Iterable[str]) -> None:
@@ -259,15 +312,11 @@ class Cluster:
 
     def replicas_to_delete(self) -> int:
         """Replicas of queued topics that are not deleted yet."""
-        return sum(self._undeleted(topic) for topic in self.queued)
+        return self._queued_counts.total() - self._queued_counts[replica_states.DELETION_SUCCESSFUL]
 
     def replicas_ineligible(self) -> int:
         """Replicas whose deletion is halted."""
-        return sum(len(self.replicas_in_state(topic, replica_states.DELETION_INELIGIBLE)) for topic in self.queued)
-
-    def _undeleted(self, topic: str) -> int:
-        done = len(self.replicas_in_state(topic, replica_states.DELETION_SUCCESSFUL))
-        return len(self.replicas_of_topic(topic)) - done
+        return self._queued_counts[replica_states.DELETION_INELIGIBLE]
 
     # Gauges, kept up to date with every change so that reading them costs nothing
 
@@ -294,6 +343,14 @@ class Cluster:
         if preferred in assignment.adding:  # it cannot lead before it has caught up
             return preferred not in leadership.isr
         return leadership.leader != preferred
+
+
+def _drop(index: dict[int, dict[TopicPartition, None]], broker: int, partition: TopicPartition) -> None:
+    """Takes a partition out of the list of a broker."""
+    partitions = index.get(broker, {})
+    partitions.pop(partition, None)
+    if not partitions:
+        index.pop(broker, None)
 
 
 def leader_of(leadership: Leadership | None) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.turns import sliced
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.cluster import Replica
 from kafka_py.controller.events import TopicDeletion as TopicDeletionEvent
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from kafka_py.controller.term import Term
 
 log = logging.getLogger(__name__)
+
+TOPICS_AT_ONCE = 16
+"""So many topics are removed from the cluster value before others have the loop."""
 
 
 class TopicDeletion:
@@ -111,16 +115,17 @@ class TopicDeletion:
         """Takes every queued topic as far as it can go now."""
         cluster = self._term.cluster
         done, again, begin = [], [], []
-        for topic in sorted(cluster.queued):
-            states = {cluster.replica_state(replica) for replica in cluster.replicas_of_topic(topic)}
-            if states <= {replica_states.DELETION_SUCCESSFUL}:
-                done.append(topic)
-                continue
-            if replica_states.DELETION_STARTED not in states:
-                if replica_states.DELETION_INELIGIBLE in states:
-                    again.append(topic)
-                if topic not in cluster.ineligible:
-                    begin.append(topic)
+        async for some in sliced(sorted(cluster.queued)):
+            for topic in some:
+                states = cluster.states_of_replicas(topic)
+                if states <= {replica_states.DELETION_SUCCESSFUL}:
+                    done.append(topic)
+                    continue
+                if replica_states.DELETION_STARTED not in states:
+                    if replica_states.DELETION_INELIGIBLE in states:
+                        again.append(topic)
+                    if topic not in cluster.ineligible:
+                        begin.append(topic)
         await self._complete(done)
         if again:
             ineligible = replica_states.DELETION_INELIGIBLE
@@ -139,12 +144,15 @@ class TopicDeletion:
             await transitions.partitions(partitions, partition_states.OFFLINE)
             await transitions.partitions(partitions, partition_states.NON_EXISTENT)
             cluster.started.update(unseen)
-        term.update_metadata(cluster.brokers, [p for topic in topics for p in cluster.partitions_of(topic)])
-        replicas = [replica for topic in topics for replica in cluster.replicas_of_topic(topic)]
-        alive = {replica for replica in replicas if cluster.is_online(replica.broker, replica.topic_partition)}
-        dead = [replica for replica in replicas if replica not in alive]
-        deleted = replica_states.DELETION_SUCCESSFUL
-        to_delete = [r for r in replicas if r in alive and cluster.replica_state(r) is not deleted]
+        await term.update_metadata(cluster.brokers, [p for topic in topics for p in cluster.partitions_of(topic)])
+        dead: list[Replica] = []
+        to_delete: list[Replica] = []
+        async for some in sliced([replica for topic in topics for replica in cluster.replicas_of_topic(topic)]):
+            for replica in some:
+                if not cluster.is_online(replica.broker, replica.topic_partition):
+                    dead.append(replica)
+                elif cluster.replica_state(replica) is not replica_states.DELETION_SUCCESSFUL:
+                    to_delete.append(replica)
         await transitions.replicas(dead, replica_states.DELETION_INELIGIBLE)
         await transitions.replicas(to_delete, replica_states.OFFLINE)
         await transitions.replicas(to_delete, replica_states.DELETION_STARTED)
@@ -159,8 +167,9 @@ class TopicDeletion:
             gone = cluster.replicas_in_state(topic, replica_states.DELETION_SUCCESSFUL)
             await term.transitions.replicas(gone, replica_states.NON_EXISTENT)
         raise_first(await pipelined([term.store.delete_topic(topic, term.epoch_zk_version) for topic in topics]))
-        for topic in topics:
-            cluster.remove_topic(topic)
+        async for some in sliced(topics, TOPICS_AT_ONCE):
+            for topic in some:
+                cluster.remove_topic(topic)
         if topics:
             log.info("Topics %s are deleted", topics)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from kafka_py.base.turns import sliced
 from kafka_py.controller import leader_balance, partition_states, replica_states
 from kafka_py.controller.broker_changes import watch_brokers
 from kafka_py.controller.cluster import Replica
@@ -28,7 +29,7 @@ async def take_office(term: Term) -> None:
     await _load_cluster(term)
     await term.deletion.load()
     # Brokers must know who is alive before they are told whom to follow.
-    term.update_metadata(term.cluster.brokers)
+    await term.update_metadata(term.cluster.brokers)
     await _start_replicas(term)
     await _start_partitions(term)
     await term.reassignments.load()
@@ -63,11 +64,12 @@ async def _start_replicas(term: Term) -> None:
     cluster = term.cluster
     online: list[Replica] = []
     offline: list[Replica] = []
-    for replica in cluster.replicas():
-        is_online = cluster.is_online(replica.broker, replica.topic_partition)
-        state = replica_states.ONLINE if is_online else replica_states.DELETION_INELIGIBLE
-        cluster.set_replica_state(replica, state)
-        (online if is_online else offline).append(replica)
+    async for some in sliced(list(cluster.replicas())):
+        for replica in some:
+            is_online = cluster.is_online(replica.broker, replica.topic_partition)
+            state = replica_states.ONLINE if is_online else replica_states.DELETION_INELIGIBLE
+            cluster.set_replica_state(replica, state)
+            (online if is_online else offline).append(replica)
     await term.transitions.replicas(online, replica_states.ONLINE)
     await term.transitions.replicas(offline, replica_states.OFFLINE)
 
@@ -75,13 +77,14 @@ async def _start_replicas(term: Term) -> None:
 async def _start_partitions(term: Term) -> None:
     """First states by whether the leader is there, then elections where it is not."""
     cluster = term.cluster
-    for partition in cluster.partitions():
-        leadership = cluster.leadership(partition)
-        if leadership is None:
-            state = partition_states.NEW
-        elif cluster.is_online(leadership.leader, partition):
-            state = partition_states.ONLINE
-        else:
-            state = partition_states.OFFLINE
-        cluster.set_partition_state(partition, state)
+    async for some in sliced(list(cluster.partitions())):
+        for partition in some:
+            leadership = cluster.leadership(partition)
+            if leadership is None:
+                state = partition_states.NEW
+            elif cluster.is_online(leadership.leader, partition):
+                state = partition_states.ONLINE
+            else:
+                state = partition_states.OFFLINE
+            cluster.set_partition_state(partition, state)
     await term.transitions.bring_online()

@@ -74,6 +74,6 @@ def _proposed(term: Term, leader: int, proposal: IsrProposal) -> Leadership:
 
 async def _announce(term: Term, partitions: Collection[TopicPartition]) -> None:
     """Everybody is told; reassignments that waited for a replica to catch up go on."""
-    term.update_metadata(term.cluster.brokers, partitions)
+    await term.update_metadata(term.cluster.brokers, partitions)
     for partition in partitions:
         await term.reassignments.maybe_complete(partition)

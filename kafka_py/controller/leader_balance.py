@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.base.turns import sliced
 from kafka_py.controller import elections, partition_states
 from kafka_py.controller.cluster import Cluster, leader_of
 from kafka_py.controller.elections import Strategy
@@ -53,12 +54,13 @@ async def elect(term: Term, partitions: Collection[TopicPartition], type_: Elect
     """Holds elections where they are needed and possible."""
     results: ElectionResults = {}
     electable = []
-    for partition in partitions:
-        refusal = refusal_of(term.cluster, partition, type_)
-        if refusal is None:
-            electable.append(partition)
-        else:
-            results[partition] = refusal
+    async for some in sliced(partitions):
+        for partition in some:
+            refusal = refusal_of(term.cluster, partition, type_)
+            if refusal is None:
+                electable.append(partition)
+            else:
+                results[partition] = refusal
     outcomes = await term.transitions.partitions(electable, partition_states.ONLINE, _STRATEGIES[type_])
     for partition in electable:
         outcome = outcomes.get(partition) or MoveFailed("its state does not allow an election")
@@ -116,7 +118,7 @@ async def balance_leaders(term: Term, _event: AutoPreferredReplicaLeaderElection
     """Gives partitions back to their preferred broker where too many of its partitions are led by others."""
     try:
         limit = term.config.leader_imbalance_per_broker_percentage / 100
-        for partitions in unbalanced(term.cluster, limit):
+        for partitions in await unbalanced(term.cluster, limit):
             await elect(term, partitions, ElectionType.PREFERRED)
     finally:
         schedule_balance(term, term.config.leader_imbalance_check_interval_seconds)
@@ -128,23 +130,29 @@ def schedule_balance(term: Term, seconds: float = FIRST_BALANCE_AFTER_S) -> None
         term.put_after(seconds, AutoPreferredReplicaLeaderElection())
 
 
-def unbalanced(cluster: Cluster, limit: float) -> list[list[TopicPartition]]:
+async def unbalanced(cluster: Cluster, limit: float) -> list[list[TopicPartition]]:
     """Per broker over the limit, the partitions that its preferred replica could lead but does not.
 
     limit: of the partitions that prefer a broker, the share that others may lead. Nothing while partitions move.
     """
     preferring: dict[int, list[TopicPartition]] = {}
-    for partition in cluster.partitions():
-        replicas = cluster.assignment(partition).replicas
-        if replicas and partition.topic not in cluster.queued:
-            preferring.setdefault(replicas[0], []).append(partition)
+    async for some in sliced(list(cluster.partitions())):
+        for partition in some:
+            replicas = cluster.assignment(partition).replicas
+            if replicas and partition.topic not in cluster.queued:
+                preferring.setdefault(replicas[0], []).append(partition)
     if cluster.reassigning:
         return []
     groups = []
     for broker, partitions in sorted(preferring.items()):
-        elsewhere = [partition for partition in partitions if _is_led_by_another(cluster, partition, broker)]
+        elsewhere: list[TopicPartition] = []
+        async for some in sliced(partitions):
+            elsewhere += [partition for partition in some if _is_led_by_another(cluster, partition, broker)]
         if len(elsewhere) / len(partitions) > limit:
-            groups.append([partition for partition in elsewhere if _can_lead(cluster, partition)])
+            group: list[TopicPartition] = []
+            async for some in sliced(elsewhere):
+                group += [partition for partition in some if _can_lead(cluster, partition)]
+            groups.append(group)
     return [group for group in groups if group]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import sliced
 from kafka_py.controller.cluster import Cluster, Leadership
 from kafka_py.controller.elections import Elected
 from kafka_py.zk.store import ZkStore
@@ -44,13 +45,13 @@ class Leaderships:
 
     async def create(self, elected: Mapping[TopicPartition, Elected]) -> Outcomes:
         """First leaders of partitions that have no state znode yet. Raises ControllerMoved."""
-        wanted = {
-            partition: Leadership(winner.leader, FIRST_LEADER_EPOCH, winner.isr, self._epoch)
-            for partition, winner in elected.items()
-        }
+        wanted: dict[TopicPartition, Leadership] = {}
+        async for some in sliced(elected.items()):
+            for partition, winner in some:
+                wanted[partition] = Leadership(winner.leader, FIRST_LEADER_EPOCH, winner.isr, self._epoch)
         created = await self._store.create_partition_states(wanted, self._epoch_zk_version)
         outcomes: Outcomes = {partition: created[partition] or wanted[partition] for partition in wanted}
-        self._remember(outcomes)
+        await self._remember(outcomes)
         return outcomes
 
     async def revise(self, partitions: Collection[TopicPartition], decide: Decide) -> Outcomes:
@@ -77,16 +78,20 @@ class Leaderships:
             outcomes.update(written.updated)
             outcomes.update(written.failed)
             remaining = written.conflicts
-        outcomes = {partition: outcomes[partition] for partition in partitions if partition in outcomes}
-        self._remember(outcomes)
-        return outcomes
+        ordered: Outcomes = {}
+        async for some in sliced(partitions):
+            ordered.update({partition: outcomes[partition] for partition in some if partition in outcomes})
+        await self._remember(ordered)
+        return ordered
 
     async def _revise_known(
         self, partitions: Collection[TopicPartition], decide: Decide, outcomes: Outcomes
     ) -> list[TopicPartition]:
         """Writes what follows from the cluster value; returns the partitions whose state must be read for that."""
         leadership_of = self._cluster.leadership
-        found = {partition: known for partition in partitions if (known := leadership_of(partition)) is not None}
+        found: dict[TopicPartition, Leadership] = {}
+        async for some in sliced(partitions):
+            found.update({one: known for one in some if (known := leadership_of(one)) is not None})
         decided = await decide(found) if found else {}
         to_write: dict[TopicPartition, Leadership] = {}
         for partition, decision in decided.items():
@@ -100,15 +105,19 @@ class Leaderships:
         """Raises the leader epoch and changes nothing else, so that a new LeaderAndIsr is taken for newer."""
 
         async def decide(found: Mapping[TopicPartition, Leadership]) -> dict[TopicPartition, Decided]:
-            return {partition: self.successor(one, one.leader, one.isr) for partition, one in found.items()}
+            decided: dict[TopicPartition, Decided] = {}
+            async for some in sliced(found.items()):
+                decided.update({partition: self.successor(one, one.leader, one.isr) for partition, one in some})
+            return decided
 
         return await self.revise(partitions, decide)
 
     async def refresh(self, partitions: Collection[TopicPartition]) -> None:
         """Takes over what ZooKeeper holds: leaders change in-sync sets themselves."""
         found = await self._store.partition_states(partitions)
-        for partition, leadership in found.items():
-            self._cluster.set_leadership(partition, leadership)
+        async for some in sliced(found.items()):
+            for partition, leadership in some:
+                self._cluster.set_leadership(partition, leadership)
 
     async def _readable(
         self, partitions: list[TopicPartition], outcomes: Outcomes
@@ -124,7 +133,8 @@ class Leaderships:
                 del found[partition]
         return found
 
-    def _remember(self, outcomes: Outcomes) -> None:
-        for partition, outcome in outcomes.items():
-            if not isinstance(outcome, Exception):
-                self._cluster.set_leadership(partition, outcome)
+    async def _remember(self, outcomes: Outcomes) -> None:
+        async for some in sliced(outcomes.items()):
+            for partition, outcome in some:
+                if not isinstance(outcome, Exception):
+                    self._cluster.set_leadership(partition, outcome)

@@ -178,7 +178,7 @@ class Reassignments:
         term.watches.forget_partition(partition)  # B7
         await self._leave_znode(lambda listed, target: listed == partition and tuple(target) == final.replicas)
         cluster.reassigning.discard(partition)
-        term.update_metadata(cluster.brokers, (partition,))  # B8
+        await term.update_metadata(cluster.brokers, (partition,))  # B8
         log.info("Partition %s is reassigned to %s", partition, list(final.replicas))
         await term.deletion.resume_for((partition.topic,))
 
@@ -192,7 +192,7 @@ class Reassignments:
         batch = RequestBatch(term.cluster)
         batch.add_leader_and_isr(assignment.origin, partition, outcome, assignment, is_new=False)
         batch.add_leader_and_isr(assignment.adding, partition, outcome, assignment, is_new=True)
-        term.send(batch)
+        await term.send(batch)
 
     async def _move_leader(self, partition: TopicPartition, final: Assignment) -> None:
         cluster = self._term.cluster

@@ -15,6 +15,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition, random_uuid
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.turns import Turn, finish
 from kafka_py.controller.batch import ControllerRequest, RequestBatch, Sender
 from kafka_py.controller.channels import Address, Channels, Connect
 from kafka_py.controller.cluster import Assignment, Cluster
@@ -116,18 +117,21 @@ class Term:
 
     # Requests to brokers
 
-    def send(self, batch: RequestBatch) -> None:
-        """Hands a batch to the channels. Raises MissingListener; then nothing is sent."""
+    async def send(self, batch: RequestBatch) -> None:
+        """Hands a batch to the channels, in turns with other work. Raises MissingListener; then nothing is sent."""
         given = self.given
-        for request in batch.requests(Sender(given.broker_id, self.epoch, self.version.requests, given.listener)):
+        steps = batch.requests(Sender(given.broker_id, self.epoch, self.version.requests, given.listener))
+        turn = Turn(given.clock)
+        for request in await finish(steps, given.clock.monotonic_ms):
+            await turn.maybe_yield()
             self.channels.send(request)
             self.state_changes.sent(request)
 
-    def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
+    async def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
         """Tells brokers who is alive and who leads those partitions."""
         batch = RequestBatch(self.cluster)
         batch.add_update_metadata(brokers, partitions)
-        self.send(batch)
+        await self.send(batch)
 
     def address_of(self, broker: RegisteredBroker) -> Address:
         """Where the broker takes our requests. Raises KafkaError(LISTENER_NOT_FOUND)."""
@@ -199,9 +203,11 @@ class Term:
         if self.version.has_topic_ids:
             assignments = await self._with_ids(assignments)
         partitions = []
+        turn = Turn(self.given.clock)
         for topic, one in assignments.items():
             self.cluster.add_topic(topic, one.topic_id)
             for number, row in one.partitions.items():
+                await turn.maybe_yield()
                 partition = TopicPartition(topic, number)
                 self.cluster.set_assignment(partition, Assignment(*row))
                 partitions.append(partition)

@@ -1,18 +1,21 @@
 """Carries out the moves of partitions and replicas: what each reads, writes to ZooKeeper and sends (I/O).
 
-The tables of legal moves are partition_states.py and replica_states.py, who wins is elections.py. All requests of
-one call leave as one batch at its end. A move that fails is logged and leaves the state as it was; only a write
-fenced off by a newer controller (ControllerMoved) is raised. Source: controller reference, sections 3 and 4.
+The tables of legal moves are partition_states.py and replica_states.py, who wins is elections.py. All requests of one
+call leave as one batch at its end. A move that fails is logged and leaves the state as it was; only a write fenced off
+by a newer controller (ControllerMoved) is raised. Work on many partitions leaves the loop to others after every few of
+them; the controller itself does nothing else meanwhile, for it handles one event at a time.
+Source: controller reference, sections 3 and 4.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeVar
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.moves import Moves, label
+from kafka_py.base.turns import sliced
 from kafka_py.controller import elections, partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
 from kafka_py.controller.cluster import Cluster, Leadership, Replica, leader_of, without
@@ -26,8 +29,9 @@ from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.partitions import NO_LEADER
 
 S = TypeVar("S")
+T = TypeVar("T")
 
-SendBatch = Callable[[RequestBatch], None]
+SendBatch = Callable[[RequestBatch], Awaitable[None]]
 PermitsUnclean = Callable[[Collection[str]], Awaitable[Mapping[str, bool | Exception]]]
 """Topics -> whether their settings, as they are now, permit unclean elections; or why that cannot be read."""
 
@@ -70,15 +74,16 @@ class Transitions:
         if not partitions:
             return outcomes
         try:
-            legal = self._legal_partitions(partitions, target)
-            before = {partition: self._cluster.partition_state(partition) for partition in legal}
+            state_of = self._cluster.partition_state
+            before = await _legal(partition_states.MOVES, "partition", partitions, state_of, target)
             if target is partition_states.ONLINE:
-                outcomes = await self._bring_online(legal, strategy, batch)
+                outcomes = await self._bring_online(before, strategy, batch)
             else:
-                for partition in legal:
-                    self._cluster.set_partition_state(partition, target)
-            self._state_changes.moved(PARTITION, before, target, self._cluster.partition_state, outcomes)
-            self._send(batch)
+                async for some in sliced(before):
+                    for partition in some:
+                        self._cluster.set_partition_state(partition, target)
+            self._state_changes.moved(PARTITION, before, target, state_of, outcomes)
+            await self._send(batch)
         except ControllerMoved:
             raise
         except Exception as error:
@@ -92,44 +97,44 @@ class Transitions:
         wanted = [p for p in waiting if p.topic not in self._cluster.queued and topic in (None, p.topic)]
         await self.partitions(wanted, partition_states.ONLINE)
 
-    def _legal_partitions(self, partitions: Iterable[TopicPartition], target: PartitionState) -> list[TopicPartition]:
-        state_of = self._cluster.partition_state
-        return [p for p in partitions if _is_legal(partition_states.MOVES, "partition", p, state_of(p), target)]
-
     async def _bring_online(
-        self, partitions: list[TopicPartition], strategy: Strategy, batch: RequestBatch
+        self, before: Mapping[TopicPartition, PartitionState], strategy: Strategy, batch: RequestBatch
     ) -> Outcomes:
+        """before: the partitions, each with the state that it has now."""
         cluster = self._cluster
-        fresh = [p for p in partitions if cluster.partition_state(p) is partition_states.NEW]
-        led_before = [p for p in partitions if cluster.partition_state(p) is not partition_states.NEW]
+        fresh = [partition for partition, state in before.items() if state is partition_states.NEW]
+        led_before = [partition for partition, state in before.items() if state is not partition_states.NEW]
         outcomes: Outcomes = {}
         if fresh:
             outcomes.update(await self._first_leaders(fresh, batch))
         if led_before:
             outcomes.update(await self._elect(led_before, strategy, batch))
-        for partition, outcome in outcomes.items():
-            if isinstance(outcome, Exception):
-                log.error("Partition %s got no leader: %s", partition, outcome)
-            else:
-                cluster.set_partition_state(partition, partition_states.ONLINE)
+        async for some in sliced(outcomes.items()):
+            for partition, outcome in some:
+                if isinstance(outcome, Exception):
+                    log.error("Partition %s got no leader: %s", partition, outcome)
+                else:
+                    cluster.set_partition_state(partition, partition_states.ONLINE)
         return outcomes
 
     async def _first_leaders(self, partitions: list[TopicPartition], batch: RequestBatch) -> Outcomes:
         """Leaders for partitions that never had one: znodes are made, all living replicas are told they are new."""
         outcomes: Outcomes = {}
         elected: dict[TopicPartition, Elected] = {}
-        for partition in partitions:
-            replicas = self._cluster.assignment(partition).replicas
-            winner = elections.first_leader(replicas, self._cluster.online(partition, replicas))
-            if winner is None:
-                outcomes[partition] = MoveFailed(f"none of its replicas {list(replicas)} is alive")
-            else:
-                elected[partition] = winner
+        async for some in sliced(partitions):
+            for partition in some:
+                replicas = self._cluster.assignment(partition).replicas
+                winner = elections.first_leader(replicas, self._cluster.online(partition, replicas))
+                if winner is None:
+                    outcomes[partition] = MoveFailed(f"none of its replicas {list(replicas)} is alive")
+                else:
+                    elected[partition] = winner
         created = await self._leaderships.create(elected)
-        for partition, outcome in created.items():
-            if not isinstance(outcome, Exception):
-                recipients, assignment = elected[partition].recipients, self._cluster.assignment(partition)
-                batch.add_leader_and_isr(recipients, partition, outcome, assignment, is_new=True)
+        async for made in sliced(created.items()):
+            for partition, outcome in made:
+                if not isinstance(outcome, Exception):
+                    recipients, assignment = elected[partition].recipients, self._cluster.assignment(partition)
+                    batch.add_leader_and_isr(recipients, partition, outcome, assignment, is_new=True)
         return {**outcomes, **created}
 
     async def _elect(self, partitions: list[TopicPartition], strategy: Strategy, batch: RequestBatch) -> Outcomes:
@@ -140,26 +145,28 @@ class Transitions:
         async def decide(found: Mapping[TopicPartition, Leadership]) -> dict[TopicPartition, Decided]:
             permitted = await self._unclean_permissions(found, strategy)
             decided: dict[TopicPartition, Decided] = {}
-            for partition, leadership in found.items():
-                permission = permitted.get(partition.topic, False)
-                if isinstance(permission, Exception) and self._needs_unclean(partition, leadership):
-                    decided[partition] = permission
-                    continue
-                winner = self._winner(partition, leadership, strategy, permission is True)
-                if winner is None:
-                    decided[partition] = MoveFailed(f"no leader under strategy {strategy.value}; found {leadership}")
-                    continue
-                recipients[partition] = winner.recipients
-                (unclean.add if winner.unclean else unclean.discard)(partition)
-                decided[partition] = self._leaderships.successor(leadership, winner.leader, winner.isr)
+            async for some in sliced(found.items()):
+                for partition, leadership in some:
+                    decided[partition] = decide_one(partition, leadership, permitted.get(partition.topic, False))
             return decided
 
+        def decide_one(partition: TopicPartition, leadership: Leadership, permission: bool | Exception) -> Decided:
+            if isinstance(permission, Exception) and self._needs_unclean(partition, leadership):
+                return permission
+            winner = self._winner(partition, leadership, strategy, permission is True)
+            if winner is None:
+                return MoveFailed(f"no leader under strategy {strategy.value}; found {leadership}")
+            recipients[partition] = winner.recipients
+            (unclean.add if winner.unclean else unclean.discard)(partition)
+            return self._leaderships.successor(leadership, winner.leader, winner.isr)
+
         outcomes = await self._leaderships.revise(partitions, decide)
-        for partition, outcome in outcomes.items():
-            if not isinstance(outcome, Exception):
-                assignment = self._cluster.assignment(partition)
-                self._stats.unclean_elections += partition in unclean
-                batch.add_leader_and_isr(recipients[partition], partition, outcome, assignment, is_new=False)
+        async for some in sliced(outcomes.items()):
+            for partition, outcome in some:
+                if not isinstance(outcome, Exception):
+                    assignment = self._cluster.assignment(partition)
+                    self._stats.unclean_elections += partition in unclean
+                    batch.add_leader_and_isr(recipients[partition], partition, outcome, assignment, is_new=False)
         return outcomes
 
     def _winner(
@@ -187,7 +194,9 @@ class Transitions:
         """Per topic whether a replica out of sync may lead; asked only where nobody in sync is alive."""
         if strategy not in (Strategy.OFFLINE, Strategy.UNCLEAN):
             return {}
-        topics = {p.topic for p, leadership in found.items() if self._needs_unclean(p, leadership)}
+        topics: set[str] = set()
+        async for some in sliced(found.items()):
+            topics.update(p.topic for p, leadership in some if self._needs_unclean(p, leadership))
         if strategy is Strategy.UNCLEAN or not topics:
             return dict.fromkeys(topics, True)
         return await self._permits_unclean(topics)
@@ -198,13 +207,14 @@ class Transitions:
         """Moves replicas to `target`, broker by broker."""
         batch = RequestBatch(self._cluster)
         by_broker: dict[int, list[Replica]] = {}
-        for replica in replicas:
-            by_broker.setdefault(replica.broker, []).append(replica)
+        async for some in sliced(replicas):
+            for replica in some:
+                by_broker.setdefault(replica.broker, []).append(replica)
         try:
             for broker, of_broker in by_broker.items():
                 await self._move_replicas(broker, of_broker, target, batch)
             if replicas:
-                self._send(batch)
+                await self._send(batch)
         except ControllerMoved:
             raise
         except Exception:
@@ -214,15 +224,15 @@ class Transitions:
         self, broker: int, replicas: list[Replica], target: ReplicaState, batch: RequestBatch
     ) -> None:
         state_of = self._cluster.replica_state
-        legal = [r for r in replicas if _is_legal(replica_states.MOVES, "replica", r, state_of(r), target)]
-        before = {replica: state_of(replica) for replica in legal}
+        before = await _legal(replica_states.MOVES, "replica", replicas, state_of, target)
         if target is replica_states.OFFLINE:
-            await self._take_offline(broker, legal, batch)
+            await self._take_offline(broker, list(before), batch)
         else:
             step = _REPLICA_STEPS.get(target)
-            for replica in legal:
-                if step is None or step(self, replica, batch):
-                    self._cluster.set_replica_state(replica, target)
+            async for some in sliced(before):
+                for replica in some:
+                    if step is None or step(self, replica, batch):
+                        self._cluster.set_replica_state(replica, target)
         self._state_changes.moved(REPLICA, before, target, state_of, {})
 
     def _start_new(self, replica: Replica, batch: RequestBatch) -> bool:
@@ -263,21 +273,29 @@ class Transitions:
     async def _take_offline(self, broker: int, replicas: list[Replica], batch: RequestBatch) -> None:
         """Stops replicas and takes them out of the in-sync sets; the remaining replicas are told."""
         cluster = self._cluster
-        for replica in replicas:
-            batch.add_stop_replica((broker,), replica.topic_partition, delete=False)
-        led = {r.topic_partition: r for r in replicas if cluster.leadership(r.topic_partition) is not None}
+        led: dict[TopicPartition, Replica] = {}
+        unled: list[Replica] = []
+        async for some in sliced(replicas):
+            for replica in some:
+                partition = replica.topic_partition
+                batch.add_stop_replica((broker,), partition, delete=False)
+                if cluster.leadership(partition) is not None:
+                    led[partition] = replica
+                else:
+                    unled.append(replica)
         outcomes = await self._leave_isr(broker, list(led)) if led else {}
-        for partition, outcome in outcomes.items():
-            if isinstance(outcome, Exception):
-                log.error("Replica %d of %s cannot leave the in-sync set: %s", broker, partition, outcome)
-                continue
-            if partition.topic not in cluster.queued:
-                assignment = cluster.assignment(partition)
-                others = without(assignment.replicas, (broker,))
-                batch.add_leader_and_isr(others, partition, outcome, assignment, is_new=False)
-            cluster.set_replica_state(led[partition], replica_states.OFFLINE)
-        for replica in replicas:
-            if replica.topic_partition not in led:
+        async for left in sliced(outcomes.items()):
+            for partition, outcome in left:
+                if isinstance(outcome, Exception):
+                    log.error("Replica %d of %s cannot leave the in-sync set: %s", broker, partition, outcome)
+                    continue
+                if partition.topic not in cluster.queued:
+                    assignment = cluster.assignment(partition)
+                    others = without(assignment.replicas, (broker,))
+                    batch.add_leader_and_isr(others, partition, outcome, assignment, is_new=False)
+                cluster.set_replica_state(led[partition], replica_states.OFFLINE)
+        async for some in sliced(unled):
+            for replica in some:
                 cluster.set_replica_state(replica, replica_states.OFFLINE)
                 batch.add_update_metadata(cluster.brokers, (replica.topic_partition,))
 
@@ -286,13 +304,14 @@ class Transitions:
 
         async def decide(found: Mapping[TopicPartition, Leadership]) -> dict[TopicPartition, Decided]:
             decided: dict[TopicPartition, Decided] = {}
-            for partition, leadership in found.items():
-                if broker not in leadership.isr:
-                    decided[partition] = None
-                    continue
-                leader = NO_LEADER if leadership.leader == broker else leadership.leader
-                isr = leadership.isr if len(leadership.isr) == 1 else without(leadership.isr, (broker,))
-                decided[partition] = self._leaderships.successor(leadership, leader, isr)
+            async for some in sliced(found.items()):
+                for partition, leadership in some:
+                    if broker not in leadership.isr:
+                        decided[partition] = None
+                        continue
+                    leader = NO_LEADER if leadership.leader == broker else leadership.leader
+                    isr = leadership.isr if len(leadership.isr) == 1 else without(leadership.isr, (broker,))
+                    decided[partition] = self._leaderships.successor(leadership, leader, isr)
             return decided
 
         return await self._leaderships.revise(partitions, decide)
@@ -307,8 +326,16 @@ _REPLICA_STEPS: dict[ReplicaState, Callable[[Transitions, Replica, RequestBatch]
 """What a move to that state does besides; False when it failed. The other states are states only."""
 
 
-def _is_legal(moves: Moves[S, S], kind: str, subject: object, state: S, target: S) -> bool:
-    if moves.allows(state, target):
-        return True
-    log.error("Illegal move of %s %s from %s to %s", kind, subject, label(state), label(target))
-    return False
+async def _legal(
+    moves: Moves[S, S], kind: str, subjects: Collection[T], state_of: Callable[[T], S], target: S
+) -> dict[T, S]:
+    """Those that may move to `target`, each with the state that it is in; the others are logged."""
+    found: dict[T, S] = {}
+    async for some in sliced(subjects):
+        for subject in some:
+            state = state_of(subject)
+            if moves.allows(state, target):
+                found[subject] = state
+            else:
+                log.error("Illegal move of %s %s from %s to %s", kind, subject, label(state), label(target))
+    return found

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import sliced
 from kafka_py.zk.access import ZkAccess, pipelined
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import BadVersion, CreateOp, NodeExists, NoNode, SetOp, Stat, Watch, ZkError
+from kafka_py.zk.session import BadVersion, CreateOp, DeleteOp, NodeExists, NoNode, SetOp, Stat, Watch, ZkError
 from kafka_py.zk.znodes import PartitionStateZNode, TopicPartitionsZNode, TopicPartitionZNode
 
 log = logging.getLogger(__name__)
@@ -83,9 +84,10 @@ class PartitionStore(ZkAccess):
         parents = [CreateOp(TopicPartitionsZNode.path(topic)) for topic in dict.fromkeys(one.topic for one in states)]
         await self.fenced_many(parents, epoch_zk_version)
         ops = []
-        for one, state in states.items():  # in pairs, which no batch separates
-            ops.append(CreateOp(TopicPartitionZNode.path(one.topic, one.partition)))
-            ops.append(CreateOp(_path(one), state.to_znode().encode()))
+        async for some in sliced(states.items()):
+            for one, state in some:  # in pairs, which no batch separates
+                ops.append(CreateOp(TopicPartitionZNode.path(one.topic, one.partition)))
+                ops.append(CreateOp(_path(one), state.to_znode().encode()))
         written = (await self.fenced_many(ops, epoch_zk_version))[1::2]
         outcomes = {
             one: outcome if isinstance(outcome, ZkError) else None for one, outcome in zip(states, written, strict=True)
@@ -100,17 +102,19 @@ class PartitionStore(ZkAccess):
         self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
     ) -> StateUpdates:
         """Writes states of existing partitions, each expecting its own zk_version. Raises ControllerMoved."""
-        ops = [SetOp(_path(one), state.to_znode().encode(), state.zk_version) for one, state in states.items()]
+        ops: list[CreateOp | SetOp | DeleteOp] = []
+        async for some in sliced(states.items()):
+            ops += [SetOp(_path(one), state.to_znode().encode(), state.zk_version) for one, state in some]
         updates = StateUpdates({}, [], {})
-        for (partition, state), outcome in zip(
-            states.items(), await self.fenced_many(ops, epoch_zk_version), strict=True
-        ):
-            if isinstance(outcome, Stat):
-                updates.updated[partition] = state._replace(zk_version=outcome.version)
-            elif isinstance(outcome, BadVersion):
-                updates.conflicts.append(partition)
-            elif isinstance(outcome, ZkError):
-                updates.failed[partition] = outcome
+        outcomes = iter(await self.fenced_many(ops, epoch_zk_version))
+        async for some in sliced(states.items()):
+            for (partition, state), outcome in zip(some, outcomes, strict=False):
+                if isinstance(outcome, Stat):
+                    updates.updated[partition] = state._replace(zk_version=outcome.version)
+                elif isinstance(outcome, BadVersion):
+                    updates.conflicts.append(partition)
+                elif isinstance(outcome, ZkError):
+                    updates.failed[partition] = outcome
         return updates
 
     async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from kafka_py.base.turns import TURN_MS, Done, Turn, finish, run_turn
+from kafka_py.base.turns import TURN_MS, Done, Turn, finish, run_turn, sliced
 from kafka_py.testing.clock import ManualClock
 
 
@@ -52,5 +52,21 @@ def test_others_have_the_loop_between_turns() -> None:
         clock.advance(TURN_MS)
         await turn.maybe_yield()
         assert seen == ["another", "a third"]
+
+    asyncio.run(scenario())
+
+
+def test_a_large_collection_comes_in_slices_with_a_stop_between() -> None:
+    async def scenario() -> None:
+        seen: list[object] = []
+        asyncio.get_running_loop().call_soon(seen.append, "another")
+        async for some in sliced({"a": 1, "b": 2}.items(), 2):
+            seen.append(some)
+        async for some in sliced([], 2):
+            seen.append(some)
+        assert seen == [[("a", 1), ("b", 2)]]  # no stop
+        async for some in sliced(range(5), 2):
+            seen.append(some)
+        assert seen[1:] == [[0, 1], "another", [2, 3], [4]]
 
     asyncio.run(scenario())

@@ -5,7 +5,8 @@ import uuid
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.batch import MissingListener, RequestBatch, Sender
+from kafka_py.base.turns import run_turn
+from kafka_py.controller.batch import STEP_PARTITIONS, MissingListener, RequestBatch, Sender
 from kafka_py.controller.cluster import Assignment, Cluster, Leadership
 from kafka_py.wire.compiler import decode, encode
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
@@ -40,6 +41,11 @@ def add_leader(batch, cluster, brokers, partition, is_new=False):
     batch.add_leader_and_isr(brokers, partition, leadership, assignment, is_new=is_new)
 
 
+def requests_of(batch, sender):
+    """What the batch comes to."""
+    return run_turn(batch.requests(sender), lambda: 0.0).value
+
+
 def full_batch(cluster):
     batch = RequestBatch(cluster)
     batch.add_stop_replica([2], U0, delete=True)
@@ -50,7 +56,7 @@ def full_batch(cluster):
 
 
 def test_requests_leave_in_the_order_leader_and_isr_update_metadata_stop_replica(cluster):
-    requests = full_batch(cluster).requests(sender())
+    requests = requests_of(full_batch(cluster), sender())
     assert [(type(r.message), r.broker, r.version) for r in requests] == [
         (LeaderAndIsrRequest, 1, 5),
         (LeaderAndIsrRequest, 2, 5),
@@ -65,7 +71,7 @@ def test_requests_leave_in_the_order_leader_and_isr_update_metadata_stop_replica
 def test_a_leader_and_isr_entry_is_news_for_every_brokers_metadata(cluster):
     batch = RequestBatch(cluster)
     add_leader(batch, cluster, [1], T0)
-    metadata = [r.message for r in batch.requests(sender()) if isinstance(r.message, UpdateMetadataRequest)]
+    metadata = [r.message for r in requests_of(batch, sender()) if isinstance(r.message, UpdateMetadataRequest)]
     assert len(metadata) == 2
     (topic,) = metadata[0].topic_states
     (state,) = topic.partition_states
@@ -82,7 +88,7 @@ def test_is_new_once_said_stays_said_within_the_batch(cluster):
     add_leader(batch, cluster, [1, 2], T0, is_new=False)
     flags = [
         r.message.topic_states[0].partition_states[0].is_new
-        for r in batch.requests(sender())
+        for r in requests_of(batch, sender())
         if isinstance(r.message, LeaderAndIsrRequest)
     ]
     assert flags == [True, False]
@@ -93,7 +99,7 @@ def test_brokers_that_are_not_registered_get_nothing(cluster):
     add_leader(batch, cluster, [3, -1], T0)
     batch.add_update_metadata([3, -1])
     batch.add_stop_replica([3], T0, delete=True)
-    assert {r.broker for r in batch.requests(sender())} == {1, 2}
+    assert {r.broker for r in requests_of(batch, sender())} == {1, 2}
 
 
 def test_a_topic_in_deletion_is_led_by_minus_two_and_stopped_with_epoch_minus_two(cluster):
@@ -101,7 +107,7 @@ def test_a_topic_in_deletion_is_led_by_minus_two_and_stopped_with_epoch_minus_tw
     batch = RequestBatch(cluster)
     batch.add_update_metadata([1], [T0])
     batch.add_stop_replica([1], T0, delete=True)
-    metadata, stop = (r.message for r in batch.requests(sender()))
+    metadata, stop = (r.message for r in requests_of(batch, sender()))
     state = metadata.topic_states[0].partition_states[0]
     assert (state.leader, state.leader_epoch, state.zk_version, state.isr) == (-2, 0, 0, [1, 2])
     assert stop.topic_states[0].partition_states[0].leader_epoch == -2
@@ -112,7 +118,7 @@ def test_partitions_that_never_had_a_leader_are_not_in_the_metadata(cluster):
     batch = RequestBatch(cluster)
     batch.add_update_metadata([1], [unled])
     batch.add_stop_replica([1], unled, delete=False)
-    metadata, stop = (r.message for r in batch.requests(sender()))
+    metadata, stop = (r.message for r in requests_of(batch, sender()))
     assert metadata.topic_states == []
     assert stop.topic_states[0].partition_states[0].leader_epoch == -1
 
@@ -121,12 +127,12 @@ def test_a_leader_without_the_listener_stops_the_whole_batch(cluster):
     batch = RequestBatch(cluster)
     add_leader(batch, cluster, [2], T0)
     with pytest.raises(MissingListener):
-        batch.requests(sender()._replace(listener="INTERNAL"))
+        requests_of(batch, sender()._replace(listener="INTERNAL"))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_protocol_version_can_be_encoded_and_read_back(cluster, name):
-    for request in full_batch(cluster).requests(sender(name)):
+    for request in requests_of(full_batch(cluster), sender(name)):
         data = encode(request.message, request.version)
         again = decode(type(request.message), request.version, data)
         assert encode(again, request.version) == data
@@ -135,12 +141,23 @@ def test_every_protocol_version_can_be_encoded_and_read_back(cluster, name):
 
 def test_before_version_3_stops_and_deletes_are_two_requests(cluster):
     for name, expected in (("2.2", "topics"), ("1.0", "ungrouped_partitions")):
-        stops = [r for r in full_batch(cluster).requests(sender(name)) if isinstance(r.message, StopReplicaRequest)]
+        stops = [r for r in requests_of(full_batch(cluster), sender(name)) if isinstance(r.message, StopReplicaRequest)]
         assert [(r.message.delete_partitions, r.deletes) for r in stops] == [(True, {U0}), (False, frozenset())]
         assert all(len(getattr(r.message, expected)) == 1 for r in stops)
 
 
 def test_old_versions_are_not_grouped_by_topic(cluster):
-    leader, *_ = full_batch(cluster).requests(sender("1.0"))
+    leader, *_ = requests_of(full_batch(cluster), sender("1.0"))
     states = leader.message.ungrouped_partition_states
     assert [(state.topic_name, state.partition_index) for state in states] == [("t", 0), ("t", 1)]
+
+
+def test_a_large_batch_stops_after_every_few_partitions(cluster):
+    batch = RequestBatch(cluster)
+    for number in range(1000):
+        partition = TopicPartition("t", number)
+        cluster.set_assignment(partition, Assignment((1, 2)))
+        cluster.set_leadership(partition, Leadership(1, 5, (1, 2), 4, 7))
+        add_leader(batch, cluster, [1, 2], partition)
+    stops = sum(1 for _ in batch.requests(sender()))
+    assert stops >= 4 * 1000 // STEP_PARTITIONS  # two brokers' LeaderAndIsr, the metadata and its topics

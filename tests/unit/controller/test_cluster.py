@@ -1,5 +1,6 @@
 """The controller's picture of the cluster: assignments and the counts that gauges show."""
 
+import random
 import uuid
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.cluster import NO_ASSIGNMENT, Assignment, Cluster, Leadership, Replica
+from kafka_py.controller.replica_states import ReplicaState
 from kafka_py.zk.brokers import RegisteredBroker
 
 T0 = TopicPartition("t", 0)
@@ -124,3 +126,63 @@ def test_replicas_to_delete_are_those_not_gone_yet():
     cluster.set_replica_state(Replica("t", 0, 1), replica_states.DELETION_SUCCESSFUL)
     cluster.set_replica_state(Replica("t", 0, 2), replica_states.DELETION_INELIGIBLE)
     assert (cluster.replicas_to_delete(), cluster.replicas_ineligible()) == (1, 1)
+
+
+def naive_counts(cluster):
+    """What the gauges and indexes say, found by going through everything."""
+    undeleted = ineligible = 0
+    for topic in cluster.queued:
+        replicas = cluster.replicas_of_topic(topic)
+        states = [cluster.replica_state(replica) for replica in replicas]
+        undeleted += len(replicas) - states.count(replica_states.DELETION_SUCCESSFUL)
+        ineligible += states.count(replica_states.DELETION_INELIGIBLE)
+    partitions = list(cluster.partitions())
+    led = {one: cluster.leadership(one) for one in partitions if cluster.leadership(one) is not None}
+    return (
+        undeleted,
+        ineligible,
+        len(partitions),
+        {topic: {cluster.replica_state(r) for r in cluster.replicas_of_topic(topic)} for topic in cluster.topics},
+        {b: {r for r in cluster.replicas() if r.broker == b} for b in range(5)},
+        {b: {one for one, found in led.items() if found.leader == b} for b in range(-1, 5)},
+        {one for one, found in led.items() if one.topic not in cluster.queued
+         and not cluster.is_online(found.leader, one)},
+    )  # fmt: skip
+
+
+def kept_counts(cluster):
+    return (
+        cluster.replicas_to_delete(),
+        cluster.replicas_ineligible(),
+        cluster.partition_count,
+        {topic: cluster.states_of_replicas(topic) for topic in cluster.topics},
+        {b: set(cluster.replicas_on([b])) for b in range(5)},
+        {b: set(cluster.partitions_led_by(b)) for b in range(-1, 5)},
+        set(cluster.partitions_with_offline_leader()),
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_kept_beside_equals_what_going_through_everything_finds(seed):
+    chance = random.Random(seed)
+    cluster = cluster_of(0, 1, 2, 3, 4)
+    states = list(ReplicaState)
+    for _ in range(300):
+        partition = TopicPartition(chance.choice("abc"), chance.randrange(4))
+        match chance.randrange(8):
+            case 0 | 1:
+                cluster.set_assignment(partition, Assignment(tuple(chance.sample(range(5), chance.randrange(4)))))
+            case 2 | 3:  # also of replicas that the assignment does not name
+                cluster.set_replica_state(Replica(*partition, chance.randrange(5)), chance.choice(states))
+            case 4:
+                if cluster.assignment(partition).replicas:
+                    led(cluster, partition, chance.randrange(-1, 5), (1,))
+            case 5:
+                cluster.queue_for_deletion({partition.topic} & cluster.topics)
+            case 6:
+                offline = {one for one in cluster.partitions() if chance.random() < 0.2}
+                cluster.offline_dirs[chance.randrange(5)] = offline
+            case 7:
+                if chance.random() < 0.3:
+                    cluster.remove_topic(partition.topic)
+        assert kept_counts(cluster) == naive_counts(cluster)
