@@ -22,6 +22,7 @@ from kafka_py.broker.auto_creation import AutoCreation
 from kafka_py.broker.coordinators import Coordinators
 from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
 from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.metadata_answers import MetadataAnswers
 from kafka_py.broker.metadata_cache import MetadataCache
 from kafka_py.broker.metrics import AllRequestMetrics, PurgatoryMetrics
 from kafka_py.broker.node import Node
@@ -132,6 +133,7 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
         clock=world.clock,
         store=world.store,
         metadata=metadata,
+        metadata_answers=MetadataAnswers(metadata),
         log_dirs=log_dirs,
         replicas=replicas,
         replication=replication,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+from kafka_py.base.turns import sliced
 
 LEADER_DURING_DELETE = -2
 NO_LEADER = -1
@@ -52,9 +53,15 @@ class MetadataUpdate(NamedTuple):
 
 
 class MetadataCache:
-    """The cluster as the controller last described it to this broker."""
+    """The cluster as the controller last described it to this broker.
+
+    Readers see each update whole or not at all: what it changes is copied first, and put in place at its end. So what
+    `partitions_of` gives stays as it is for as long as somebody holds it.
+    generation: counts the updates; what was made from the cache holds while it stays the same.
+    """
 
     def __init__(self) -> None:
+        self.generation = 0
         self.controller_id: int | None = None
         self.brokers: dict[int, LiveBroker] = {}
         self._topics: dict[str, dict[int, PartitionInfo]] = {}
@@ -63,38 +70,52 @@ class MetadataCache:
 
     # ---- writing
 
-    def update(self, update: MetadataUpdate) -> tuple[list[TopicPartition], set[str]]:
+    async def update(self, update: MetadataUpdate) -> tuple[list[TopicPartition], set[str]]:
         """Takes an update in: brokers are replaced as a whole, partitions are merged.
 
+        A large one is prepared in turns with other work. One update at a time, which the caller sees to.
         Returns the partitions forgotten, and every topic the update mentions.
         """
+        forgotten: list[TopicPartition] = []
+        changed: dict[str, dict[int, PartitionInfo]] = {}
+        async for some in sliced(update.partitions):
+            for (topic, number), info in some:
+                partitions = changed.get(topic)
+                if partitions is None:
+                    partitions = changed[topic] = dict(self.partitions_of(topic))
+                if info.leader == LEADER_DURING_DELETE:
+                    partitions.pop(number, None)
+                    forgotten.append(TopicPartition(topic, number))
+                else:
+                    partitions[number] = info
+        self.generation += 1
         self.controller_id = update.controller_id if update.controller_id >= 0 else None
         self.brokers = {broker.id: broker for broker in update.live_brokers}
         for topic, topic_id in update.topic_ids.items():
             if topic_id != ZERO_UUID:
                 self._topic_ids[topic] = topic_id
                 self._topic_names[topic_id] = topic
-        forgotten = []
-        mentioned = set()
-        for topic_partition, info in update.partitions:
-            mentioned.add(topic_partition.topic)
-            if info.leader == LEADER_DURING_DELETE:
-                self._forget(topic_partition)
-                forgotten.append(topic_partition)
-            else:
-                self._topics.setdefault(topic_partition.topic, {})[topic_partition.partition] = info
-        return forgotten, mentioned
+        self._put_in_place(changed)
+        return forgotten, set(changed)
 
-    def _forget(self, topic_partition: TopicPartition) -> None:
-        partitions = self._topics.get(topic_partition.topic)
-        if partitions is None:
-            return
-        partitions.pop(topic_partition.partition, None)
-        if not partitions:
-            del self._topics[topic_partition.topic]
-            topic_id = self._topic_ids.pop(topic_partition.topic, None)
-            if topic_id is not None:
-                self._topic_names.pop(topic_id, None)
+    def _put_in_place(self, changed: dict[str, dict[int, PartitionInfo]]) -> None:
+        """These are the topics' partitions now; one without any is forgotten with its id."""
+        for topic, partitions in changed.items():
+            if partitions:
+                self._topics[topic] = partitions
+            elif topic in self._topics:
+                del self._topics[topic]
+                topic_id = self._topic_ids.pop(topic, None)
+                if topic_id is not None:
+                    self._topic_names.pop(topic_id, None)
+
+    def snapshot(self) -> MetadataCache:
+        """A cache with what this one holds now; it stays so, for work that takes several turns."""
+        copied = MetadataCache()
+        copied.generation, copied.controller_id, copied.brokers = self.generation, self.controller_id, self.brokers
+        copied._topics, copied._topic_ids = self._topics.copy(), self._topic_ids.copy()
+        copied._topic_names = self._topic_names.copy()
+        return copied
 
     # ---- topics
 

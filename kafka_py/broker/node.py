@@ -15,6 +15,7 @@ from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.coordinators import Coordinators
 from kafka_py.broker.fetch_sessions import SessionCache
 from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.metadata_answers import MetadataAnswers
 from kafka_py.broker.metadata_cache import MetadataCache
 from kafka_py.broker.metrics import AllRequestMetrics
 from kafka_py.broker.producer_ids import ProducerIds
@@ -56,6 +57,7 @@ class Node:
     clock: Clock
     store: ZkStore
     metadata: MetadataCache
+    metadata_answers: MetadataAnswers
     log_dirs: LogDirs
     replicas: ReplicaManager
     replication: Replication

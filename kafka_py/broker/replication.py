@@ -91,6 +91,7 @@ class Replication:
     def listen(self, callbacks: RoleCallbacks) -> None:
         """From now on hears of every change of roles."""
         callbacks.on_become_follower = self.fetchers.start
+        callbacks.on_following_settled = self.fetchers.end_idle
         callbacks.on_stop_following = self.fetchers.stop
         roles_changed = callbacks.on_roles_changed
 

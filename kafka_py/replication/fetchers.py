@@ -75,7 +75,7 @@ class FetcherManager:
     # ---- following
 
     def start(self, partitions: Iterable[Partition]) -> None:
-        """Follows the leaders that these partitions have now; ends what has nothing left to do."""
+        """Follows the leaders that these partitions have now; `end_idle` is called when all have come."""
         if self._is_closed:
             return
         max_bytes = self._options().replica_fetch_max_bytes
@@ -97,7 +97,6 @@ class FetcherManager:
                 fetcher = self.fetchers[key] = self._make(key)
                 fetcher.start()
             fetcher.follow(followed for _, followed in group)
-        self._end_idle()
 
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Follows these no more."""
@@ -114,6 +113,7 @@ class FetcherManager:
         partitions = [one.partition for fetcher in self.fetchers.values() for one in fetcher.followed.values()]
         self.stop([partition.topic_partition for partition in partitions])
         self.start(partitions)
+        self.end_idle()
 
     def note_log_starts(self) -> None:
         """Called now and then: log starts that moved by themselves are told to the leaders."""
@@ -163,7 +163,8 @@ class FetcherManager:
             network=self._network,
         )
 
-    def _end_idle(self) -> None:
+    def end_idle(self) -> None:
+        """Ends the fetchers that have nothing left to do."""
         for key in [key for key, fetcher in self.fetchers.items() if not fetcher.followed]:
             fetcher = self.fetchers.pop(key)
             self._supervisor.spawn(fetcher.close(), "replica fetcher", f"the end of {fetcher.name}")

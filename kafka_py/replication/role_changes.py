@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kafka_py.base.clock import Clock
@@ -17,7 +17,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.base.state_changes import LOG, named
 from kafka_py.base.supervision import Supervisor
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.partition import NO_EPOCH, Partition
@@ -34,13 +34,15 @@ EPOCH_DURING_DELETE = -2
 class RoleCallbacks:
     """What role changes set off elsewhere. The defaults do nothing.
 
-    on_become_follower: partitions whose fetching must start; called after every LeaderAndIsr, also with none.
+    on_become_follower: partitions whose fetching must start; many of them come in several calls.
+    on_following_settled: called after every LeaderAndIsr, when all of them have started.
     on_stop_following: partitions whose fetching must stop.
-    on_roles_changed: (now leading, now following), for the coordinators of the internal topics.
+    on_roles_changed: (now leading, now following), for the coordinators of the internal topics; in several calls.
     on_stopped: partitions that this broker stopped hosting, and whether their data goes too.
     """
 
     on_become_follower: Callable[[list[Partition]], None] = lambda _started: None
+    on_following_settled: Callable[[], None] = lambda: None
     on_stop_following: Callable[[list[TopicPartition]], None] = lambda _stopped: None
     on_roles_changed: Callable[[list[Partition], list[Partition]], None] = lambda _leaders, _followers: None
     on_stopped: Callable[[list[tuple[TopicPartition, bool]]], None] = lambda _stopped: None
@@ -117,19 +119,27 @@ class RoleChanges:
             self.accept_controller(controller_id, controller_epoch)
             outcome: dict[TopicPartition, ErrorCode] = {}
             accepted: list[RoleRequest] = []
-            for request in requests:
-                outcome[request.topic_partition] = code = self._check(request)
-                if code is ErrorCode.NONE:
-                    accepted.append(request)
+            async for some in sliced(requests):
+                for request in some:
+                    outcome[request.topic_partition] = code = self._check(request)
+                    if code is ErrorCode.NONE:
+                        accepted.append(request)
             leading = [request for request in accepted if request.state.leader == self._replicas.broker_id]
             following = [request for request in accepted if request.state.leader != self._replicas.broker_id]
-            self.callbacks.on_stop_following([request.topic_partition for request in leading])
+            await self._stop_following(leading)
             leaders = await self._each(leading, self._make_leader, outcome)
             followers = await self._make_followers(following, outcome)
             self._log_roles(controller_id, controller_epoch, leaders, followers)
             self.heard_from_controller = True
-            self.callbacks.on_roles_changed(leaders, followers)
+            async for now_leading in sliced(leaders):
+                self.callbacks.on_roles_changed(now_leading, [])
+            async for now_following in sliced(followers):
+                self.callbacks.on_roles_changed([], now_following)
             return outcome
+
+    async def _stop_following(self, requests: Sequence[RoleRequest | StopRequest]) -> None:
+        async for some in sliced(requests):
+            self.callbacks.on_stop_following([request.topic_partition for request in some])
 
     def _log_roles(
         self, controller_id: int, controller_epoch: int, leaders: list[Partition], followers: list[Partition]
@@ -211,9 +221,12 @@ class RoleChanges:
                 started.append(partition)
             return partition
 
-        self.callbacks.on_stop_following([request.topic_partition for request in requests])
+        await self._stop_following(requests)
         followers = await self._each(requests, make_follower, outcome)
-        self.callbacks.on_become_follower(started)
+        hosted = self._replicas.partitions
+        async for some in sliced(started):  # a directory may have failed since
+            self.callbacks.on_become_follower([one for one in some if hosted.get(one.topic_partition) is one])
+        self.callbacks.on_following_settled()
         return followers
 
     def _with_log(self, request: RoleRequest) -> tuple[Partition, PartitionLog]:
@@ -238,9 +251,11 @@ class RoleChanges:
         """Stops hosting; one code per partition. Raises KafkaError(STALE_CONTROLLER_EPOCH) for the whole request."""
         async with self.lock:
             self.accept_controller(controller_id, controller_epoch)
-            outcome = {request.topic_partition: self._check_stop(request) for request in requests}
+            outcome: dict[TopicPartition, ErrorCode] = {}
+            async for some in sliced(requests):
+                outcome.update({request.topic_partition: self._check_stop(request) for request in some})
             stopping = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
-            self.callbacks.on_stop_following([request.topic_partition for request in stopping])
+            await self._stop_following(stopping)
             turn = Turn(self._clock)
             for request in stopping:
                 outcome[request.topic_partition] = self._stop(request)
@@ -251,7 +266,8 @@ class RoleChanges:
                     named([request.topic_partition for request in stopping]),
                 )  # fmt: skip
             self._drop_metrics({request.topic_partition.topic for request in stopping if request.delete})
-            self.callbacks.on_stopped([(request.topic_partition, request.delete) for request in stopping])
+            async for some in sliced(stopping):
+                self.callbacks.on_stopped([(request.topic_partition, request.delete) for request in some])
             return outcome
 
     def _drop_metrics(self, topics: set[str]) -> None:

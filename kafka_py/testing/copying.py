@@ -128,6 +128,7 @@ class Replica:
         self.partition.become_follower(self._state(leader.broker_id, epoch, isr, None), self.log)
         self.manager.parked.complete(T0, self.partition)
         self.fetchers.start([self.partition])
+        self.fetchers.end_idle()
 
     def _state(
         self, leader: int, epoch: int, isr: Sequence[int], replicas: Sequence[int] | None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.log.filenames import can_have_directory
@@ -34,35 +35,42 @@ def check_broker_epoch(node: Node, broker_epoch: int) -> None:
 async def handle(node: Node, context: RequestContext, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
     """Takes the roles over and says of each partition how that went."""
     check_broker_epoch(node, request.broker_epoch)
-    roles = list(_requests(request))
+    roles = []
+    turn = Turn(node.clock)
+    for role in _requests(request):
+        roles.append(role)
+        await turn.maybe_yield()
     await _read_overrides(node, roles)
     outcome = await node.roles.become(request.controller_id, request.controller_epoch, roles)
     if context.api_version < _FIRST_BY_TOPIC_ID:
-        errors = [
-            LeaderAndIsrPartitionError(topic_name=topic, partition_index=partition, error_code=code)
-            for (topic, partition), code in outcome.items()
-        ]
+        errors = []
+        async for some in sliced(outcome.items()):
+            errors += [
+                LeaderAndIsrPartitionError(topic_name=topic, partition_index=partition, error_code=code)
+                for (topic, partition), code in some
+            ]
         return LeaderAndIsrResponse(error_code=ErrorCode.NONE, partition_errors=errors)
     topics = []
+    turn = Turn(node.clock)
     for topic in request.topic_states:
-        rows = [
-            LeaderAndIsrPartitionError(
-                partition_index=state.partition_index,
-                error_code=outcome[TopicPartition(topic.topic_name, state.partition_index)],
-            )
-            for state in topic.partition_states
-        ]
+        rows = []
+        for state in topic.partition_states:
+            code = outcome[TopicPartition(topic.topic_name, state.partition_index)]
+            rows.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
+            await turn.maybe_yield()
         topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=rows))
     return LeaderAndIsrResponse(error_code=ErrorCode.NONE, topics=topics)
 
 
 async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
     """The settings of topics that come here for the first time: nobody announces those of a new topic."""
-    new = {
-        role.topic_partition.topic
-        for role in roles
-        if node.log_dirs.get(role.topic_partition) is None and can_have_directory(role.topic_partition)
-    }
+    new: set[str] = set()
+    async for some in sliced(roles):
+        new.update(
+            role.topic_partition.topic
+            for role in some
+            if node.log_dirs.get(role.topic_partition) is None and can_have_directory(role.topic_partition)
+        )
     if new:
         await node.topic_configs.read_with(node.store.topic_configs(new))
 

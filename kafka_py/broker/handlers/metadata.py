@@ -9,11 +9,13 @@ import inspect
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID
-from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType, authorized_operations
-from kafka_py.broker.metadata_cache import NO_LEADER, PartitionInfo
+from kafka_py.base.turns import Turn, finish
+from kafka_py.broker.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType, authorized_operations
+from kafka_py.broker.metadata_cache import NO_LEADER, MetadataCache, PartitionInfo
 from kafka_py.broker.node import Node
-from kafka_py.broker.requests import RequestContext
+from kafka_py.broker.requests import EncodedResponse, RequestContext
 from kafka_py.controller.topic_names import is_internal
+from kafka_py.wire.frames import encode_response_in_turns
 from kafka_py.wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -26,6 +28,8 @@ _FIRST_WITH_AUTO_CREATION_CHOICE = 4
 _FIRST_WITH_LISTENER_NOT_FOUND = 6
 _FIRST_WITH_OPERATIONS = 8
 _LAST_WITH_CLUSTER_OPERATIONS = 10
+_AT_ONCE = 200
+"""An answer with more partitions than this is built in turns."""
 
 
 def handle(node: Node, context: RequestContext, request: MetadataRequest) -> object:
@@ -45,13 +49,55 @@ async def _once_known(node: Node, context: RequestContext, request: MetadataRequ
 def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> object:
     names = _names_asked(node, context, request)
     if names is None:
-        topics = [_described(node, context, request, name) for name in sorted(node.metadata.topics())
-                  if _may_describe(node, context, name)]  # fmt: skip
-        return _response(node, context, request, topics)
+        return _large(node, context, request, None)
     missing = [name for name in names if not node.metadata.has_topic(name)]
-    if not missing:
-        return _response(node, context, request, [_asked(node, context, request, name) for name in names])
-    return _with_creation(node, context, request, names, missing)
+    if missing:
+        return _with_creation(node, context, request, names, missing)
+    if sum([len(node.metadata.partitions_of(name)) for name in names]) > _AT_ONCE:
+        return _large(node, context, request, names)
+    topics = [_asked(node, node.metadata, context, request, name) for name in names]
+    return _response(node, node.metadata, context, request, topics)
+
+
+async def _large(
+    node: Node, context: RequestContext, request: MetadataRequest, names: list[str] | None
+) -> MetadataResponse | EncodedResponse:
+    """An answer of many partitions is built in turns, and once for all who ask the same while everybody sees all."""
+    if node.authorizer is not ALLOW_ALL or context.exchange is not None:  # the request log wants the message
+        return await _built(node, context, request, names)
+    key = (
+        context.api_version,
+        context.listener_name,
+        request.include_cluster_authorized_operations,
+        request.include_topic_authorized_operations,
+        None if names is None else tuple(names),
+    )
+
+    async def build() -> EncodedResponse:
+        response = await _built(node, context, request, names)
+        steps = encode_response_in_turns(response, context.api_version, 0)
+        return EncodedResponse(await finish(steps, node.clock.monotonic_ms))
+
+    return await node.metadata_answers.get(key, build)
+
+
+async def _built(
+    node: Node, context: RequestContext, request: MetadataRequest, names: list[str] | None
+) -> MetadataResponse:
+    """The answer from one state of the cache. names: None for all topics that may be seen."""
+    metadata = node.metadata.snapshot()
+    turn = Turn(node.clock)
+    topics = []
+    for name in sorted(metadata.topics()) if names is None else names:
+        if names is None and not _may_describe(node, context, name):
+            continue
+        topic = _asked(node, metadata, context, request, name, with_partitions=False)
+        if topic.error_code == ErrorCode.NONE:
+            for number, info in metadata.partitions_of(name).items():
+                topic.partitions.append(_partition(metadata, context, number, info))
+                await turn.maybe_yield()
+        topics.append(topic)
+    return _response(node, metadata, context, request, topics)
 
 
 def _names_asked(node: Node, context: RequestContext, request: MetadataRequest) -> list[str] | None:
@@ -79,13 +125,15 @@ async def _with_creation(
         if _may_describe(node, context, name):
             outcome[name] = await _create(node, context, request, name)
     topics = []
+    turn = Turn(node.clock)
     for name in names:
+        await turn.maybe_yield()
         code = outcome.get(name)
         if code is None or node.metadata.has_topic(name):
-            topics.append(_asked(node, context, request, name))
+            topics.append(_asked(node, node.metadata, context, request, name))
         else:
             topics.append(_failed(name, code))
-    return _response(node, context, request, topics)
+    return _response(node, node.metadata, context, request, topics)
 
 
 async def _create(node: Node, context: RequestContext, request: MetadataRequest, name: str) -> ErrorCode:
@@ -101,38 +149,41 @@ async def _create(node: Node, context: RequestContext, request: MetadataRequest,
     return await node.auto_creation.create(name)
 
 
-def _asked(node: Node, context: RequestContext, request: MetadataRequest, name: str) -> MetadataResponseTopic:
+def _asked(
+    node: Node,
+    metadata: MetadataCache,
+    context: RequestContext,
+    request: MetadataRequest,
+    name: str,
+    *,
+    with_partitions: bool = True,
+) -> MetadataResponseTopic:
     """A topic asked for by name: unlike in a list of all, one that may not be seen is answered with an error."""
     if not _may_describe(node, context, name):
         return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    if not node.metadata.has_topic(name):
+    if not metadata.has_topic(name):
         return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return _described(node, context, request, name)
-
-
-def _failed(name: str, code: ErrorCode) -> MetadataResponseTopic:
-    return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
-
-
-def _described(node: Node, context: RequestContext, request: MetadataRequest, name: str) -> MetadataResponseTopic:
-    partitions = [
-        _partition(node, context, number, info) for number, info in node.metadata.partitions_of(name).items()
-    ]
+    described = metadata.partitions_of(name).items() if with_partitions else ()
     topic = MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=name,
-        topic_id=node.metadata.topic_id(name),
+        topic_id=metadata.topic_id(name),
         is_internal=is_internal(name),
-        partitions=partitions,
+        partitions=[_partition(metadata, context, number, info) for number, info in described],
     )
     if context.api_version >= _FIRST_WITH_OPERATIONS and request.include_topic_authorized_operations:
         topic.topic_authorized_operations = authorized_operations(node.authorizer, context, ResourceType.TOPIC, name)
     return topic
 
 
-def _partition(node: Node, context: RequestContext, number: int, info: PartitionInfo) -> MetadataResponsePartition:
+def _failed(name: str, code: ErrorCode) -> MetadataResponseTopic:
+    return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
+
+
+def _partition(
+    metadata: MetadataCache, context: RequestContext, number: int, info: PartitionInfo
+) -> MetadataResponsePartition:
     listener = context.listener_name
-    metadata = node.metadata
     leader, code = info.leader, ErrorCode.NONE
     if metadata.address(leader, listener) is None:
         code = ErrorCode.LEADER_NOT_AVAILABLE
@@ -158,11 +209,15 @@ def _partition(node: Node, context: RequestContext, number: int, info: Partition
 
 
 def _response(
-    node: Node, context: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
+    node: Node,
+    metadata: MetadataCache,
+    context: RequestContext,
+    request: MetadataRequest,
+    topics: list[MetadataResponseTopic],
 ) -> MetadataResponse:
     """Brokers that lack the client's listener are left out: it could not reach them."""
     brokers = []
-    for broker in node.metadata.brokers.values():
+    for broker in metadata.brokers.values():
         address = broker.addresses.get(context.listener_name)
         if address is not None:
             brokers.append(
@@ -171,7 +226,7 @@ def _response(
     response = MetadataResponse(
         brokers=brokers,
         cluster_id=node.cluster_id,
-        controller_id=-1 if node.metadata.controller_id is None else node.metadata.controller_id,
+        controller_id=-1 if metadata.controller_id is None else metadata.controller_id,
         topics=topics,
     )
     wants_operations = _FIRST_WITH_OPERATIONS <= context.api_version <= _LAST_WITH_CLUSTER_OPERATIONS

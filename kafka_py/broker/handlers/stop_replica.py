@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.handlers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -17,11 +18,18 @@ from kafka_py.wire.messages.stop_replica import StopReplicaPartitionError, StopR
 async def handle(node: Node, context: RequestContext, request: StopReplicaRequest) -> StopReplicaResponse:
     """Stops hosting and says of each partition how that went."""
     check_broker_epoch(node, request.broker_epoch)
-    outcome = await node.roles.stop(request.controller_id, request.controller_epoch, list(_requests(request)))
-    errors = [
-        StopReplicaPartitionError(topic_name=topic, partition_index=partition, error_code=code)
-        for (topic, partition), code in outcome.items()
-    ]
+    stops = []
+    turn = Turn(node.clock)
+    for stop in _requests(request):
+        stops.append(stop)
+        await turn.maybe_yield()
+    outcome = await node.roles.stop(request.controller_id, request.controller_epoch, stops)
+    errors = []
+    async for some in sliced(outcome.items()):
+        errors += [
+            StopReplicaPartitionError(topic_name=topic, partition_index=partition, error_code=code)
+            for (topic, partition), code in some
+        ]
     return StopReplicaResponse(error_code=ErrorCode.NONE, partition_errors=errors)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.handlers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.metadata_cache import Address, LiveBroker, MetadataUpdate, PartitionInfo
 from kafka_py.broker.node import Node
@@ -30,25 +31,32 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
     check_broker_epoch(node, request.broker_epoch)
     async with node.roles.lock:
         node.roles.accept_controller(request.controller_id, request.controller_epoch)
-        forgotten, mentioned = node.metadata.update(_update_of(request, context.api_version))
+        update = await _update_of(node, request, context.api_version)
+        forgotten, mentioned = await node.metadata.update(update)
         gone = {found.topic for found in forgotten if not node.metadata.has_topic(found.topic)}
         for topic in gone:
             node.topic_configs.forget(topic)
             node.replicas.metrics.drop_topic(topic)
         node.coordinators.topics_deleted(gone)
         node.deletion.look_again()
-        for topic in (THE_CLUSTER, *mentioned):
-            node.topic_waits.check_and_complete(topic)
+        for waited_for in node.topic_waits.watched_keys():
+            if waited_for == THE_CLUSTER or waited_for in mentioned:
+                node.topic_waits.check_and_complete(waited_for)
         for partition in node.election_waits.watched_keys():
             node.election_waits.check_and_complete(partition)
     return UpdateMetadataResponse(error_code=ErrorCode.NONE)
 
 
-def _update_of(request: UpdateMetadataRequest, version: int) -> MetadataUpdate:
+async def _update_of(node: Node, request: UpdateMetadataRequest, version: int) -> MetadataUpdate:
+    partitions = []
+    turn = Turn(node.clock)
+    for named in _partitions(request):
+        partitions.append(named)
+        await turn.maybe_yield()
     return MetadataUpdate(
         request.controller_id,
         [_live_broker(broker, version) for broker in request.live_brokers],
-        list(_partitions(request)),
+        partitions,
         {topic.topic_name: topic.topic_id for topic in request.topic_states},
     )
 

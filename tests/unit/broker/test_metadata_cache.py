@@ -1,5 +1,6 @@
 """The metadata cache under UpdateMetadata."""
 
+import asyncio
 import uuid
 
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
@@ -25,10 +26,15 @@ def update(*partitions: tuple[TopicPartition, PartitionInfo], controller: int = 
     return MetadataUpdate(controller, [BROKER], list(partitions), ids)
 
 
+def take(cache: MetadataCache, given: MetadataUpdate) -> tuple[list[TopicPartition], set[str]]:
+    """Takes an update in."""
+    return asyncio.run(cache.update(given))
+
+
 def test_partitions_are_merged_and_brokers_replaced() -> None:
     cache = MetadataCache()
-    cache.update(update((T0, info()), (U0, info()), t=ID))
-    cache.update(MetadataUpdate(2, [LiveBroker(2, {}, None)], [(T1, info(2))], {}))
+    take(cache, update((T0, info()), (U0, info()), t=ID))
+    take(cache, MetadataUpdate(2, [LiveBroker(2, {}, None)], [(T1, info(2))], {}))
     assert set(cache.partitions_of("t")) == {0, 1}
     assert cache.has_partition(U0)
     assert cache.controller_id == 2
@@ -37,26 +43,26 @@ def test_partitions_are_merged_and_brokers_replaced() -> None:
 
 def test_a_leader_during_deletion_forgets_the_partition_and_with_the_last_the_topic_and_its_id() -> None:
     cache = MetadataCache()
-    cache.update(update((T0, info()), (T1, info()), t=ID))
+    take(cache, update((T0, info()), (T1, info()), t=ID))
     assert cache.topic_name(ID) == "t"
-    forgotten, mentioned = cache.update(update((T0, info(LEADER_DURING_DELETE))))
+    forgotten, mentioned = take(cache, update((T0, info(LEADER_DURING_DELETE))))
     assert (forgotten, mentioned) == ([T0], {"t"})
     assert cache.has_topic("t")
-    cache.update(update((T1, info(LEADER_DURING_DELETE))))
+    take(cache, update((T1, info(LEADER_DURING_DELETE))))
     assert not cache.has_topic("t")
     assert cache.topic_name(ID) is None and cache.topic_id("t") == ZERO_UUID
 
 
 def test_a_missing_topic_id_does_not_erase_a_known_one() -> None:
     cache = MetadataCache()
-    cache.update(update((T0, info()), t=ID))
-    cache.update(update((T0, info(epoch=1)), t=ZERO_UUID))
+    take(cache, update((T0, info()), t=ID))
+    take(cache, update((T0, info(epoch=1)), t=ZERO_UUID))
     assert cache.topic_id("t") == ID
 
 
 def test_addresses_are_per_listener() -> None:
     cache = MetadataCache()
-    cache.update(update())
+    take(cache, update())
     assert cache.address(1, "PLAINTEXT") == Address("h", 9092)
     assert cache.address(1, "OTHER") is None
     assert cache.address(9, "PLAINTEXT") is None
@@ -65,5 +71,28 @@ def test_addresses_are_per_listener() -> None:
 
 def test_no_controller_is_none() -> None:
     cache = MetadataCache()
-    cache.update(update(controller=-1))
+    take(cache, update(controller=-1))
     assert cache.controller_id is None
+
+
+def test_readers_see_a_large_update_whole_or_not_at_all() -> None:
+    async def scenario() -> None:
+        cache = MetadataCache()
+        await cache.update(update(*((TopicPartition("t", n), info()) for n in range(1000))))
+        before = cache.partitions_of("t")
+        changing = asyncio.ensure_future(
+            cache.update(MetadataUpdate(2, [], [(TopicPartition("t", n), info(leader=2)) for n in range(1000)], {}))
+        )
+        generation, turns = cache.generation, 0
+        while not changing.done():
+            seen = {one.leader for one in cache.partitions_of("t").values()}
+            assert (seen, cache.controller_id, cache.is_live(1)) == ({1}, 1, True)
+            assert cache.generation == generation
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 2
+        assert {one.leader for one in cache.partitions_of("t").values()} == {2}
+        assert (cache.controller_id, cache.is_live(1), cache.generation) == (2, False, generation + 1)
+        assert {one.leader for one in before.values()} == {1}  # whoever holds it, keeps it
+
+    asyncio.run(scenario())
