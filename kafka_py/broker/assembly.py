@@ -184,4 +184,5 @@ def _make_controller(world: World, register_again: Callable[[], Awaitable[None]]
         listener=world.listening.inter_broker_listener,
         control_listener=world.listening.control_plane_listener,
         request_timeout_ms=config.request_timeout_ms,
+        supervisor=world.supervisor,
     )

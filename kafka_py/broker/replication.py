@@ -49,7 +49,9 @@ class Replication:
         LeaderThrottleMetrics(world.registry, self.leader_throttle)
         FollowerThrottleMetrics(world.registry, self.follower_throttle)
         self.mover = self._make_mover()
-        self.isr_updates = IsrUpdates(world.store, world.clock, replicas.metrics.manager, self._isr_committed)
+        self.isr_updates = IsrUpdates(
+            world.store, world.clock, replicas.metrics.manager, self._isr_committed, world.supervisor
+        )
         following = Following(replicas.parked, world.clock, replicas.metrics.all_topics, self.follower_throttle)
         following.on_cut = self.mover.truncated
         self.fetchers = FetcherManager(

@@ -116,6 +116,7 @@ class KafkaServer:
         self._listener: NotificationListener | None = None
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
+        self._session.supervise(self.supervisor)
         self._started_ms = self.clock.wall_ms()
         self._began_ms = self.clock.monotonic_ms()
         process = measure_server(self, self.registry, watch, self._started_ms)
@@ -186,6 +187,7 @@ class KafkaServer:
             executor=self._executor,
             watch=self._watch,
             on_sent=dispatcher.on_sent,
+            supervisor=self.supervisor,
             network=self._network,
             size_fault=size_fault,
         )
@@ -196,7 +198,7 @@ class KafkaServer:
         log_dirs.write_meta(MetaProperties(self.broker_id, self.cluster_id))
         await self.node.controller.start()
         await self.node.producer_ids.claim_first()
-        self._listener = config_change_listener(self._store, changes.apply, self.clock)
+        self._listener = config_change_listener(self._store, changes.apply, self.clock, self.supervisor)
         await self._listener.start()
         self._start_tasks()
         sockets.start()

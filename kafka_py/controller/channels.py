@@ -15,10 +15,14 @@ from typing import Any, NamedTuple, Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.controller.batch import ControllerRequest
 from kafka_py.controller.metrics import ChannelMetrics, ChannelsMetrics
 
 RESEND_AFTER_MS = 100
+
+_ACTIVITY = "requests of the controller"
+_PAUSE_AFTER_FAILURE = Backoff(100.0, 1_000.0)
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +55,7 @@ class Channel:
 
     def __init__(
         self, broker: int, address: Address, connect: Connect, on_reply: OnReply, timeout_ms: float,
-        clock: Clock, metrics: ChannelMetrics,
+        clock: Clock, metrics: ChannelMetrics, supervisor: Supervisor,
     ) -> None:  # fmt: skip
         self.broker = broker
         self._address = address
@@ -64,7 +68,9 @@ class Channel:
         self._queue: deque[tuple[ControllerRequest, float]] = deque()
         self._arrived = asyncio.Event()
         self._connection: Connection | None = None
-        self._task = asyncio.ensure_future(self._run())
+        self._in_flight: ControllerRequest | None = None
+        self._supervisor = supervisor
+        self._task = supervisor.loop(self._send_next, _ACTIVITY, f"broker {broker}", backoff=_PAUSE_AFTER_FAILURE)
 
     @property
     def waiting(self) -> int:
@@ -82,18 +88,20 @@ class Channel:
         self._disconnect()
         self._metrics.close()
 
-    async def _run(self) -> None:
-        while True:
+    async def _send_next(self) -> None:
+        """Sends one request until it is answered; one whose sending was interrupted is sent again before others."""
+        request = self._in_flight
+        if request is None:
             while not self._queue:
                 self._arrived.clear()
                 await self._arrived.wait()
             request, enqueued_ms = self._queue.popleft()
+            self._in_flight = request
             self._metrics.request_wait.update(self._clock.monotonic_ms() - enqueued_ms)
-            response = await self._until_answered(request)
-            try:
-                self._on_reply(request, response)
-            except Exception:
-                log.exception("The reply of broker %d to %s failed", self.broker, type(request.message).__name__)
+        response = await self._until_answered(request)
+        self._in_flight = None
+        with self._supervisor.guard("replies to the controller", f"{type(request.message).__name__} of {self.broker}"):
+            self._on_reply(request, response)
 
     async def _until_answered(self, request: ControllerRequest) -> Any:
         logged = ""
@@ -106,6 +114,8 @@ class Channel:
                 if reason != logged:  # ten times a second would drown everything else
                     name, logged = type(request.message).__name__, reason
                     log.warning("Broker %d does not take %s (%s), trying until it does", self.broker, name, reason)
+                    if not isinstance(error, OSError | TimeoutError):
+                        self._supervisor.report(_ACTIVITY, error, f"{name} to broker {self.broker}")
                 self._disconnect()
                 await asyncio.sleep(RESEND_AFTER_MS / 1000)
 
@@ -124,13 +134,21 @@ class Channels:
     """The channels to all registered brokers, this one among them: it too is told over the wire."""
 
     def __init__(
-        self, connect: Connect, on_reply: OnReply, *, request_timeout_ms: float, clock: Clock, registry: MetricRegistry
+        self,
+        connect: Connect,
+        on_reply: OnReply,
+        *,
+        request_timeout_ms: float,
+        clock: Clock,
+        registry: MetricRegistry,
+        supervisor: Supervisor | None = None,
     ) -> None:
         self._connect = connect
         self._on_reply = on_reply
         self._timeout_ms = request_timeout_ms
         self._clock = clock
         self._registry = registry
+        self._supervisor = supervisor or Supervisor(clock)
         self._metrics = ChannelsMetrics(registry, self)
         self._channels: dict[int, Channel] = {}
 
@@ -143,7 +161,7 @@ class Channels:
         if broker not in self._channels:
             metrics = ChannelMetrics(self._registry, **{"broker-id": str(broker)})
             self._channels[broker] = Channel(
-                broker, address, self._connect, self._on_reply, self._timeout_ms, self._clock, metrics
+                broker, address, self._connect, self._on_reply, self._timeout_ms, self._clock, metrics, self._supervisor
             )
 
     def remove(self, broker: int) -> None:

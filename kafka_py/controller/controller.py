@@ -15,6 +15,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.controller import (
     broker_changes,
     deletion,
@@ -49,6 +50,7 @@ from kafka_py.zk.store import ZkStore
 NO_CONTROLLER = -1
 STAND_AGAIN_AFTER_S = 1.0
 """After a fail-over that went wrong we leave the seat to others for so long; what stopped us may well stop us again."""
+_PAUSE_AFTER_FAILURE = Backoff(10.0, 1_000.0)
 SESSION_GONE = (SessionExpired, SessionClosed)
 CLOSE_WITHIN_S = 5.0
 QUIET_S = 300
@@ -113,24 +115,28 @@ class Controller:
         listener: str,
         control_listener: str | None = None,
         request_timeout_ms: float = 30_000,
+        supervisor: Supervisor | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.active_controller_id = NO_CONTROLLER
         self._store = store
         self._clock = clock
         self._register_broker = register_broker
+        self._supervisor = supervisor or Supervisor(clock)
         self._queue = EventQueue(clock)
         self._gauges = ControllerMetrics(registry)
         self._stats = ControllerStats(registry)
         self._queue_metrics = EventQueueMetrics(registry, self._queue)
         self._term: Term | None = None
         self._task: asyncio.Task[None] | None = None
+        self._under_way: Event | None = None
         self._is_closing = False
+        self._has_ended = False
         self._stand_again: asyncio.TimerHandle | None = None
         self._given = Surroundings(
             broker_id=broker_id, store=store, config=config, listener=listener,
             control_listener=control_listener or listener, request_timeout_ms=request_timeout_ms, connect=connect,
-            clock=clock, registry=registry, stats=self._stats, put=self.put,
+            clock=clock, registry=registry, stats=self._stats, put=self.put, supervisor=self._supervisor,
         )  # fmt: skip
 
     # What the broker uses
@@ -157,7 +163,10 @@ class Controller:
     async def start(self) -> None:
         """Begins to work; the first event stands for election."""
         self._store.session.add_expiry_hooks(before=self._before_new_session, after=self._after_new_session)
-        self._task = asyncio.ensure_future(self._run())
+        self._task = self._supervisor.loop(
+            self._take_event, "controller", until=lambda: self._has_ended, on_failure=self._after_failure,
+            backoff=_PAUSE_AFTER_FAILURE,
+        )  # fmt: skip
         self.put(happening.Startup())
 
     async def shutdown(self) -> None:
@@ -233,22 +242,30 @@ class Controller:
 
     # The queue
 
-    async def _run(self) -> None:
-        while True:
-            queued = await self._next()
-            self._queue_metrics.wait.update(self._clock.monotonic_ms() - queued.enqueued_ms)
-            queued.start()
-            event = queued.event
-            begun_ms = self._clock.monotonic_ms()
-            self._gauges.state = event.state.value
-            await self._process(event)
-            timing = self._stats.timing_of(event.state)
-            if timing is not None:
-                timing.update(self._clock.monotonic_ms() - begun_ms)
-            self._gauges.state = ControllerState.IDLE.value
-            self._gauges.show(self.cluster)
-            if isinstance(event, happening.ShutdownEventThread):
-                return
+    async def _take_event(self) -> None:
+        """Takes the next event and processes it; what fails around the processing must not end the queue."""
+        queued = await self._next()
+        event = self._under_way = queued.event
+        self._has_ended = isinstance(event, happening.ShutdownEventThread)
+        self._queue_metrics.wait.update(self._clock.monotonic_ms() - queued.enqueued_ms)
+        queued.start()
+        begun_ms = self._clock.monotonic_ms()
+        self._gauges.state = event.state.value
+        await self._process(event)
+        self._under_way = None
+        timing = self._stats.timing_of(event.state)
+        if timing is not None:
+            timing.update(self._clock.monotonic_ms() - begun_ms)
+        self._gauges.state = ControllerState.IDLE.value
+        self._gauges.show(self.cluster)
+
+    def _after_failure(self, error: Exception) -> None:
+        """Whoever waits for the event that was interrupted gets its answer."""
+        event, self._under_way = self._under_way, None
+        if isinstance(event, Asked):
+            event.refuse(error)
+        elif event is not None:
+            event.preempt()
 
     async def _next(self) -> QueuedEvent:
         try:
@@ -276,7 +293,7 @@ class Controller:
             if isinstance(event, Asked) and isinstance(error, KafkaError):
                 event.refuse(error)
                 return
-            log.exception("Processing %s failed", type(event).__name__)
+            self._supervisor.report("controller", error, type(event).__name__)
             if isinstance(event, Asked):
                 event.refuse(error)
 
@@ -285,8 +302,8 @@ class Controller:
             await step()
         except (*SESSION_GONE, ControllerMoved) as error:
             log.warning("Leaving the controller's office was not finished: %s", error)
-        except Exception:
-            log.exception("Leaving the controller's office failed")
+        except Exception as error:
+            self._supervisor.report("controller", error, "resignation")
 
     async def _dispatch(self, event: Event) -> None:
         own = _OWN_EVENTS.get(type(event))
@@ -353,8 +370,8 @@ class Controller:
             await self._maybe_resign()
         except SESSION_GONE:
             raise  # a new session stands for election itself
-        except Exception:
-            log.exception("Broker %d cannot be the controller", self.broker_id)
+        except Exception as error:
+            self._supervisor.report("controller", error, "election")
             self._stand_again = asyncio.get_running_loop().call_later(STAND_AGAIN_AFTER_S, self._end_pause)
             await self._force_reelection()
 

@@ -15,6 +15,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition, random_uuid
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import Turn, finish
 from kafka_py.controller.batch import ControllerRequest, RequestBatch, Sender
 from kafka_py.controller.channels import Address, Channels, Connect
@@ -68,6 +69,7 @@ class Surroundings:
     registry: MetricRegistry
     stats: ControllerStats
     put: Callable[[Event], object]
+    supervisor: Supervisor
 
 
 class Term:
@@ -95,6 +97,7 @@ class Term:
             request_timeout_ms=given.request_timeout_ms,
             clock=given.clock,
             registry=given.registry,
+            supervisor=given.supervisor,
         )
         self._timer: asyncio.TimerHandle | None = None
 

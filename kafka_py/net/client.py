@@ -227,6 +227,8 @@ class BrokerConnection:
             self._end(str(error))
         except MalformedMessage as error:
             self._end(f"the broker sent what cannot be read: {error}")
+        except Exception as error:
+            self._end_unforeseen(error)
         else:
             self._loop.call_soon(self._on_readable)  # others on the loop first
 
@@ -270,11 +272,19 @@ class BrokerConnection:
         except MalformedMessage as error:
             self._end(f"the broker sent what cannot be read: {error}")
             return
+        except Exception as error:
+            self._end_unforeseen(error)
+            return
         if self._receiver.failure is not None:
             self._end(f"the broker sent what cannot be read: {self._receiver.failure}")
         elif not self.closed:
             self._loop.add_reader(self._fileno, self._on_readable)
             self._loop.call_soon(self._on_readable)
+
+    def _end_unforeseen(self, error: Exception) -> None:
+        """What is in flight has to fail: nobody would wake those who wait for it."""
+        log.error("%r: a response could not be taken", self, exc_info=error)
+        self._end(f"a response could not be taken: {error!r}")
 
     def _now_ms(self) -> float:
         return self._loop.time() * 1000.0

@@ -103,12 +103,18 @@ class Listener:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if error.errno not in _OUT_OF_RESOURCES:
-                    raise
-                log.error("Listener %s cannot accept, trying again: %s", self.endpoint.listener_name, error)
+                unforeseen = None if error.errno in _OUT_OF_RESOURCES else error
+                log.error(
+                    "Listener %s cannot accept, trying again: %s", self.endpoint.listener_name, error,
+                    exc_info=unforeseen,
+                )  # fmt: skip
                 self._hold(OUT_OF_FILES_PAUSE_MS)
                 return
-            self._on_accept(connected, plain_address(address[0]), address[1])
+            try:
+                self._on_accept(connected, plain_address(address[0]), address[1])
+            except Exception:
+                log.exception("Listener %s could not serve a connection, which is closed", self.endpoint.listener_name)
+                connected.close()
 
     def close(self) -> None:
         """Give the port back; accepted connections live on."""

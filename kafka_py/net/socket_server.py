@@ -15,6 +15,7 @@ from concurrent.futures import Executor
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable
+from kafka_py.base.supervision import Supervisor
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import UNKNOWN_SOFTWARE, ClientSoftware, Connection, OnRequest
@@ -95,9 +96,10 @@ class SocketServer:
         self, options: NetOptions, listeners: list[Endpoint], inter_broker_listener: str, on_request: OnRequest, *,
         loop: asyncio.AbstractEventLoop, clock: Clock, registry: MetricRegistry, executor: Executor | None = None,
         watch: LoopWatch | None = None, on_sent: OnSent | None = None, network: Network | None = None,
-        size_fault: SizeFault = any_size,
+        size_fault: SizeFault = any_size, supervisor: Supervisor | None = None,
     ) -> None:  # fmt: skip
         self._options = options
+        self._supervisor = supervisor or Supervisor(clock)
         self._loop = loop
         self._network = network or TcpNetwork()
         self._clock = clock
@@ -283,7 +285,8 @@ class SocketServer:
         self._limits.closed(connection.listener_name, connection.peer_host)
         self._let_in()
         for callback in self._watchers:
-            callback(connection)
+            with self._supervisor.guard("connections", connection.id):
+                callback(connection)
 
     def _count_software(self, connection: Connection, change: int) -> None:
         key = connection.listener_name, connection.client_software
@@ -345,5 +348,6 @@ class SocketServer:
                 connection.is_active = False
                 connection.last_active_ms = now_ms
             elif connection.last_active_ms < oldest_ms:
-                connection.close("idle for connections.max.idle.ms")
+                with self._supervisor.guard("connections", connection.id):
+                    connection.close("idle for connections.max.idle.ms")
         self._sweep_later()

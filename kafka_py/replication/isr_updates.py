@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
 from kafka_py.replication.isr import Expanding, Shrinking
 from kafka_py.replication.metrics import ManagerMetrics
 from kafka_py.replication.partition import Partition
@@ -39,16 +41,19 @@ class IsrStore(Protocol):
     async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None: ...
 
 
-class _Change(NamedTuple):
-    """A pending change and the role in which it was begun."""
+@dataclass(slots=True)
+class _Change:
+    """A pending change and the role in which it was begun. is_answered: it was written or refused."""
 
     partition: Partition
     isr: Expanding | Shrinking
     state: PartitionState
+    is_answered: bool = False
 
     @property
-    def is_current(self) -> bool:
-        return self.partition.isr is self.isr
+    def is_over(self) -> bool:
+        """Whether nothing is left to be done: it was answered, or the role has changed."""
+        return self.is_answered or self.partition.isr is not self.isr
 
 
 class IsrUpdates:
@@ -63,12 +68,13 @@ class IsrUpdates:
         clock: Clock,
         metrics: ManagerMetrics,
         on_committed: Callable[[Partition, bool], None],
+        supervisor: Supervisor | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
         self._on_committed = on_committed
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._supervisor = (supervisor or Supervisor(clock)).child()
         self._unannounced: dict[TopicPartition, None] = {}
         self._last_change_ms = self._last_notice_ms = clock.monotonic_ms()
         self._is_announcing = False
@@ -87,20 +93,22 @@ class IsrUpdates:
         state = PartitionState(
             partition.local_id, partition.leader_epoch, members, partition.controller_epoch, partition.zk_version
         )
-        self._spawn(self._write(_Change(partition, isr, state)))
+        change = _Change(partition, isr, state)
+        self._supervisor.loop(
+            lambda: self._write(change), "in-sync sets", partition.topic_partition, until=lambda: change.is_over
+        )
 
     async def _write(self, change: _Change) -> None:
-        """Until it is written or refused, or the role has changed: after lost connections it is tried again."""
-        while change.is_current:
-            try:
-                zk_version = await self._store.write_isr(change.partition.topic_partition, change.state)
-            except ZkError as error:
-                log.warning("%s: in-sync set not written, trying again: %s", change.partition.topic_partition, error)
-                await asyncio.sleep(RETRY_MS / 1000.0)
-                continue
-            if change.is_current:
-                self._settle(change, zk_version)
+        """One attempt; what fails, also unforeseen, is tried again until the change is over."""
+        try:
+            zk_version = await self._store.write_isr(change.partition.topic_partition, change.state)
+        except ZkError as error:
+            log.warning("%s: in-sync set not written, trying again: %s", change.partition.topic_partition, error)
+            await asyncio.sleep(RETRY_MS / 1000.0)
             return
+        if not change.is_over:
+            change.is_answered = True
+            self._settle(change, zk_version)
 
     def _settle(self, change: _Change, zk_version: int | None) -> None:
         partition = change.partition
@@ -131,25 +139,21 @@ class IsrUpdates:
             self._is_announcing = True
             self._last_notice_ms = now_ms
             changed, self._unannounced = self._unannounced, {}
-            self._spawn(self._announce(changed))
+            self._supervisor.spawn(self._announce(changed), "announcement of in-sync sets")
 
     async def _announce(self, changed: dict[TopicPartition, None]) -> None:
         try:
             await self._store.announce_isr_changes(changed)
-        except ZkError as error:
-            log.warning("The controller was not told of in-sync sets that changed, trying again: %s", error)
+        except BaseException as error:
             self._unannounced = {**changed, **self._unannounced}
+            if not isinstance(error, ZkError):
+                raise
+            log.warning("In-sync sets that changed were not announced to the controller, trying again: %s", error)
         finally:
             self._is_announcing = False
 
     # ---- end
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     def close(self) -> None:
         """Leaves what is not written yet: the controller decides over it now."""
-        for task in self._tasks:
-            task.cancel()
+        self._supervisor.cancel()

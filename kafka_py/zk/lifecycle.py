@@ -9,7 +9,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
+from kafka_py.base.clock import SystemClock
 from kafka_py.base.moves import moves_between
+from kafka_py.base.supervision import Supervisor
 from kafka_py.zk.session import AuthFailed, Hook, SessionClosed, SessionExpired, SessionState, StateListener
 from kafka_py.zk.watches import WatchTable
 
@@ -38,6 +40,7 @@ _LOUDNESS = {
     CLOSED: logging.INFO,
 }
 
+_ACTIVITY = "ZooKeeper session"
 RENEWAL_PAUSE_S = 1.0
 """Between attempts to make a new session, and before one after a refused authentication."""
 
@@ -50,7 +53,7 @@ class SessionLifecycle:
         self._listeners: list[StateListener] = []
         self._before: list[Hook] = []
         self._after: list[Hook] = []
-        self._renewals: set[asyncio.Task[None]] = set()
+        self._supervisor = Supervisor(SystemClock())
         self._renewing = asyncio.Lock()
         self._watches = WatchTable()
         self._report_latency: Callable[[float], None] | None = None
@@ -73,24 +76,23 @@ class SessionLifecycle:
     def report_latency(self, report: Callable[[float], None]) -> None:
         self._report_latency = report
 
+    def supervise(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor.child()
+
     def _become(self, state: SessionState) -> None:
         """Moves, tells the listeners, and renews the session if it has just been lost for good."""
         previous, self._state = self._state, MOVES.after(self._state, state)
         log.log(_LOUDNESS[state], "ZooKeeper session: %s", state.value)
         for listener in list(self._listeners):
-            try:
+            with self._supervisor.guard(_ACTIVITY, f"a listener on {state.value}"):
                 listener(state)
-            except Exception:
-                log.exception("a session listener failed on %s", state.value)
         if state in (EXPIRED, AUTH_FAILED):
             self._watches.clear()
             if previous is not CONNECTING or state is EXPIRED:
                 self._start_renewal()
 
     def _start_renewal(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._renew(), name="ZooKeeper session renewal")
-        self._renewals.add(task)
-        task.add_done_callback(self._renewals.discard)
+        self._supervisor.spawn(self._renew(), _ACTIVITY, "renewal")
 
     async def _renew(self) -> None:
         async with self._renewing:
@@ -99,25 +101,39 @@ class SessionLifecycle:
             await self._run(self._before)
             if self._state is CLOSED:
                 return
-            self._become(CONNECTING)
-            await self._open()
+            while not await self._try_to_open():  # noqa: ASYNC110 (an attempt, not a look)
+                await asyncio.sleep(RENEWAL_PAUSE_S)
+            if self._state is CLOSED:
+                return
             log.info("a new session replaces the lost one")
             await self._run(self._after)
 
+    async def _try_to_open(self) -> bool:
+        """False if it has to be tried again, which never ends by itself: without a session a broker can do nothing."""
+        if self._state in (EXPIRED, AUTH_FAILED):
+            self._become(CONNECTING)
+        try:
+            await self._open()
+        except SessionClosed:
+            return True
+        except AuthFailed:
+            return False
+        except Exception as error:
+            self._supervisor.report(_ACTIVITY, error, "renewal")
+            return self._state is CLOSED
+        return True
+
     async def _run(self, hooks: Iterable[Hook]) -> None:
         for hook in list(hooks):
-            try:
+            with self._supervisor.guard(_ACTIVITY, "a hook"):
                 await hook()
-            except Exception:
-                log.exception("a session hook failed")
 
     async def _open(self) -> None:
         """Makes a session and returns when it is connected, however long that takes."""
         raise TypeError(f"{type(self).__name__} does not open sessions")
 
     def _stop_renewals(self) -> None:
-        for task in self._renewals:
-            task.cancel()
+        self._supervisor.cancel()
 
     def _refuse_if_lost(self) -> None:
         """Raises what a request gets in the states in which it cannot wait."""

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
 from kafka_py.zk.access import ZkAccess, pipelined
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import SessionClosed, Watch, WatchEvent, ZkError
+from kafka_py.zk.session import SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
 from kafka_py.zk.znodes import (
     ConfigChangesZNode,
     ConfigChangeZNode,
@@ -28,6 +29,8 @@ from kafka_py.zk.znodes import (
 log = logging.getLogger(__name__)
 
 EXPIRY_MS = 15 * 60 * 1000
+RETRY_S = 1.0
+_ACTIVITY = "notifications"
 
 Handler = Callable[[bytes], Awaitable[None]]
 
@@ -98,8 +101,18 @@ class NotificationListener:
     One task runs the rounds; watches and new sessions only wake it.
     """
 
-    def __init__(self, store: ZkAccess, root: str, prefix: str, handler: Handler, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: ZkAccess,
+        root: str,
+        prefix: str,
+        handler: Handler,
+        clock: Clock,
+        supervisor: Supervisor | None = None,
+    ) -> None:
         """root: the parent's path; prefix: of the children's names, before the number; handler: gets the data."""
+        self._supervisor = supervisor or Supervisor(clock)
+        self._is_closed = False
         self._store = store
         self._root = root
         self._prefix = prefix
@@ -113,7 +126,9 @@ class NotificationListener:
         """Replays what is there, then listens."""
         self._store.session.add_expiry_hooks(after=self._on_new_session)
         await self._round()
-        self._task = asyncio.get_running_loop().create_task(self._listen(), name=f"notifications of {self._root}")
+        self._task = self._supervisor.loop(
+            self._listen, _ACTIVITY, self._root, until=lambda: self._is_closed, on_failure=lambda _: self._woken.set()
+        )
 
     async def stop(self) -> None:
         """Stops listening; a handler that runs is interrupted."""
@@ -129,16 +144,19 @@ class NotificationListener:
         self._woken.set()
 
     async def _listen(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            try:
-                await self._round()
-            except SessionClosed:
-                return
-            except ZkError as error:
-                # After an expiry the hook of the new session wakes us again.
-                log.error("the notifications of %s were not read: %s", self._root, error)
+        """One round, once there is something new. One that failed is tried again; its watch may not be set."""
+        await self._woken.wait()
+        self._woken.clear()
+        try:
+            await self._round()
+        except SessionClosed:
+            self._is_closed = True
+        except SessionExpired as error:  # the hook of the new session wakes us
+            log.error("the notifications of %s were not read: %s", self._root, error)
+        except ZkError as error:
+            log.error("the notifications of %s were not read, trying again: %s", self._root, error)
+            await asyncio.sleep(RETRY_S)
+            self._woken.set()
 
     async def _round(self) -> None:
         """Handles what is new. Sets the watch before it reads, so that nothing slips through."""
@@ -159,10 +177,8 @@ class NotificationListener:
         found = await self._store.read(path)
         if found is None or found[0] is None:
             return
-        try:
+        with self._supervisor.guard(_ACTIVITY, f"{path} with {found[0]!r}"):
             await self._handler(found[0])
-        except Exception:
-            log.exception("the notification %s could not be applied: %r", path, found[0])
 
     async def _purge(self, names: list[str]) -> None:
         paths = [f"{self._root}/{name}" for name in names]
@@ -177,7 +193,7 @@ class NotificationListener:
 
 
 def config_change_listener(
-    store: ZkAccess, apply: Callable[[str], Awaitable[None]], clock: Clock
+    store: ZkAccess, apply: Callable[[str], Awaitable[None]], clock: Clock, supervisor: Supervisor | None = None
 ) -> NotificationListener:
     """A listener that calls `apply(entity_path)` for each config change, e.g. with "topics/t".
 
@@ -187,4 +203,4 @@ def config_change_listener(
     async def handle(data: bytes) -> None:
         await apply(ConfigChangeZNode.decode(data).entity_path)
 
-    return NotificationListener(store, ConfigChangesZNode.path(), "config_change_", handle, clock)
+    return NotificationListener(store, ConfigChangesZNode.path(), "config_change_", handle, clock, supervisor)

@@ -14,6 +14,8 @@ import enum
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from kafka_py.base.supervision import Supervisor
+
 ANY_VERSION = -1
 
 
@@ -262,6 +264,10 @@ class ZkSession(Protocol):
 
     def add_expiry_hooks(self, *, before: Hook | None = None, after: Hook | None = None) -> None:
         """What to await when the session has expired: `before` a new one is made, `after` it is connected."""
+        ...
+
+    def supervise(self, supervisor: Supervisor) -> None:
+        """Reports what fails in the renewal, in listeners, hooks and watches to `supervisor` from now on."""
         ...
 
     def report_latency(self, report: Callable[[float], None]) -> None:
