@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # bin/test.sh [--all] [pytest arguments]: sets everything up and runs the checks and the tests.
-# Without arguments: ruff, mypy, the import contract, and the tests of every day. --all adds the slow ones.
+# Without arguments: ruff, mypy, the import contract, and the tests of every day, among them short forms of the slow ones
+# that matter most (marked `core`). --all adds the slow ones, in their long forms.
 # With pytest arguments (a path, -k words): only those tests.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/_setup.sh"
 
-marker="not slow"
+marker="not slow or core"
 if [ "${1:-}" = "--all" ]; then
   marker="slow or not slow"
+  export KAFKA_PY_LONG=1
   shift
 fi
 
@@ -16,6 +18,7 @@ ensure_environment benchmarks,test,spark "${packages[@]}"
 # Other people's software to test with: where it cannot be had, its tests are skipped (and fail where KAFKA_PY_SKIPS=fail).
 ensure_peer() { command -v "$1" > /dev/null 2>&1 || ! can_apt || apt_install "$2" || say "$2 could not be installed"; }
 ensure_peer kcat kcat
+ensure_peer ip iproute2                   # networks of their own for rounds of trouble
 ensure_peer zsh zsh                       # checks the completion script
 ensure_peer mvn maven                     # fetches Apache Kafka's own broker, tools and clients
 ensure_peer javac openjdk-17-jdk-headless # compiles the small programs on those clients

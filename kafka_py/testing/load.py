@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import confluent_kafka
 
@@ -18,15 +19,20 @@ DELIVERY_TIMEOUT_MS = 300_000
 class Load:
     """Writes rising numbers to one partition until it is stopped, and knows how far it was acknowledged.
 
-    send: hands a value over, with what is to be told whether it was acknowledged. poll: lets the producer work, for at
-    most so many seconds.
+    send: hands a value over, with a callback that gets whether it was acknowledged. poll: lets the producer work, for
+    at most so many seconds. close: ends the producer and its connections, whatever is unsent.
     """
 
-    def __init__(self, send: Callable[[bytes, Callable[[bool], None]], None], poll: Callable[[float], object]) -> None:
+    def __init__(
+        self,
+        send: Callable[[bytes, Callable[[bool], None]], None],
+        poll: Callable[[float], object],
+        close: Callable[[], object],
+    ) -> None:
         self.acknowledged = 0
         self.failed = 0
         self.sent = 0
-        self._send, self._poll = send, poll
+        self._send, self._poll, self._close = send, poll, close
         self._changed = threading.Condition()
         self._stop = threading.Event()
         self._abandoned = threading.Event()
@@ -75,9 +81,11 @@ class Load:
         assert (self.acknowledged, self.failed) == (self.sent, 0)
 
     def stop(self) -> None:
+        """Ends the load, whatever is unacknowledged, and its connections."""
         self._stop.set()
         self._abandoned.set()
         self._thread.join(TIMEOUT_S)
+        self._close()
 
 
 def read_numbers(bootstrap: str, topic: str, start: int, stop: int, partition: int = 0) -> list[int]:
@@ -120,6 +128,12 @@ def end_offset(bootstrap: str, topic: str, partition: int = 0) -> int:
         consumer.close()
 
 
+def end_producer(producer: confluent_kafka.Producer) -> None:
+    """Ends a producer of librdkafka with its threads and connections; what is unsent is dropped."""
+    producer.purge()
+    producer.close()
+
+
 def confluent_load(bootstrap: str, topic: str, partition: int = 0) -> Load:
     """A load by librdkafka's idempotent producer."""
     producer = confluent_kafka.Producer(
@@ -130,7 +144,7 @@ def confluent_load(bootstrap: str, topic: str, partition: int = 0) -> Load:
     def send(value: bytes, delivered: Callable[[bool], None]) -> None:
         producer.produce(topic, value=value, partition=partition, on_delivery=lambda error, _: delivered(error is None))
 
-    return Load(send, lambda seconds: producer.poll(seconds))
+    return Load(send, lambda seconds: producer.poll(seconds), partial(end_producer, producer))
 
 
 def our_load(bootstrap: str, topic: str, partition: int = 0) -> Load:
@@ -146,4 +160,4 @@ def our_load(bootstrap: str, topic: str, partition: int = 0) -> Load:
     def send(value: bytes, delivered: Callable[[bool], None]) -> None:
         producer.send(topic, value=value, partition=partition, callback=lambda _, error: delivered(error is None))
 
-    return Load(send, lambda seconds: pause.wait(seconds))
+    return Load(send, lambda seconds: pause.wait(seconds), lambda: producer.close(timeout=0))

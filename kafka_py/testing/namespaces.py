@@ -3,10 +3,14 @@
 Each host has one address on a bridge; the test itself, and what it starts outside, is at two more addresses of that
 bridge, so that a host can lose one service and keep the other. A cut loses packets silently, as a broken switch does:
 the neighbour's hardware address is replaced by one that nobody has. Needs root and the `ip` command.
+
+While the process lives its hosts' network is unreachable for whatever is not on that bridge, also once the bridge is
+removed: a client that a failed test left running must not reach some other machine that has such an address.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
 import shutil
@@ -19,6 +23,8 @@ from typing import Self
 NOBODY = "02:00:00:00:00:01"
 FIRST_HOST = 11
 _PREFIX = "kp"
+_LAST_METRIC = "4096"
+"""The route of the bridge has metric 0 and counts first as long as there is a bridge."""
 
 
 def missing() -> str | None:
@@ -90,6 +96,9 @@ class Hosts:
     def __enter__(self) -> Self:
         self._remove_those_of_the_dead()
         try:
+            unreachable = "unreachable", f"{self._net}.0/24", "metric", _LAST_METRIC
+            _ip("route", "replace", *unreachable)
+            atexit.register(_ip, "route", "del", *unreachable, check=False)
             _ip("link", "add", self._name, "type", "bridge")
             for address in (self.outside, self.services):
                 _ip("addr", "add", f"{address}/24", "dev", self._name)

@@ -199,7 +199,7 @@ class Journey:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("how", ["stop", "kill"])
+@pytest.mark.parametrize("how", ["stop", pytest.param("kill", marks=pytest.mark.core)])
 def test_a_directory_goes_to_our_broker_and_back(apache_kafka, zk_chroot, tmp_path, how):
     journey = Journey(apache_kafka, tmp_path, zk_chroot)
     try:
@@ -265,7 +265,7 @@ def wait_until_checkpointed(journey):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("how", ["stop", "kill"])
+@pytest.mark.parametrize("how", [pytest.param("stop", marks=pytest.mark.core), "kill"])
 def test_what_apache_compacted_trimmed_and_deleted_is_so_with_us(apache_kafka, zk_chroot, tmp_path, how):
     journey = Journey(apache_kafka, tmp_path, zk_chroot)
     journey.apache.properties["log.cleaner.backoff.ms"] = "50"

@@ -68,6 +68,7 @@ def twins(apache_kafka, zookeeper, tmp_path_factory):
         made.apache.kill()
 
 
+@pytest.mark.core
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["log", "index", "txnindex"])
 def test_segment_files_are_equal_to_the_byte(twins, suffix):
@@ -77,6 +78,7 @@ def test_segment_files_are_equal_to_the_byte(twins, suffix):
         assert ours.read_bytes() == theirs.read_bytes(), theirs
 
 
+@pytest.mark.core
 @pytest.mark.slow
 def test_time_indexes_name_the_same_times_and_batches(twins):
     """A leader of Apache's decodes an uncompressed batch to name the record with the largest time stamp; ours names the
@@ -100,6 +102,7 @@ def test_time_indexes_name_the_same_times_and_batches(twins):
     assert equal > 5
 
 
+@pytest.mark.core
 @pytest.mark.slow
 def test_snapshots_hold_the_same_producers(twins):
     pairs = twins.files("*/*.snapshot")
@@ -115,6 +118,7 @@ def fields_of(producer) -> tuple:
             producer.txn_first_offset)  # fmt: skip
 
 
+@pytest.mark.core
 @pytest.mark.slow
 def test_leader_epochs_are_equal_to_the_byte(twins):
     pairs = twins.files("*/leader-epoch-checkpoint")
@@ -123,6 +127,7 @@ def test_leader_epochs_are_equal_to_the_byte(twins):
         assert ours.read_bytes() == theirs.read_bytes(), theirs
 
 
+@pytest.mark.core
 @pytest.mark.slow
 def test_checkpoints_say_the_same(twins):
     for theirs, ours in twins.files("*-checkpoint"):
@@ -130,6 +135,7 @@ def test_checkpoints_say_the_same(twins):
             assert sorted(ours.read_text().splitlines()) == sorted(theirs.read_text().splitlines()), theirs.name
 
 
+@pytest.mark.core
 @pytest.mark.slow
 def test_there_are_no_other_files(twins):
     names = [{str(path.relative_to(root)) for path in root.rglob("*")}
@@ -139,6 +145,7 @@ def test_there_are_no_other_files(twins):
     assert differing == {"meta.properties"}
 
 
+@pytest.mark.core
 @pytest.mark.slow
 def test_apaches_dump_tool_prints_our_state_files_like_its_own(twins, apache_kafka):
     printed = []

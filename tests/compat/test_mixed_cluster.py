@@ -111,15 +111,22 @@ def mixed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mixed]:
 
 TWO_OF_OURS = ("ours", "ours", "apache")
 ONE_OF_OURS = ("apache", "ours", "apache")
-each_mixture = pytest.mark.parametrize(
-    "mixed",
-    [(TWO_OF_OURS, "2.6"), (ONE_OF_OURS, "2.6"), (TWO_OF_OURS, "2.8"), (ONE_OF_OURS, "2.8")],
-    indirect=True,
-    ids=["two-2.6", "one-2.6", "two-2.8", "one-2.8"],
-)
+MIXTURES = {
+    "two-2.6": (TWO_OF_OURS, "2.6"), "one-2.6": (ONE_OF_OURS, "2.6"),
+    "two-2.8": (TWO_OF_OURS, "2.8"), "one-2.8": (ONE_OF_OURS, "2.8"),
+}  # fmt: skip
 
 
-@each_mixture
+def each_mixture(*names: str, core: str) -> pytest.MarkDecorator:
+    """The test runs on each of these clusters (all of them, if none is named), and on `core` every day."""
+    params = [
+        pytest.param(MIXTURES[name], id=name, marks=pytest.mark.core if name == core else ())
+        for name in names or MIXTURES
+    ]
+    return pytest.mark.parametrize("mixed", params, indirect=True)
+
+
+@each_mixture(core="two-2.8")
 def test_each_broker_is_killed_in_turn_and_nothing_acknowledged_is_lost(mixed: Mixed) -> None:
     load = Load(bootstrap_of(mixed.brokers), TOPIC, PARTITIONS)
     for broker, kind in zip(mixed.brokers, ("apache", "ours", "apache"), strict=True):
@@ -134,7 +141,7 @@ def test_each_broker_is_killed_in_turn_and_nothing_acknowledged_is_lost(mixed: M
     check_replicas(mixed.brokers, TOPIC, load)
 
 
-@each_mixture
+@each_mixture(core="one-2.6")
 def test_each_broker_is_restarted_cleanly_and_the_controller_moves_between_kinds(mixed: Mixed) -> None:
     load = Load(bootstrap_of(mixed.brokers), TOPIC, PARTITIONS)
     for broker, kind in zip(mixed.brokers, ("ours", "apache", "ours"), strict=True):
@@ -175,7 +182,7 @@ def committed(bootstrap: str, group: str) -> set[int]:
         return {each.offset for each in admin.list_consumer_group_offsets(group).values() if each is not None}
 
 
-@pytest.mark.parametrize("mixed", [(TWO_OF_OURS, "2.6"), (ONE_OF_OURS, "2.6")], indirect=True, ids=["two", "one"])
+@each_mixture("two-2.6", "one-2.6", core="one-2.6")
 def test_committed_offsets_go_from_coordinator_to_coordinator(mixed: Mixed) -> None:
     """The offsets topic that one make wrote is loaded by the other when it becomes leader, and the other way round."""
     bootstrap = bootstrap_of(mixed.brokers)
@@ -217,7 +224,7 @@ def run_tool(make: str, tool: str, *arguments: str) -> str:
     return own.stdout
 
 
-@pytest.mark.parametrize("mixed", [(TWO_OF_OURS, "2.6"), (ONE_OF_OURS, "2.6")], indirect=True, ids=["two", "one"])
+@each_mixture("two-2.6", "one-2.6", core="")
 def test_tools_of_both_makes_work_whoever_is_the_controller(mixed: Mixed, tmp_path: Path) -> None:
     """A topic is made, moved, led by its preferred replica again, and deleted."""
     bootstrap = ("--bootstrap-server", bootstrap_of(mixed.brokers))

@@ -172,6 +172,7 @@ def topic(module_broker: BrokerProcess, request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.mark.core
 def test_a_stream_into_parquet_repeats_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
     program = Killed(STREAM, module_broker.bootstrap, topic, "parquet", str(tmp_path / "out"), str(tmp_path))
     total = survive(program, module_broker.bootstrap, topic)
@@ -192,6 +193,7 @@ def test_topic_to_parquet_loses_and_repeats_nothing(module_broker: BrokerProcess
     assert parquet_values(tmp_path / "out") == list(range(total))
 
 
+@pytest.mark.core
 def test_the_mirror_loses_and_repeats_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
     server = module_broker.bootstrap
     variables = {"SOURCE": server, "TARGET": server, "TOPIC": topic, "PREFIX": "copy.", "STATE": str(tmp_path / "s")}
