@@ -24,6 +24,7 @@ from kafka_py.log.record_work import Prepared, RecordWork, plain_limit
 from kafka_py.log.segment import Segment
 from kafka_py.log.time_index import TimeOffset
 from kafka_py.log.time_search import Search
+from kafka_py.log.txn_index import CorruptTxnIndex
 from kafka_py.log.validation import check_follower_batches, prepare_leader_append
 from kafka_py.records.batch import (
     CONTROL_FLAG,
@@ -131,7 +132,8 @@ class PartitionLog(CleanableLog):
             size,
             False,
             rolled,
-            last_offset + 1 - self.recovery_point >= self.config.flush_messages and self._flush_after_append(),
+            last_offset + 1 - self.recovery_point >= self.config.flush_messages
+            and self._flush_after_append(first_offset),
         )
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> AppendInfo:
@@ -172,7 +174,8 @@ class PartitionLog(CleanableLog):
             size,
             False,
             rolled,
-            self.log_end_offset - self.recovery_point >= self.config.flush_messages and self._flush_after_append(),
+            self.log_end_offset - self.recovery_point >= self.config.flush_messages
+            and self._flush_after_append(batches[0][1].base_offset),
         )
 
     def _check_markers(self, records: memoryview, batches: list[tuple[int, BatchHeader]]) -> None:
@@ -256,9 +259,13 @@ class PartitionLog(CleanableLog):
         except OSError as error:
             self._io_failed(error)
 
-    def _flush_after_append(self) -> bool:
-        """flush.messages is reached: syncs now, or says that the caller has to."""
+    def _flush_after_append(self, first_offset: int) -> bool:
+        """flush.messages is reached: syncs now, or says that the caller has to; until then the append does not count.
+
+        first_offset: of the append.
+        """
         if not self._context.flush_in_append:
+            self._hold(first_offset)
             return True
         self.flush()
         return False
@@ -338,11 +345,18 @@ class PartitionLog(CleanableLog):
         return None if found is None else TimestampOffset(*found, self._epochs.epoch_of(found.offset))
 
     def aborted_transactions(self, fetch_offset: int, data: LogRead) -> list[tuple[int, int]]:
-        """(producer id, first offset) of the aborted transactions that a read has met or may have."""
+        """(producer id, first offset) of the aborted transactions that a read has met or may have.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR); UNKNOWN_SERVER_ERROR for a transaction index that cannot be read, as
+            Apache Kafka answers it.
+        """
         try:
             return self._segments.aborted_transactions(fetch_offset, data, self.log_end_offset)
         except OSError as error:
             self._disk_refused(error)
+        except CorruptTxnIndex as corrupt:
+            _log.error("%s: %s", self.topic_partition, corrupt)
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{self.topic_partition}: {corrupt}") from corrupt
 
     # -- epochs
 

@@ -85,6 +85,7 @@ def load_snapshot(
         for producer_id, producer in loaded:
             if producer.txn_first_offset is not None or now_ms - producer.last_timestamp < expiration_ms:
                 producers.restore(producer_id, producer)
+        producers.restored()
         producers.end_offset = offset
         return
 

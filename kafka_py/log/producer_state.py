@@ -6,6 +6,7 @@ producer_snapshots.py. Source: reference groups-and-transactions, section 11; re
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -73,6 +74,46 @@ class CompletedTransaction(NamedTuple):
     is_aborted: bool
 
 
+class _Unreplicated:
+    """Decided transactions whose marker is not below the high watermark yet, in order of the marker's offset.
+
+    _lowest: those of them that no later one begins before, so that the first is the one with the lowest first offset.
+    """
+
+    __slots__ = ("_lowest", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: deque[CompletedTransaction] = deque()
+        self._lowest: deque[CompletedTransaction] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    @property
+    def first_offset(self) -> int | None:
+        """The lowest first offset; None when there is no transaction."""
+        return self._lowest[0].first_offset if self._lowest else None
+
+    def add(self, completed: CompletedTransaction) -> None:
+        self._waiting.append(completed)
+        lowest = self._lowest
+        while lowest and lowest[-1].first_offset >= completed.first_offset:
+            lowest.pop()
+        lowest.append(completed)
+
+    def forget_below(self, high_watermark: int) -> None:
+        """Drops those whose marker is below the high watermark."""
+        waiting = self._waiting
+        while waiting and waiting[0].last_offset < high_watermark:
+            dropped = waiting.popleft()
+            if self._lowest[0] is dropped:
+                self._lowest.popleft()
+
+    def clear(self) -> None:
+        self._waiting.clear()
+        self._lowest.clear()
+
+
 class ProducerStates:
     """The producers of one log, by id. `end_offset`: the state holds everything below it."""
 
@@ -82,7 +123,7 @@ class ProducerStates:
         self.producers: dict[int, Producer] = {}
         self.end_offset = 0
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in order of the offset
-        self._unreplicated: list[CompletedTransaction] = []  # in order of the marker's offset
+        self._unreplicated = _Unreplicated()
 
     def check(self, header: BatchHeader, *, from_client: bool) -> AppendedBatch | None:
         """Whether a data batch of a producer may be appended here by a leader.
@@ -163,19 +204,22 @@ class ProducerStates:
         self._ongoing.pop(first_offset, None)
         is_aborted = marker.control_type is ControlType.ABORT
         completed = CompletedTransaction(header.producer_id, first_offset, header.base_offset, is_aborted)
-        self._unreplicated.append(completed)
+        self._unreplicated.add(completed)
         return completed
 
     def index_entry(self, completed: CompletedTransaction) -> AbortedTransaction:
         """What the transaction index keeps of an aborted transaction that has just been applied."""
-        ongoing = min(self._ongoing, default=None)
+        ongoing = next(iter(self._ongoing), None)
         stable = completed.last_offset + 1 if ongoing is None else ongoing
         return AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
 
     def first_unstable_offset(self) -> int | None:
         """The first offset of a transaction that is open, or decided but not below the high watermark."""
-        candidates = [*self._ongoing, *(completed.first_offset for completed in self._unreplicated)]
-        return min(candidates, default=None)
+        ongoing = next(iter(self._ongoing), None)
+        decided = self._unreplicated.first_offset
+        if ongoing is None or decided is None:
+            return decided if ongoing is None else ongoing
+        return min(ongoing, decided)
 
     @property
     def has_unstable(self) -> bool:
@@ -184,9 +228,7 @@ class ProducerStates:
 
     def forget_replicated(self, high_watermark: int) -> None:
         """Drops the decided transactions whose marker lies below the high watermark."""
-        unreplicated = self._unreplicated
-        if unreplicated and unreplicated[0].last_offset < high_watermark:
-            self._unreplicated = [done for done in unreplicated if done.last_offset >= high_watermark]
+        self._unreplicated.forget_below(high_watermark)
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
         """Forgets producers without an open transaction that were silent for `expiration_ms`; how many.
@@ -206,10 +248,14 @@ class ProducerStates:
         return len(expired)
 
     def restore(self, producer_id: int, producer: Producer) -> None:
-        """Takes a producer from a snapshot."""
+        """Takes a producer from a snapshot; after the last one comes `restored`."""
         self.producers[producer_id] = producer
         if producer.txn_first_offset is not None:
             self._ongoing[producer.txn_first_offset] = producer_id
+
+    def restored(self) -> None:
+        """A snapshot has been taken over: its producers came in any order."""
+        self._ongoing = dict(sorted(self._ongoing.items()))
 
     def reset(self, end_offset: int) -> None:
         """Forgets everything; the state is to be rebuilt from `end_offset` on."""

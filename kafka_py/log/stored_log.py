@@ -44,8 +44,9 @@ class StoredLog:
     """
 
     __slots__ = (
-        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_is_lowered", "_names_changed", "_place",
-        "_producers", "_segments", "_snapshots", "cleaned_to", "config", "high_watermark", "last_flush_ms",
+        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_held_end", "_is_lowered",
+        "_names_changed", "_place", "_producers", "_segments", "_snapshots", "cleaned_to", "config", "high_watermark",
+        "last_flush_ms",
         "log_end_offset", "log_start_offset", "recovery_point", "topic_id", "topic_partition",
     )  # fmt: skip
 
@@ -83,6 +84,7 @@ class StoredLog:
         self._snapshots = snapshots
         self._first_unstable: int | None = None
         self._generation = 0
+        self._held_end: int | None = None
         self._is_lowered = False
         self._names_changed = True
         self._failed = ""
@@ -131,6 +133,23 @@ class StoredLog:
         return self._place.path.endswith("-future")
 
     # -- offsets
+
+    @property
+    def owes_flush(self) -> bool:
+        """Whether flush.messages asks for a flush that has not ended yet."""
+        return self._held_end is not None
+
+    @property
+    def counted_end_offset(self) -> int:
+        """Up to where this copy counts for the high watermark (exclusive): the log end, but not what flush.messages
+        wants synced first."""
+        held_end = self._held_end
+        return self.log_end_offset if held_end is None else held_end
+
+    def _hold(self, end_offset: int) -> None:
+        """From `end_offset` on nothing counts until a flush has ended."""
+        if self._held_end is None:
+            self._held_end = end_offset
 
     def update_high_watermark(self, high_watermark: int) -> int:
         """Sets the high watermark, kept between log start and log end; returns what it is now."""
@@ -233,6 +252,9 @@ class StoredLog:
         self._context.flushed(job.took_ms)
         if job.generation == self._generation and job.up_to > self.recovery_point:
             self.recovery_point = job.up_to
+            if self._held_end is not None:
+                is_due = self.log_end_offset - job.up_to >= self.config.flush_messages
+                self._held_end = max(self._held_end, job.up_to) if is_due else None
             self.last_flush_ms = self._context.clock.wall_ms()
 
     def flush(self, up_to: int | None = None) -> None:
@@ -259,7 +281,9 @@ class StoredLog:
 
         def done(_: None) -> None:
             self.flushed(job)
-            if then is not None:
+            if job.generation != self._generation and self.owes_flush:  # moved meanwhile: that flush counts for nothing
+                self.flush_in_background(then=then)
+            elif then is not None:
                 then(True)
 
         def failed(error: Exception) -> None:
@@ -374,8 +398,8 @@ class StoredLog:
             self._context.clock.wall_ms(), self._context.producer_expiration_ms,
         )  # fmt: skip
         producer_replay.replay(self._segments.segments, self._producers, end_offset)
-        self.update_high_watermark(min(self.high_watermark, end_offset))
         self._update_first_unstable()
+        self.update_high_watermark(min(self.high_watermark, end_offset))
 
     # -- identity and end of life
 

@@ -1,4 +1,6 @@
-"""The transaction index: the aborted transactions whose marker lies in one segment.
+"""The transaction index: the aborted transactions whose marker is in one segment.
+
+A search reads the few entries that it needs: a segment may have thousands, and every fetch with read_committed asks.
 
 Layout: entries of 34 bytes, version i16 (0), producer_id i64, first_offset i64, last_offset i64,
 last_stable_offset i64, big-endian; absolute offsets, ordered by last_offset. The file is made with its first entry.
@@ -8,6 +10,7 @@ Source: reference formats, section 7.
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect_left
 from struct import Struct
 from typing import NamedTuple
 
@@ -16,6 +19,7 @@ from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.files import File
 
 _ENTRY = Struct(">hqqqq")
+_ENTRIES_AT_ONCE = 64
 
 
 class AbortedTransaction(NamedTuple):
@@ -41,7 +45,7 @@ class AbortedSearch(NamedTuple):
 class TxnIndex:
     """The .txnindex file of one segment."""
 
-    __slots__ = ("_file", "_last_offset", "base_offset", "directory", "entries", "used")
+    __slots__ = ("_file", "_last", "base_offset", "directory", "entries", "used")
 
     SUFFIX = filenames.TXN_INDEX
 
@@ -50,7 +54,7 @@ class TxnIndex:
         self.base_offset = base_offset
         self.entries = 0
         self.used = False
-        self._last_offset: int | None = None
+        self._last: AbortedTransaction | None = None
         self._file: File | None = None
 
     @property
@@ -60,6 +64,7 @@ class TxnIndex:
     def opened(self, file_bytes: int) -> None:
         """Takes the file as it lies on disk; a short entry at its end is ignored (and overwritten)."""
         self.entries = file_bytes // _ENTRY.size
+        self._last = None
 
     def check(self) -> None:
         """Raises CorruptTxnIndex for entries that cannot belong to this segment, or not in this order."""
@@ -75,48 +80,73 @@ class TxnIndex:
 
     def append(self, aborted: AbortedTransaction) -> None:
         """Adds an entry; its last offset must exceed that of the one before."""
-        if self._last_offset is None and self.entries:
-            self._last_offset = self.all_entries()[-1].last_offset
-        if self._last_offset is not None and aborted.last_offset <= self._last_offset:
-            raise ValueError(f"{self.path}: last offset {aborted.last_offset} is not above {self._last_offset}")
+        last = self._last_entry()
+        if last is not None and aborted.last_offset <= last.last_offset:
+            raise ValueError(f"{self.path}: last offset {aborted.last_offset} is not above {last.last_offset}")
         self._open(create=True).write(_ENTRY.pack(0, *aborted), self.entries * _ENTRY.size)
         self.entries += 1
-        self._last_offset = aborted.last_offset
+        self._last = aborted
 
-    def all_entries(self) -> list[AbortedTransaction]:
-        """Every entry in order. Raises CorruptTxnIndex for a version newer than 0."""
-        if not self.entries:
-            return []
+    def _last_entry(self) -> AbortedTransaction | None:
+        if self._last is None and self.entries:
+            self._last = self._read(self.entries - 1, 1)[0]
+        return self._last
+
+    def _read(self, first: int, count: int) -> list[AbortedTransaction]:
+        """The entries from number `first` on. Raises CorruptTxnIndex for a version newer than 0 or a short file."""
+        data = self._open().read(count * _ENTRY.size, first * _ENTRY.size)
+        if len(data) != count * _ENTRY.size:
+            raise CorruptTxnIndex(f"{self.path}: the file is shorter than its {self.entries} entries")
         found = []
-        for version, *fields in _ENTRY.iter_unpack(self._open().read(self.entries * _ENTRY.size, 0)):
+        for version, *fields in _ENTRY.iter_unpack(data):
             if version > 0:
                 raise CorruptTxnIndex(f"{self.path}: version {version} is not known")
             found.append(AbortedTransaction(*fields))
         return found
 
+    def _first_ending_at(self, offset: int) -> int:
+        """The number of the first entry whose last offset is >= `offset`; `entries` when there is none."""
+        return bisect_left(range(self.entries), offset, key=lambda number: self._read(number, 1)[0].last_offset)
+
+    def all_entries(self) -> list[AbortedTransaction]:
+        """Every entry in order. Raises CorruptTxnIndex as `search`."""
+        return self._read(0, self.entries) if self.entries else []
+
     def search(self, fetch_offset: int, upper_offset: int) -> AbortedSearch:
-        """Transactions with a record in [fetch_offset, upper_offset) that were aborted in this segment."""
+        """Transactions with a record in [fetch_offset, upper_offset) that were aborted in this segment.
+
+        Raises CorruptTxnIndex for entries of a version newer than 0, and for a file that is too short.
+        """
+        last = self._last_entry()
+        if last is None:
+            return AbortedSearch([], complete=False)
+        if last.last_offset < fetch_offset:
+            return AbortedSearch([], complete=last.last_stable_offset >= upper_offset)
         found = []
-        for aborted in self.all_entries():
-            if aborted.last_offset >= fetch_offset and aborted.first_offset < upper_offset:
-                found.append(aborted)
-            if aborted.last_stable_offset >= upper_offset:
-                return AbortedSearch(found, complete=True)
+        first = self._first_ending_at(fetch_offset)
+        if first and self._read(first - 1, 1)[0].last_stable_offset >= upper_offset:
+            return AbortedSearch([], complete=True)
+        for number in range(first, self.entries, _ENTRIES_AT_ONCE):
+            for aborted in self._read(number, min(_ENTRIES_AT_ONCE, self.entries - number)):
+                if aborted.first_offset < upper_offset:
+                    found.append(aborted)
+                if aborted.last_stable_offset >= upper_offset:
+                    return AbortedSearch(found, complete=True)
         return AbortedSearch(found, complete=False)
 
     def truncate_to(self, offset: int) -> None:
-        """Drops the entries whose last offset is >= `offset`."""
-        kept = sum(1 for aborted in self.all_entries() if aborted.last_offset < offset)
+        """Drops the entries whose last offset is >= `offset`. Raises CorruptTxnIndex as `search`."""
+        kept = self._first_ending_at(offset)
         if kept < self.entries:
             self.entries = kept
-            self._last_offset = None
+            self._last = None
             self._open().truncate(kept * _ENTRY.size)
 
     def reset(self) -> None:
         """Removes the file; the segment is about to be read again."""
         self.close()
         self.entries = 0
-        self._last_offset = None
+        self._last = None
         with contextlib.suppress(FileNotFoundError):
             self.directory.files.remove(self.path)
 

@@ -180,16 +180,24 @@ class Appends:
         all_topics.bytes_in += info.size_bytes
         all_topics.messages_in += info.record_count
         raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
-        if partition.listeners or self._parked.fetch.watched or (raised and self._parked.produce.watched):
-            self._parked.note_change(partition, watermark_raised=raised)
+        self._note_raised(partition, raised)
 
-    @staticmethod
-    def _after_flushes(due: list[PartitionLog], on_done: OnAppended) -> OnAppended:
+    def _after_flushes(self, due: list[PartitionLog], on_done: OnAppended) -> OnAppended:
         """Starts the flushes that are due; what it returns answers when they are done as well."""
-        answer = SyncedAnswer(on_done)
+        answer = SyncedAnswer(on_done, self._synced)
         for partition_log in due:
             answer.flush(partition_log)
         return answer.appended
+
+    def _synced(self, topic_partition: TopicPartition) -> None:
+        """What flush.messages wanted synced is: the leader's copy counts, so the high watermark may rise."""
+        partition = self._hosted.partitions.get(topic_partition)
+        if partition is not None and partition.is_leader:
+            self._note_raised(partition, partition.maybe_raise_high_watermark(self._clock.monotonic_ms()))
+
+    def _note_raised(self, partition: Partition, raised: bool) -> None:
+        if partition.listeners or self._parked.fetch.watched or (raised and self._parked.produce.watched):
+            self._parked.note_change(partition, watermark_raised=raised)
 
     def _append_failed(self, append: Append, error: KafkaError | OSError) -> AppendResult:
         topic_partition = append.topic_partition

@@ -69,12 +69,14 @@ class SyncedAnswer:
     """Holds the answer to an append back until the flushes that flush.messages asks for are done.
 
     A flush that fails takes the directory offline (the log sees to that); the append is not acknowledged then.
+    on_synced: called after each flush that succeeded, before the answer: the high watermark may rise.
     """
 
-    __slots__ = ("_failed", "_on_done", "_results", "_running")
+    __slots__ = ("_failed", "_on_done", "_on_synced", "_results", "_running")
 
-    def __init__(self, on_done: OnAppended) -> None:
+    def __init__(self, on_done: OnAppended, on_synced: Callable[[TopicPartition], None]) -> None:
         self._on_done = on_done
+        self._on_synced = on_synced
         self._results: list[AppendResult] | None = None
         self._running = 0
         self._failed: set[TopicPartition] = set()
@@ -91,7 +93,9 @@ class SyncedAnswer:
 
     def _flushed(self, topic_partition: TopicPartition, succeeded: bool) -> None:
         self._running -= 1
-        if not succeeded:
+        if succeeded:
+            self._on_synced(topic_partition)
+        else:
             self._failed.add(topic_partition)
         self._finish()
 

@@ -77,6 +77,7 @@ class Fetcher:
         self._out_of_range: dict[TopicPartition, Followed] = {}
         self._delayed: dict[TopicPartition, Followed] = {}
         self._held_back: dict[TopicPartition, Followed] = {}
+        self._syncing: dict[TopicPartition, Followed] = {}
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._failure_logged = ""
@@ -111,7 +112,7 @@ class Fetcher:
             if one.is_truncating:
                 self._truncating[one.topic_partition] = one
             else:
-                self._session.want(one)
+                self._want(one)
         self._woken.set()
 
     def drop(self, topic_partitions: Iterable[TopicPartition]) -> None:
@@ -126,21 +127,47 @@ class Fetcher:
         self._out_of_range.pop(topic_partition, None)
         self._delayed.pop(topic_partition, None)
         self._held_back.pop(topic_partition, None)
+        self._syncing.pop(topic_partition, None)
 
     def note_log_starts(self) -> None:
         """Looks for log starts that moved by themselves (retention): the leader is told."""
         for one in self.followed.values():
             if one.log.log_start_offset != one.told_log_start and self._is_fetching(one):
-                self._session.want(one)
+                self._want(one)
 
     def _is_fetching(self, one: Followed) -> bool:
         topic_partition = one.topic_partition
-        elsewhere = (self._truncating, self._out_of_range, self._delayed, self._held_back)
+        elsewhere = (self._truncating, self._out_of_range, self._delayed, self._held_back, self._syncing)
         return not any(topic_partition in others for others in elsewhere)
 
     def _is_current(self, one: Followed) -> bool:
         """Whether it was neither dropped nor taken up anew, in another epoch, while an answer was on its way."""
         return self.followed.get(one.topic_partition) is one
+
+    def _want(self, one: Followed) -> None:
+        """Fetches it with the next request, which acknowledges what the log holds; what flush.messages wants synced
+        is synced before."""
+        if one.log.owes_flush:
+            self._hold_until_synced(one)
+        else:
+            self._session.want(one)
+
+    def _hold_until_synced(self, one: Followed) -> None:
+        if self._syncing.get(one.topic_partition) is one:
+            return
+        self._session.forget(one.topic_partition)
+        self._syncing[one.topic_partition] = one
+        one.log.flush_in_background(then=lambda succeeded: self._synced(one, succeeded))
+
+    def _synced(self, one: Followed, succeeded: bool) -> None:
+        if self._syncing.get(one.topic_partition) is not one:
+            return
+        del self._syncing[one.topic_partition]
+        if succeeded:
+            self._want(one)
+        else:
+            self._give_up(one, "its log cannot be synced")
+        self._woken.set()
 
     def _delay(self, one: Followed) -> None:
         """Leaves it alone for a while."""
@@ -174,7 +201,7 @@ class Fetcher:
             if one.is_truncating:
                 self._truncating[one.topic_partition] = one
             else:
-                self._session.want(one)
+                self._want(one)
 
     # ---- the loop
 
@@ -185,7 +212,7 @@ class Fetcher:
             self._note_failure(error)
             self._session.failed()
             for one in list(self.followed.values()):
-                if one.topic_partition not in self._delayed:
+                if one.topic_partition not in self._delayed and one.topic_partition not in self._syncing:
                     self._delay(one)
 
     def _after_failure(self, _error: Exception) -> None:
@@ -222,7 +249,7 @@ class Fetcher:
                 self._session.forget(topic_partition)
                 self._held_back[topic_partition] = one
             elif not held and self._held_back.pop(topic_partition, None) is not None:
-                self._session.want(one)
+                self._want(one)
 
     async def _wait(self) -> None:
         """Until there is something to do: a new partition, or the first of the delayed ones."""
@@ -294,7 +321,7 @@ class Fetcher:
             if diverging.epoch >= 0:
                 self._cut(one, EpochEnd(diverging.epoch, diverging.end_offset))
                 self._session.not_heeded(one.topic_partition)
-                self._session.want(one)
+                self._want(one)
             else:
                 await self._append(one, answer, turn)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -327,7 +354,7 @@ class Fetcher:
             self._delay(one)
             return False
         if (one.fetch_offset, one.log.log_start_offset) != before:
-            self._session.want(one)
+            self._want(one)
         return True
 
     def _refused(self, one: Followed, error: ErrorCode, what: str) -> None:
@@ -383,7 +410,7 @@ class Fetcher:
         if one.is_truncating and cut.complete:
             one.is_truncating = False
             del self._truncating[one.topic_partition]
-            self._session.want(one)
+            self._want(one)
 
     # ---- out of range
 
@@ -413,7 +440,7 @@ class Fetcher:
                 self._went_wrong(one, error)
                 continue
             del self._out_of_range[topic_partition]
-            self._session.want(one)
+            self._want(one)
 
     async def _offsets(self, timestamp: int, wanted: dict[TopicPartition, Followed]) -> dict[TopicPartition, int]:
         """The leader's offsets; partitions that it refuses are dealt with and left out."""

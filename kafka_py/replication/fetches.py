@@ -29,6 +29,20 @@ from kafka_py.replication.throttle import Throttle
 log = logging.getLogger(__name__)
 
 
+_EXPECTED_ERRORS = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+    )
+)
+"""Errors of a read that are no failure of the broker (ReplicaManager.readFromLocalLog); others are counted."""
+
+
 class Fetches:
     """What consumers and followers read.
 
@@ -113,10 +127,16 @@ class Fetches:
                 entry, max_bytes, params.isolation, leader_only=params.leader_only, min_one_batch=min_one_batch
             )
         except KafkaError as error:
+            if error.code not in _EXPECTED_ERRORS:
+                self._count_failure(topic_partition.topic)
             return PartitionRead(error.code)
         except OSError as error:
             self._hosted.on_storage_error(topic_partition, error)
             return PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
+        except Exception:  # costs this partition its read, not the others theirs
+            log.exception("%s: a read failed", topic_partition)
+            self._count_failure(topic_partition.topic)
+            return PartitionRead(ErrorCode.UNKNOWN_SERVER_ERROR)
         if params.replica_id >= 0 and params.replica_id not in partition.followers:
             log.warning("Broker %d fetches %s but is no replica of it", params.replica_id, topic_partition)
             return read._replace(records=None, size=0)
@@ -126,6 +146,10 @@ class Fetches:
         """Only of a partition that the cluster has: names that a client invents must not become metric tables."""
         self._metrics.topic(topic).fetch_requests += 1
         self._all_topics.fetch_requests += 1
+
+    def _count_failure(self, topic: str) -> None:
+        for metrics in (self._metrics.topic(topic), self._all_topics):
+            metrics.failed_fetch_requests += 1
 
     @staticmethod
     def _redirect(partition: Partition, entry: FetchEntry, params: FetchParams, broker_id: int) -> PartitionRead:

@@ -60,6 +60,7 @@ class Following:
     def take(self, one: Followed, records: memoryview, high_watermark: int, log_start_offset: int) -> None:
         """Appends fetched records, then takes over the leader's high watermark and log start.
 
+        What flush.messages wants synced (PartitionLog.owes_flush) is the fetcher's to sync before it fetches on.
         Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR), UnexpectedAppendOffset.
         """
         local = one.log
@@ -86,8 +87,6 @@ class Following:
             return
         one.fetch_offset = local.log_end_offset
         one.last_fetched_epoch = local.latest_epoch
-        if info.flush_due:
-            local.flush_in_background()
         self._metrics.replication_bytes_in += info.size_bytes
         if self.throttle is not None and self.throttle.is_on:
             self.throttle.record(one.topic_partition, info.size_bytes)

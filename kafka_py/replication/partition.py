@@ -237,7 +237,7 @@ class Partition:
         log = self.log
         if log is None:
             return False
-        candidate = log.log_end_offset
+        candidate = log.counted_end_offset
         if self.followers:
             maximal = self.isr.maximal
             for broker_id, progress in self.followers.items():

@@ -60,10 +60,15 @@ class MemoryLog:
         self._epochs = LeaderEpochs()
         self.stable_limit: int | None = None
         self.flushes: list[Callable[[bool], None]] = []
+        self.held_end: int | None = None
 
     @property
     def log_end_offset(self) -> int:
         return self._batches[-1][1] if self._batches else self.log_start_offset
+
+    @property
+    def counted_end_offset(self) -> int:
+        return self.log_end_offset if self.held_end is None else self.held_end
 
     @property
     def last_stable_offset(self) -> int:
@@ -79,8 +84,14 @@ class MemoryLog:
 
     def flush_in_background(self, up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
         """Kept in `flushes` until the test lets it succeed or fail."""
-        if then is not None:
-            self.flushes.append(then)
+
+        def ended(succeeded: bool) -> None:
+            if succeeded:
+                self.held_end = None
+            if then is not None:
+                then(succeeded)
+
+        self.flushes.append(ended)
 
     def append_as_leader(
         self, records: memoryview, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
@@ -92,6 +103,8 @@ class MemoryLog:
         self._batches.append((first, first + count, len(self._file.data), now_ms))
         self._file.data += records
         flush_due = self.log_end_offset >= self.config.flush_messages
+        if flush_due and self.held_end is None:
+            self.held_end = first
         return AppendInfo(
             first, first + count - 1, now_ms, -1, self.log_start_offset, count, count, flush_due=flush_due
         )

@@ -132,6 +132,31 @@ def test_the_last_stable_offset_waits_for_the_marker_to_be_replicated():
     assert world.log.last_stable_offset == 4
 
 
+def test_the_last_stable_offset_does_not_go_back_when_the_log_is_cut():
+    world = LogWorld()
+    world.append(produced(0, transactional=True))
+    world.mark(9, 0, ControlType.COMMIT)
+    for _ in range(3):
+        world.append()
+    world.log.update_high_watermark(3)
+    assert world.log.last_stable_offset == 3
+    world.log.truncate_to(3)
+    assert (world.log.high_watermark, world.log.last_stable_offset) == (3, 3)
+
+
+def test_a_transaction_index_that_cannot_be_read_is_an_error_of_the_partition():
+    world = LogWorld()
+    world.append(produced(0, transactional=True))
+    world.mark(9, 0, ControlType.ABORT)
+    world.log.update_high_watermark(2)
+    world.log.segments[0].txn_index.close()
+    world.files.open(f"{world.directory}/00000000000000000000.txnindex").write(b"\0\1", 0)
+    world.log.segments[0].txn_index.opened(34)
+    with pytest.raises(KafkaError) as caught:
+        world.log.aborted_transactions(0, read(world.log, 0))
+    assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def test_aborted_transactions_are_found_for_the_range_read():
     world = LogWorld()
     world.append(produced(0, transactional=True))

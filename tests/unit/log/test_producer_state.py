@@ -1,9 +1,11 @@
 """Idempotent and transactional producers of one partition: what may be appended, what is remembered."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.producer_state import AppendedBatch, ProducerStates
+from kafka_py.log.producer_state import AppendedBatch, Producer, ProducerStates
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
 
@@ -155,3 +157,45 @@ def test_silent_producers_expire_unless_a_transaction_is_open():
     assert known.remove_expired(1999, 1000) == 0
     assert known.remove_expired(2000, 1000) == 1
     assert list(known.producers) == [2]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_the_first_unstable_offset_is_the_lowest_of_all_that_are_open_or_not_replicated(data):
+    """Beside a model that looks at every transaction each time."""
+    states = ProducerStates()
+    open_at: dict[int, int] = {}
+    decided: list[tuple[int, int]] = []
+    offset = 0
+    for _ in range(data.draw(st.integers(1, 60))):
+        kind = data.draw(st.sampled_from(["begin", "end", "replicate"]))
+        producer = data.draw(st.integers(0, 4))
+        if kind == "begin":
+            states.apply(header(offset, pid=producer, attributes=TRANSACTIONAL))
+            open_at.setdefault(producer, offset)
+            offset += 1
+        elif kind == "end":
+            marker = EndTxnMarker(ControlType.ABORT, 0)
+            completed = states.apply_marker(header(offset, pid=producer, attributes=TRANSACTIONAL), marker)
+            first = open_at.pop(producer, None)
+            assert (completed is None) == (first is None)
+            if first is not None:
+                decided.append((first, offset))
+                assert states.index_entry(completed).last_stable_offset == min(open_at.values(), default=offset + 1)
+            offset += 1
+        else:
+            high_watermark = data.draw(st.integers(0, offset))
+            states.forget_replicated(high_watermark)
+            decided = [one for one in decided if one[1] >= high_watermark]
+        expected = min([*open_at.values(), *(first for first, _ in decided)], default=None)
+        assert states.first_unstable_offset() == expected
+
+
+def test_transactions_of_a_snapshot_are_in_order_whatever_its_order_is():
+    states = ProducerStates()
+    for producer_id, first_offset in ((1, 50), (2, 10), (3, 30)):
+        producer = Producer(0)
+        producer.txn_first_offset = first_offset
+        states.restore(producer_id, producer)
+    states.restored()
+    assert states.first_unstable_offset() == 10

@@ -1,6 +1,8 @@
 """The transaction index file: aborted ranges and the search for them."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.handles import OpenHandles
@@ -91,3 +93,45 @@ def test_without_a_file_there_is_nothing(place):
     assert index.search(0, 100) == ([], False)
     index.truncate_to(0)
     index.reset()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 30), st.integers(0, 9)), max_size=200),
+    st.integers(0, 1000),
+    st.integers(0, 1000),
+)
+def test_a_search_finds_what_a_scan_finds(steps, fetch_offset, upper_offset):
+    """steps: (distance to the last marker, length, how far the stable offset is behind) of each transaction."""
+    files = FakeFiles()
+    files.make_directory("/l")
+    index = TxnIndex(PartitionDirectory("/l", files, OpenHandles()), 0)
+    last, stable, entries = 0, 0, []
+    for number, (step, length, behind) in enumerate(steps):
+        last += step
+        stable = max(stable, last + 1 - behind)
+        entries.append(AbortedTransaction(number, max(last - length, 0), last, stable))
+        index.append(entries[-1])
+    expected = []
+    complete = False
+    for entry in entries:
+        if entry.last_offset >= fetch_offset and entry.first_offset < upper_offset:
+            expected.append(entry)
+        if entry.last_stable_offset >= upper_offset:
+            complete = True
+            break
+    assert index.search(fetch_offset, upper_offset) == (expected, complete)
+
+
+def test_a_search_reads_few_of_many_entries(place, monkeypatch):
+    index = TxnIndex(place, 0)
+    for number in range(5000):
+        index.append(AbortedTransaction(number, 10 * number, 10 * number + 5, 10 * number + 6))
+    seen = []
+    read = TxnIndex._read
+    monkeypatch.setattr(TxnIndex, "_read", lambda self, *where: seen.append(where) or read(self, *where))
+    assert [found.producer_id for found in index.search(30_000, 30_010).transactions] == [3000]
+    assert sum(count for _, count in seen) < 100
+    seen.clear()
+    assert index.search(50_000, 50_001).transactions == []
+    assert seen == []

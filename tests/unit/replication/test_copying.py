@@ -1,6 +1,7 @@
 """Replicas that copy from each other: logs, epochs and watermarks through changes of leader, on real logs."""
 
 import asyncio
+import errno
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.log.flushing import FlushJob
 from kafka_py.replication.isr import Committed, Expanding
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PartitionRead, PlainSource
@@ -436,3 +438,86 @@ async def test_a_follower_that_fills_up_joins_the_in_sync_set_when_it_has_all_th
     assert leader.log.high_watermark == 20
     await behind.caught_up(leader)
     assert leader.offsets == (21, 21)
+
+
+class HeldFlushes:
+    """A background that runs all jobs at once but flushes, which wait until the test ends them."""
+
+    def __init__(self) -> None:
+        self.held: list[Callable[[], None]] = []
+
+    def run(self, work: Any, done: Any = None, failed: Any = None) -> None:
+        def finish() -> None:
+            result = work()
+            if done is not None:
+                done(result)
+
+        if isinstance(getattr(work, "__self__", None), FlushJob):
+            self.held.append(finish)
+        else:
+            finish()
+
+
+def holding_flushes(replica: Replica) -> HeldFlushes:
+    background = HeldFlushes()
+    replica.disk.context.background = background
+    replica.disk.context.flush_in_append = False
+    return background
+
+
+@pytest.mark.parametrize("slow", ["leader", "follower"])
+@story
+async def test_acks_all_waits_until_each_replica_has_synced_what_flush_messages_wants(slow: str) -> None:
+    world = CopyingWorld()
+    leader, follower = (Replica(number, world, {"flush.messages": 1}) for number in (1, 2))
+    leader.lead(0, isr=(1, 2))
+    flushes = holding_flushes(leader if slow == "leader" else follower)
+    follower.follow(leader, 0)
+    answers = leader.append(b"m1", b"m2", acks=-1, timeout_ms=100_000)
+    await follower.until(lambda: follower.log.log_end_offset == 2)
+    await asyncio.sleep(5)
+    assert answers == []
+    assert leader.log.high_watermark == 0
+    while flushes.held:
+        flushes.held.pop(0)()
+        await asyncio.sleep(0.1)
+    await leader.until(lambda: len(answers) == 2)
+    assert [answer.error for answer in answers] == [ErrorCode.NONE] * 2
+    assert leader.log.high_watermark == 2
+
+
+@story
+async def test_a_lost_link_does_not_acknowledge_what_is_not_synced() -> None:
+    world = CopyingWorld()
+    leader, follower = (Replica(number, world, {"flush.messages": 1}) for number in (1, 2))
+    leader.lead(0, isr=(1, 2))
+    flushes = holding_flushes(follower)
+    follower.follow(leader, 0)
+    leader.append(b"m1")
+    await follower.until(lambda: follower.log.log_end_offset == 1)
+    leader.is_up = False
+    await asyncio.sleep(5)
+    leader.is_up = True
+    await asyncio.sleep(5)
+    assert leader.log.high_watermark == 0
+    flushes.held.pop()()
+    await leader.until(lambda: leader.log.high_watermark == 1)
+
+
+@story
+async def test_a_flush_that_fails_ends_the_fetching_of_its_partition() -> None:
+    world = CopyingWorld()
+    leader, follower = (Replica(number, world, {"flush.messages": 1}) for number in (1, 2))
+    leader.lead(0, isr=(1, 2))
+    holding_flushes(follower)
+
+    def fail(work: Any, done: Any = None, failed: Any = None) -> None:
+        if isinstance(getattr(work, "__self__", None), FlushJob):
+            failed(OSError(errno.EIO, "the disk is broken"))
+
+    follower.disk.context.background.run = fail  # type: ignore[method-assign]
+    follower.follow(leader, 0)
+    leader.append(b"m1")
+    await follower.until(lambda: follower.disk.failures)
+    await asyncio.sleep(5)
+    assert leader.log.high_watermark == 0

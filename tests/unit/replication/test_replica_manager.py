@@ -57,9 +57,23 @@ def test_an_append_that_must_be_flushed_is_answered_when_it_is(world: ReplicaWor
     log.config.__dict__["flush_messages"] = 1
     world.append(T0, acks=-1)
     assert world.appended == []
-    assert log.high_watermark == 3
+    assert log.high_watermark == 0
     log.flushes.pop()(True)
+    world.run_checks()
+    assert log.high_watermark == 3
     assert world.appended[0][0].error is ErrorCode.NONE
+
+
+def test_consumers_do_not_see_what_flush_messages_wants_synced_first(world: ReplicaWorld) -> None:
+    log = world.lead(T0)
+    log.config.__dict__["flush_messages"] = 1
+    world.append(T0, acks=1)
+    world.fetch(FetchEntry(T0, 0, 1000), max_wait_ms=5000)
+    assert world.fetched == []
+    log.flushes.pop()(True)
+    world.run_checks()
+    [[(_, read)]] = world.fetched
+    assert (read.high_watermark, read.size) == (3, 3)
 
 
 def test_a_flush_that_fails_is_not_acknowledged(world: ReplicaWorld) -> None:
@@ -294,3 +308,14 @@ def test_w6_10_followers_at_the_end_wait_for_news(world: ReplicaWorld) -> None:
     world.fetch(FetchEntry(T0, 3, 1000), replica_id=2, max_wait_ms=500)
     world.clock.advance(501)
     assert world.fetched[-1][0][1].size == 0
+
+
+def test_a_read_that_fails_unforeseen_costs_its_partition_alone(world: ReplicaWorld) -> None:
+    broken = world.lead(T0)
+    world.lead(T1)
+    world.append(T1)
+    broken.failure = ValueError("an index that nobody can read")  # type: ignore[assignment]
+    world.fetch(FetchEntry(T0, 0, 1000), FetchEntry(T1, 0, 1000))
+    [results] = world.fetched
+    assert [read.error for _, read in results] == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
+    assert world.metrics.all_topics.failed_fetch_requests == 1
