@@ -9,15 +9,25 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.authorization import Operation
 from kafka_py.broker.group_requests import check_group
 from kafka_py.broker.node import Node
-from kafka_py.broker.requests import RequestContext
+from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _FIRST_WITH_MEMBERS = 3
 
 
-def handle(node: Node, context: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
-    """An error for each member; KafkaError for what concerns the group."""
+def handle(node: Node, context: RequestContext, request: LeaveGroupRequest) -> object:
+    """An error for each member; KafkaError for what concerns the group.
+
+    The answer to the last member leaves when it is written that the group is empty: it can be deleted then.
+    """
+    response = _leave(node, context, request)
+    if node.coordinators.membership.once_written(request.group_id, lambda: context.answer(response)):
+        return ANSWERS_LATER
+    return response
+
+
+def _leave(node: Node, context: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
     check_group(node, context, Operation.READ, request.group_id)
     membership = node.coordinators.membership
     if context.api_version < _FIRST_WITH_MEMBERS:

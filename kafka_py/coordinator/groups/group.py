@@ -8,7 +8,7 @@ Source: group facts, section 2.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -41,12 +41,14 @@ class Group:
     joins, syncs: the parked answers by member id; their keys are members.
     pending_syncs: members of this generation whose SyncGroup has not come.
     new_member_added: somebody came while the group waits out its initial delay.
+    being_emptied: while the record of a generation without members is being written: whom to call back then.
     current_state_timestamp: wall clock ms when it entered its state; None when a record of an old version said nothing.
     offsets: what the group has committed.
     """
 
     __slots__ = (
         "_supporters",
+        "being_emptied",
         "current_state_timestamp",
         "generation",
         "id",
@@ -79,6 +81,7 @@ class Group:
         self.syncs: dict[str, AnswerSync] = {}
         self.pending_syncs: set[str] = set()
         self.new_member_added = False
+        self.being_emptied: list[Callable[[], object]] | None = None
         self.current_state_timestamp: int | None = now_ms
         self.offsets = offsets
         self._supporters: Counter[str] = Counter()  # protocol name -> members that know it
@@ -112,6 +115,13 @@ class Group:
         """Moves to `state` at `now_ms` (wall clock). Raises IllegalMove."""
         self.state = MOVES.after(self.state, state)
         self.current_state_timestamp = now_ms
+
+    def next_without_members(self, now_ms: int) -> Group:
+        """What it will be when nobody is left: Empty since `now_ms` (wall clock), in the next generation."""
+        following = Group(self.id, self.offsets, now_ms)
+        following.generation = self.generation + 1
+        following.protocol_type = self.protocol_type
+        return following
 
     @property
     def is_dead(self) -> bool:

@@ -92,6 +92,14 @@ class Membership:
         """LeaveGroup: how it went for each. Raises KafkaError for what concerns the group as a whole."""
         return self._leaving.leave(group_id, leavers)
 
+    def once_written(self, group_id: str, then: Callable[[], object]) -> bool:
+        """Calls `then` once the group's last change is written, or could not be; False when nothing is under way."""
+        group = self._store.get(group_id)
+        if group is None or group.being_emptied is None:
+            return False
+        group.being_emptied.append(then)
+        return True
+
     def touch(self, group: Group, member_id: str) -> None:
         """A member has given a sign of life other than a heartbeat: it committed offsets."""
         member = group.members.get(member_id)

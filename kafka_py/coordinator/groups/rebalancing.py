@@ -9,6 +9,7 @@ Source: group facts, sections 3 and 4; KIP-134 (initial delay).
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.purgatory import DelayedOperation
@@ -26,6 +27,9 @@ from kafka_py.coordinator.groups.states import (
 )
 
 log = logging.getLogger(__name__)
+
+WRITE_AGAIN_MS = 1_000
+"""After a failed write of a generation without members, until the next attempt."""
 
 
 class Rebalancing:
@@ -133,16 +137,43 @@ class Rebalancing:
         return True
 
     def _begin_empty_generation(self, group: Group) -> None:
-        group.generation += 1
+        """Nobody is left: that is written, and holds once it is. Members may come meanwhile; their round comes after.
+
+        Apache Kafka 2.8.2 has the group empty before it is written: after a failed write and a fail-over the members
+        that left are back until they expire.
+        """
+        now_ms = self._context.clock.wall_ms()
+        following = group.next_without_members(now_ms)
+        waiting: list[Callable[[], object]] = []
+        group.being_emptied = waiting
+
+        def persisted(error: ErrorCode) -> None:
+            group.being_emptied = None
+            if group.state is PREPARING_REBALANCE:  # else its coordinator has moved
+                if error is ErrorCode.NONE:
+                    self._emptied(group, following)
+                else:
+                    log.warning("Group %s: that it is empty was not written: %s", group.id, error.name)
+                    self._try_again(group)
+            for then in waiting:
+                then()
+
+        self._context.store.persist(following, {}, persisted)
+
+    def _emptied(self, group: Group, following: Group) -> None:
+        group.generation = following.generation
         group.protocol = None
         group.become(EMPTY, self._context.clock.wall_ms())
         log.info("Group %s with generation %d is now empty", group.id, group.generation)
+        if group.members:
+            self.prepare(group, "members came while it became empty")
 
-        def persisted(error: ErrorCode) -> None:
-            if error is not ErrorCode.NONE:  # the generation before it would come back, and its members then expire
-                log.warning("Group %s: that it is empty was not written: %s", group.id, error.name)
-
-        self._context.store.persist(group, {}, persisted)
+    def _try_again(self, group: Group) -> None:
+        """The group stays what it was; the next generation begins when members have come, or after a pause."""
+        if group.members:
+            self._park(_Round(self, group), group.rebalance_timeout_ms)
+        else:
+            self._park(_NextAttempt(self, group), WRITE_AGAIN_MS)
 
     def _begin_generation(self, group: Group) -> None:
         group.generation += 1
@@ -242,6 +273,15 @@ class _Round(DelayedOperation):
 
     def on_complete(self) -> None:
         self._rebalancing.complete_round(self.group)
+
+
+class _NextAttempt(_Round):
+    """Waits out a pause after a failed write, unless members come."""
+
+    __slots__ = ()
+
+    def try_complete(self) -> bool:
+        return bool(self.group.members) and super().try_complete()
 
 
 class _FirstRound(_Round):

@@ -1,7 +1,10 @@
 """Rounds of joining: how they end, who is out, who leads. Source: group facts, section 3."""
 
+import pytest
+
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.answers import JoinResult
+from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
 from kafka_py.testing.groups import GroupWorld, Limits
 
 
@@ -73,12 +76,99 @@ def test_a_group_whose_members_all_left_is_empty_and_that_is_written() -> None:
     assert (written.generation, written.members, written.assignments) == (2, (), {})
 
 
-def test_an_empty_group_stays_empty_though_that_could_not_be_written() -> None:
+def test_a_group_whose_last_member_left_is_empty_when_that_is_written_and_not_before() -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.holding = True
+    assert world.leave(member) == [ErrorCode.NONE]
+    assert (world.state, world.group.generation) == ("PreparingRebalance", 1)
+    assert world.store.persisted[-1].generation == 2
+    world.store.release()
+    assert (world.state, world.group.generation, world.group.protocol) == ("Empty", 2, None)
+
+
+def test_a_write_that_failed_leaves_the_former_generation_and_is_tried_again_after_a_pause() -> None:
     world = GroupWorld()
     (member,) = world.stable("a")
     world.store.error = ErrorCode.COORDINATOR_NOT_AVAILABLE
     world.leave(member)
-    assert world.state == "Empty"
+    for attempt in range(1, 4):
+        assert (world.state, world.group.generation, world.group.protocol) == ("PreparingRebalance", 1, "range")
+        assert [one.generation for one in world.store.persisted[1:]] == [2] * attempt
+        world.pass_ms(WRITE_AGAIN_MS)
+    world.store.error = ErrorCode.NONE
+    world.pass_ms(WRITE_AGAIN_MS)
+    assert (world.state, world.group.generation, world.group.protocol) == ("Empty", 2, None)
+    writes = len(world.store.persisted)
+    world.pass_ms(100 * WRITE_AGAIN_MS)
+    assert len(world.store.persisted) == writes
+
+
+def test_a_member_that_comes_after_a_failed_write_begins_the_next_generation() -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.leave(member)
+    world.store.error = ErrorCode.NONE
+    reply = world.join("b")
+    assert (reply.value.error, reply.value.generation) == (ErrorCode.NONE, 2)
+    assert world.state == "CompletingRebalance"
+
+
+@pytest.mark.parametrize(
+    ("error", "generation"), [(ErrorCode.NONE, 3), (ErrorCode.COORDINATOR_NOT_AVAILABLE, 2)], ids=["written", "failed"]
+)
+def test_a_member_that_comes_while_it_is_written_joins_in_a_round_afterwards(error: ErrorCode, generation: int) -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.holding = True
+    world.leave(member)
+    reply = world.join("b")
+    assert reply.is_parked
+    world.store.release(error)
+    world.pass_ms(world.limits.group_initial_rebalance_delay_ms)
+    assert (reply.value.error, reply.value.generation) == (ErrorCode.NONE, generation)
+    assert [member_id for member_id, _, _ in reply.value.members] == [reply.value.member_id]
+
+
+def test_a_member_that_comes_and_goes_while_it_is_written_leaves_an_empty_group() -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.holding = True
+    world.leave(member)
+    world.join("b")
+    world.leave("b-2")
+    world.store.release()
+    assert (world.state, world.group.generation) == ("Empty", 2)
+
+
+def test_a_group_that_is_unloaded_while_it_is_written_stays_dead() -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.holding = True
+    world.leave(member)
+    group = world.group
+    world.membership.on_unloaded(group)
+    world.store.release(ErrorCode.NOT_COORDINATOR)
+    world.pass_ms(10 * WRITE_AGAIN_MS)
+    assert group.is_dead
+    assert len(world.store.persisted) == 2
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+def test_who_waits_for_the_write_is_called_when_it_is_over(error: ErrorCode) -> None:
+    """The answer to the last member that leaves: a client that deletes the group next finds it empty."""
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    called: list[str] = []
+    assert not world.membership.once_written("g", lambda: called.append(world.state))
+    world.store.holding = True
+    world.leave(member)
+    assert world.membership.once_written("g", lambda: called.append(world.state))
+    assert not called
+    world.store.release(error)
+    assert called == ["Empty" if error is ErrorCode.NONE else "PreparingRebalance"]
+    assert not world.membership.once_written("no such group", lambda: called.append("never"))
 
 
 def test_a_group_whose_only_newcomer_gave_up_is_empty_after_the_delay() -> None:

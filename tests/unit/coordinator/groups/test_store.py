@@ -13,10 +13,13 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.coordinator.groups.member import Member
+from kafka_py.coordinator.groups.membership import Membership
 from kafka_py.coordinator.groups.offsets import CommittedOffset
+from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset_keys, offset_value
-from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
+from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 from kafka_py.coordinator.groups.store import TOPIC, GroupStore
 from kafka_py.coordinator.runtime import Appended, Surroundings
 from kafka_py.log.answers import Origin
@@ -25,6 +28,8 @@ from kafka_py.records.batch import Record
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType
+from kafka_py.testing.groups import Limits
+from kafka_py.testing.replicas import timers_of
 from kafka_py.testing.stored_logs import LogWorld
 
 GROUP = "consumerGroupId"
@@ -424,3 +429,53 @@ def test_large_partitions_are_read_in_turns(world: World) -> None:
     assert group is not None and len(group.offsets.committed) == 3000
     assert group.offsets.committed[P0].offset == 2
     assert world.settled
+
+
+class TestEmptyGenerations:
+    """What a group is in memory is never ahead of what a fail-over would find."""
+
+    @pytest.fixture
+    def joined(self, world: World) -> Membership:
+        membership = Membership(
+            world.store, world.disk.clock, timers_of(world.disk.clock), Limits, new_id=lambda: "x"
+        )
+        group = world.stable_group()
+        assert world.persist(group) is ErrorCode.NONE
+        return membership
+
+    def after_a_fail_over(self, world: World) -> tuple[GroupState, int, list[str]]:
+        found = world.reload().get(GROUP)
+        assert found is not None
+        return found.state, found.generation, list(found.members)
+
+    def test_a_failed_write_and_a_fail_over_bring_back_what_it_still_was(
+        self, world: World, joined: Membership
+    ) -> None:
+        world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+        assert joined.leave(GROUP, [Leaver("m")]) == [ErrorCode.NONE]
+        group = world.store.get(GROUP)
+        assert group is not None
+        assert (group.state, group.generation) == (PREPARING_REBALANCE, 3)
+        assert self.after_a_fail_over(world) == (STABLE, 3, ["m"])
+
+    def test_the_next_attempt_is_written_and_outlives_a_fail_over(self, world: World, joined: Membership) -> None:
+        world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+        joined.leave(GROUP, [Leaver("m")])
+        world.error = ErrorCode.NONE
+        world.disk.clock.advance(WRITE_AGAIN_MS)
+        group = world.store.get(GROUP)
+        assert group is not None
+        assert (group.state, group.generation) == (EMPTY, 4)
+        assert self.after_a_fail_over(world) == (EMPTY, 4, [])
+
+    def test_until_it_is_acknowledged_a_fail_over_may_find_either(self, world: World, joined: Membership) -> None:
+        world.waiting = []
+        joined.leave(GROUP, [Leaver("m")])
+        group = world.store.get(GROUP)
+        assert group is not None
+        assert (group.state, group.generation) == (PREPARING_REBALANCE, 3)
+        (acknowledge,) = world.waiting
+        acknowledge()
+        assert (group.state, group.generation) == (EMPTY, 4)
+        world.waiting = None
+        assert self.after_a_fail_over(world) == (EMPTY, 4, [])
