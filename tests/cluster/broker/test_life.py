@@ -1,8 +1,10 @@
 """A broker's life: start, restart, lost sessions, failing disks, a second broker beside it."""
 
 import asyncio
+import logging
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,22 @@ def in_folder(scenario: Callable[[str], Coroutine[Any, Any, None]]) -> Callable[
     test.__name__ = scenario.__name__
     test.__doc__ = scenario.__doc__
     return test
+
+
+@contextmanager
+def lines_of(name: str) -> Iterator[list[str]]:
+    """What a logger logs meanwhile, from INFO on."""
+    logger, said = logging.getLogger(name), list[str]()
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def files_of(broker: LocalBroker) -> set[str]:
@@ -165,9 +183,10 @@ async def test_the_session_of_a_former_life_is_waited_out(folder: str) -> None:
     ghost = zookeeper.session()
     await ghost.connect()
     await ghost.create("/brokers/ids/0", leftover, ephemeral=True)
-    starting = asyncio.ensure_future(broker.start())
-    await asyncio.sleep(0.05)
-    assert not starting.done()
+    with lines_of("kafka_py.broker.registration") as lines:
+        starting = asyncio.ensure_future(broker.start())
+        await broker.until(lambda: any("Waiting for the session" in line for line in lines))
+        assert not starting.done()
     await ghost.close()
     await starting
     assert session is not broker.session

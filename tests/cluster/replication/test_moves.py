@@ -174,8 +174,8 @@ async def test_a_move_waits_until_the_epochs_are_on_disk(broker: LocalBroker, he
         for directory in (there, here):
             assert await move(broker, directory) is ErrorCode.NONE
             await broker.until(lambda wanted=directory: log_of(broker).log_dir == wanted)
-    await asyncio.sleep(0.2)
-    assert broker.server.node.log_dirs.offline_directories == []
     path = Path(log_of(broker).directory)
-    assert (path / "leader-epoch-checkpoint").read_text().split() == ["0", "1", "0", "0"]
-    assert (path / "partition.metadata").exists()
+    epochs = path / "leader-epoch-checkpoint"
+    await broker.until(lambda: epochs.exists() and epochs.read_text().split() == ["0", "1", "0", "0"])
+    await broker.until((path / "partition.metadata").exists)
+    assert broker.server.node.log_dirs.offline_directories == []
