@@ -57,21 +57,26 @@ class Rule(NamedTuple):
 
 CLUSTER_ACTION = Rule(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 ALTER_CLUSTER = Rule(Operation.ALTER, ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+ALTER_CLUSTER_CONFIGS = ALTER_CLUSTER._replace(operation=Operation.ALTER_CONFIGS)
+DESCRIBE_CLUSTER_CONFIGS = ALTER_CLUSTER._replace(operation=Operation.DESCRIBE_CONFIGS)
 DESCRIBE_CLUSTER = Rule(Operation.DESCRIBE, ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 class Route(NamedTuple):
-    """One row. handler: a module of handlers/, or the error with which an API of a later release of ours answers."""
+    """One row. handler: a module of handlers/, or the error with which an API of a later release of ours answers;
+    text: what that error says, "" for its meaning."""
 
     handler: str | ErrorCode
     rule: Rule | None = None
     throttle: Throttle = Throttle.REQUEST
+    text: str = ""
 
 
 _NO_COORDINATOR = Route(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-_NO_ACLS = Route(ErrorCode.SECURITY_DISABLED)
+_NO_ACLS = Route(ErrorCode.SECURITY_DISABLED, text="No Authorizer is configured on the broker.")
 _NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-_NOT_YET = Route(ErrorCode.UNSUPPORTED_VERSION)
+_NO_QUOTAS = "This broker does not enforce client quotas, so it takes none; nothing was changed."
+_NO_CREDENTIALS = "This broker has no logins, so it takes no credentials; nothing was changed."
 
 ROUTES: dict[ApiKey, Route] = {
     ApiKey.PRODUCE: Route("produce", throttle=Throttle.PRODUCE),
@@ -104,7 +109,7 @@ ROUTES: dict[ApiKey, Route] = {
     # Retriable for the coordinator that sent it: it must keep the marker until somebody writes it.
     ApiKey.WRITE_TXN_MARKERS: Route(ErrorCode.NOT_LEADER_OR_FOLLOWER, CLUSTER_ACTION, Throttle.EXEMPT),
     ApiKey.TXN_OFFSET_COMMIT: _NO_COORDINATOR,
-    ApiKey.DESCRIBE_ACLS: _NO_ACLS,
+    ApiKey.DESCRIBE_ACLS: _NO_ACLS._replace(text="No Authorizer is configured on the broker"),
     ApiKey.CREATE_ACLS: _NO_ACLS,
     ApiKey.DELETE_ACLS: _NO_ACLS,
     ApiKey.DESCRIBE_CONFIGS: Route("describe_configs"),
@@ -123,12 +128,12 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: Route("alter_partition_reassignments", ALTER_CLUSTER),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: Route("list_partition_reassignments", DESCRIBE_CLUSTER),
     ApiKey.OFFSET_DELETE: Route("offset_delete"),
-    ApiKey.DESCRIBE_CLIENT_QUOTAS: _NOT_YET,
-    ApiKey.ALTER_CLIENT_QUOTAS: _NOT_YET,
-    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _NOT_YET,
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _NOT_YET,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: Route("describe_client_quotas", DESCRIBE_CLUSTER_CONFIGS),
+    ApiKey.ALTER_CLIENT_QUOTAS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER_CONFIGS, text=_NO_QUOTAS),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Route("describe_user_scram_credentials", DESCRIBE_CLUSTER),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER, text=_NO_CREDENTIALS),
     ApiKey.ALTER_ISR: Route("alter_isr", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.UPDATE_FEATURES: _NOT_YET,
+    ApiKey.UPDATE_FEATURES: Route("update_features", ALTER_CLUSTER),
     ApiKey.DESCRIBE_CLUSTER: Route("describe_cluster"),
     ApiKey.DESCRIBE_PRODUCERS: Route("describe_producers"),
 }
@@ -159,7 +164,7 @@ class _Service:
         if self._handle is None:
             target = self._route.handler
             if isinstance(target, ErrorCode):
-                self._handle = _refusing(target)
+                self._handle = _refusing(target, self._route.text)
             else:
                 self._handle = import_module(f"kafka_py.broker.handlers.{target}").handle
         return self._handle
@@ -176,11 +181,11 @@ class _Service:
         return made
 
 
-def _refusing(code: ErrorCode) -> Handle:
+def _refusing(code: ErrorCode, text: str) -> Handle:
     """The handler of an API that this broker knows but does not offer."""
 
     def handle(node: Node, context: RequestContext, request: Any) -> Any:
-        return refuse(context.api, context.api_version, request, code)
+        return refuse(context.api, context.api_version, request, code, text or None)
 
     return handle
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
@@ -49,8 +49,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
             wanted = set(resource.configuration_keys or ())
             result.configs = [
                 _entry(context, request, description)
-                for description in _ordered(await _describe(node, resource))
-                if not wanted or description.name in wanted
+                for description in _ordered(await _describe(node, resource), wanted)
             ]
         except KafkaError as error:
             result.error_code = error.code
@@ -70,9 +69,9 @@ def _authorize(node: Node, context: RequestContext, resource: DescribeConfigsRes
         raise KafkaError(refusal)
 
 
-def _ordered(descriptions: Iterable[Description]) -> list[Description]:
-    """As a Scala hash table lists them; clients show them in this order."""
-    found = {description.name: description for description in descriptions}
+def _ordered(descriptions: Iterable[Description], wanted: Collection[str]) -> list[Description]:
+    """The wanted ones (none: all) as a Scala hash table lists them; clients show them in this order."""
+    found = {each.name: each for each in descriptions if not wanted or each.name in wanted}
     return [found[name] for name in of_strings(found)]
 
 

@@ -1,0 +1,94 @@
+"""Client quotas as ZooKeeper holds them, and which of them a filter means (KIP-546).
+
+Reads only: this broker does not enforce quotas. Source: docs of DescribeClientQuotas in KIP-546; ClientQuotaFilter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+KEYS = (
+    "producer_byte_rate",
+    "consumer_byte_rate",
+    "request_percentage",
+    "controller_mutation_rate",
+    "connection_creation_rate",
+)
+
+Entity = Mapping[str, str | None]
+"""Name by type, e.g. {"user": "alice", "client-id": None}; None is the default of that type."""
+
+
+class Component(NamedTuple):
+    """One condition of a filter. match: the exact name, None the default; is_any: whichever name."""
+
+    type: str
+    match: str | None
+    is_any: bool = False
+
+    def accepts(self, entity: Entity) -> bool:
+        return self.type in entity and (self.is_any or entity[self.type] == self.match)
+
+
+class Quota(NamedTuple):
+    """The limits of one entity by key."""
+
+    entity: Entity
+    limits: Mapping[str, float]
+
+
+def check_filter(components: Sequence[Component]) -> None:
+    """Raises KafkaError(INVALID_REQUEST, UNSUPPORTED_VERSION) for a filter that makes no sense."""
+    types = [component.type for component in components]
+    for name in types:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a filter component has no entity type")
+        if name not in (USER, CLIENT_ID, IP):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"Custom entity type '{name}' not supported")
+        if types.count(name) > 1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"the entity type {name} is in the filter twice")
+    if IP in types and len(types) > 1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "an ip has quotas of its own, without user or client id")
+
+
+def matching(quotas: Sequence[Quota], components: Sequence[Component], *, strict: bool) -> list[Quota]:
+    """The quotas that every component accepts; strict: and that have no other entity type."""
+    return [
+        quota
+        for quota in quotas
+        if all(component.accepts(quota.entity) for component in components)
+        and not (strict and len(quota.entity) > len(components))
+    ]
+
+
+async def stored_quotas(store: ZkStore) -> list[Quota]:
+    """Every entity with a quota. Credentials, which are stored beside the quotas of users, are left out."""
+    found: list[tuple[Entity, Mapping[str, str]]] = []
+    for name, config in (await store.all_entity_configs("users")).items():
+        found.append(({USER: _name(name)}, config))
+        clients = await store.all_entity_configs(f"{entity_path(('users', name))}/clients")
+        found += [({USER: _name(name), CLIENT_ID: _name(client)}, one) for client, one in clients.items()]
+    found += [({CLIENT_ID: _name(name)}, one) for name, one in (await store.all_entity_configs("clients")).items()]
+    found += [({IP: _name(name)}, one) for name, one in (await store.all_entity_configs("ips")).items()]
+    quotas = [Quota(entity, _limits(config)) for entity, config in found]
+    return [quota for quota in quotas if quota.limits]
+
+
+def _name(name: str) -> str | None:
+    return None if name == DEFAULT_ENTITY else name
+
+
+def _limits(config: Mapping[str, str]) -> dict[str, float]:
+    limits = {}
+    for key in KEYS:
+        try:
+            limits[key] = float(config[key])
+        except (KeyError, ValueError):
+            continue
+    return limits

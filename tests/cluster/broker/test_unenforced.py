@@ -1,0 +1,122 @@
+"""Quotas, credentials, ACLs, features: described from ZooKeeper, refused where they could not be kept."""
+
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.testing.local_broker import LocalBroker, on_broker
+from kafka_py.wire.messages import alter_client_quotas as alter_quotas
+from kafka_py.wire.messages import alter_user_scram_credentials as alter_scram
+from kafka_py.wire.messages.describe_acls import DescribeAclsRequest
+from kafka_py.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
+from kafka_py.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
+from kafka_py.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+
+EXACT, DEFAULT, ANY = range(3)
+CREDENTIAL = "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=8192"
+
+
+async def quotas(broker: LocalBroker, *parts: tuple[str, int, str | None], strict: bool = False) -> Any:
+    components = [ComponentData(entity_type=kind, match_type=how, match=match) for kind, how, match in parts]
+    return await broker.ask(DescribeClientQuotasRequest(components=components, strict=strict), 1)
+
+
+def rows(answer: Any) -> list[tuple[dict[str, str | None], dict[str, float]]]:
+    assert (answer.error_code, answer.error_message) == (0, "")
+    return [
+        ({part.entity_type: part.entity_name for part in entry.entity}, {each.key: each.value for each in entry.values})
+        for entry in answer.entries
+    ]
+
+
+@on_broker()
+async def test_quotas_are_described_as_zookeeper_has_them(broker: LocalBroker) -> None:
+    assert rows(await quotas(broker)) == []
+    store = broker.store
+    await store.change_entity_config("users/alice", {"producer_byte_rate": "1024", "SCRAM-SHA-256": CREDENTIAL})
+    await store.change_entity_config("users/bob", {"SCRAM-SHA-256": CREDENTIAL})
+    await store.change_entity_config("users/alice/clients/c1", {"consumer_byte_rate": "7"})
+    await store.change_entity_config("clients/<default>", {"request_percentage": "50.5"})
+    await store.change_entity_config("ips/10.0.0.1", {"connection_creation_rate": "3"})
+    alice = ({"user": "alice"}, {"producer_byte_rate": 1024.0})
+    client_of_alice = ({"user": "alice", "client-id": "c1"}, {"consumer_byte_rate": 7.0})
+    clients = ({"client-id": None}, {"request_percentage": 50.5})
+    address = ({"ip": "10.0.0.1"}, {"connection_creation_rate": 3.0})
+    assert rows(await quotas(broker)) == [alice, client_of_alice, clients, address]
+    assert rows(await quotas(broker, strict=True)) == []
+    assert rows(await quotas(broker, ("user", ANY, None))) == [alice, client_of_alice]
+    assert rows(await quotas(broker, ("user", EXACT, "alice"), strict=True)) == [alice]
+    assert rows(await quotas(broker, ("client-id", DEFAULT, None))) == [clients]
+    assert rows(await quotas(broker, ("ip", ANY, None))) == [address]
+    for parts, code in (
+        ((("team", ANY, None),), ErrorCode.UNSUPPORTED_VERSION),
+        ((("user", ANY, None), ("user", DEFAULT, None)), ErrorCode.INVALID_REQUEST),
+        ((("user", ANY, None), ("ip", ANY, None)), ErrorCode.INVALID_REQUEST),
+    ):
+        refused = await quotas(broker, *parts)
+        assert (refused.error_code, refused.entries) == (code, None)
+        assert refused.error_message
+
+
+@on_broker()
+async def test_credentials_are_described_without_their_secrets(broker: LocalBroker) -> None:
+    async def ask(*users: str) -> Any:
+        named = [UserName(name=user) for user in users] if users else None
+        answer = await broker.ask(DescribeUserScramCredentialsRequest(users=named), 0)
+        assert (answer.error_code, answer.error_message) == (0, "")
+        return answer
+
+    assert (await ask()).results == []
+    await broker.store.change_entity_config("users/alice", {"SCRAM-SHA-512": CREDENTIAL})
+    await broker.store.change_entity_config("users/bob", {"producer_byte_rate": "1"})
+    (row,) = (await ask()).results
+    assert (row.user, row.error_code) == ("alice", 0)
+    assert [(each.mechanism, each.iterations) for each in row.credential_infos] == [(2, 8192)]
+    named = await ask("alice", "bob", "", "twice", "twice")
+    missing, twice = ErrorCode.RESOURCE_NOT_FOUND, ErrorCode.DUPLICATE_RESOURCE
+    assert [(each.user, each.error_code) for each in named.results] == [
+        ("alice", 0), ("bob", missing), ("", missing), ("twice", twice),
+    ]  # fmt: skip
+    assert "c3RvcmVk" not in repr(named)
+
+
+@on_broker()
+async def test_what_could_not_be_kept_is_refused_for_good_and_with_a_reason(broker: LocalBroker) -> None:
+    entity = [alter_quotas.EntityData(entity_type="user", entity_name="alice")]
+    op = alter_quotas.OpData(key="producer_byte_rate", value=1.0, remove=False)
+    request = alter_quotas.AlterClientQuotasRequest(
+        entries=[alter_quotas.EntryData(entity=entity, ops=[op])], validate_only=False
+    )
+    (entry,) = (await broker.ask(request, 1)).entries
+    assert (entry.error_code, entry.entity[0].entity_name) == (ErrorCode.INVALID_REQUEST, "alice")
+    assert "does not enforce client quotas" in entry.error_message
+    deletion = alter_scram.ScramCredentialDeletion(name="alice", mechanism=1)
+    answer = await broker.ask(
+        alter_scram.AlterUserScramCredentialsRequest(deletions=[deletion], upsertions=[]), 0
+    )
+    assert [(row.user, row.error_code) for row in answer.results] == [("alice", ErrorCode.INVALID_REQUEST)]
+    assert "takes no credentials" in answer.results[0].error_message
+    assert await broker.store.entity_config("users/alice") == {}
+
+
+@on_broker()
+async def test_there_are_no_acls_and_no_features(broker: LocalBroker) -> None:
+    acls = DescribeAclsRequest(
+        resource_type_filter=2, resource_name_filter=None, pattern_type_filter=1, principal_filter=None,
+        host_filter=None, operation=1, permission_type=1,
+    )  # fmt: skip
+    answer = await broker.ask(acls, 2)
+    assert (answer.error_code, answer.error_message) == (
+        ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker",
+    )  # fmt: skip
+    update = FeatureUpdateKey(feature="x", max_version_level=1, allow_downgrade=False)
+    answer = await broker.ask(UpdateFeaturesRequest(feature_updates=[update]), 0)
+    assert answer.error_code == 0
+    assert [(row.feature, row.error_code) for row in answer.results] == [("x", ErrorCode.INVALID_REQUEST)]
+
+
+@on_broker(inter_broker_protocol_version="2.6")
+async def test_features_are_off_before_their_protocol_version(broker: LocalBroker) -> None:
+    answer = await broker.ask(UpdateFeaturesRequest(feature_updates=[]), 0)
+    assert (answer.error_code, answer.error_message) == (
+        ErrorCode.INVALID_REQUEST, "Feature versioning system is disabled.",
+    )  # fmt: skip
