@@ -240,6 +240,36 @@ def test_a_throttled_move(cluster, admin, capsys, tmp_path):
     assert replicas(cluster, topic) == {0: [0, 2], 1: [2, 0], 2: [0, 2]}
 
 
+def test_a_cancelled_move_leaves_nothing_that_a_later_one_meets(cluster, admin, capsys, tmp_path):
+    """KAFKA-13972: the replica that was added goes in the epoch in which it came. Else its directory, with the topic's
+    former id, would refuse a topic of the same name with INCONSISTENT_TOPIC_ID, and a move there would never end."""
+    topic = "topic-cancelled"
+    make(cluster, admin, topic, {0: [0, 1]})
+    with Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"}) as producer:
+        for _ in range(300):
+            producer.send(topic, value=b"x" * 1000, partition=0)
+        producer.flush()
+    plan = plan_file(tmp_path, topic, {0: [0, 2]})
+    boot = ("--bootstrap-server", cluster.bootstrap_servers)
+    moves = (*boot, "--reassignment-json-file", plan)
+    added = cluster.brokers[2].log_dirs[0] / f"{topic}-0"
+    said(capsys, reassign_partitions.main, *moves, "--execute", "--throttle", "10")
+    wait_until(lambda: any(path.stat().st_size for path in added.glob("*.log")), 30, "the first records on broker 2")
+    said(capsys, reassign_partitions.main, *moves, "--cancel")
+    wait_until(lambda: not added.exists(), 30, "broker 2 to delete its replica")
+    assert replicas(cluster, topic) == {0: [0, 1]}
+
+    admin.delete_topics([topic]).all()
+    of_topic = [broker.log_dirs[0] / f"{topic}-0" for broker in cluster.brokers]
+    wait_until(lambda: not any(path.exists() for path in of_topic), 30, "the topic to be deleted")
+    make(cluster, admin, topic, {0: [0, 1]})
+    said(capsys, reassign_partitions.main, *moves, "--execute")
+    verify_until_done(cluster, capsys, plan)
+    assert replicas(cluster, topic) == {0: [0, 2]}
+    wait_in_sync(cluster, topic)
+    assert "INCONSISTENT_TOPIC_ID" not in cluster.brokers[2].log.read_text()
+
+
 def test_the_replication_factor_grows_and_shrinks(cluster, admin, capsys, tmp_path):
     """WE4-35: from 2 to 3 with log_dirs of `any`; WE4-36: to 1."""
     topic = "topic-factor"

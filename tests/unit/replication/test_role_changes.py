@@ -148,6 +148,17 @@ def test_a_replica_is_deleted_in_the_epoch_in_which_it_was_added(roles: Roles) -
     assert T0 not in roles.world.manager.partitions
 
 
+def test_a_stray_log_of_a_deleted_topic_goes_with_the_cancelled_move_that_met_it(roles: Roles) -> None:
+    """Left by a broker that refused to delete it: the move cannot end, but once cancelled the next one does."""
+    roles.world.log_dirs.get_or_create(T0, topic_id=OTHER_ID)
+    added = role(leader=2, epoch=1, isr=(2,), replicas=(2, 1), is_new=True)
+    assert roles.become(added, ID) is ErrorCode.INCONSISTENT_TOPIC_ID
+    assert roles.stop(1) is ErrorCode.NONE
+    assert roles.world.log_dirs.deleted == [T0]
+    assert roles.become(role(leader=2, epoch=2, isr=(2,), replicas=(2, 1), is_new=True), ID) is ErrorCode.NONE
+    assert roles.world.log_dirs.logs[T0].topic_id == ID
+
+
 class TestOnePartitionOfSeveralFails:
     """Whatever befalls t-0, t-1 and t-2 change their roles, and everybody is told."""
 
