@@ -3,15 +3,13 @@
 import asyncio
 import contextlib
 import random
-import signal
-from collections.abc import Iterator
-from types import FrameType
 
 import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncConsumer, Consumer, ConsumerInterceptor, ConsumerRecord, ConsumerRecords, WakeupError
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.testing.interrupts import Interrupts, interrupts
 from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
@@ -161,59 +159,31 @@ def test_random_cancellations_lose_nothing_and_commit_nothing_that_was_not_hande
 # An interrupted poll, for blocking code
 
 
-class Interrupts:
-    """SIGALRM raises KeyboardInterrupt while `armed`, as Ctrl-C would at any moment."""
-
-    def __init__(self) -> None:
-        self.armed = False
-        self.raised = 0
-
-    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self.armed:
-            self.armed = False
-            self.raised += 1
-            raise KeyboardInterrupt
-
-    def within(self, seconds: float) -> None:
-        """One interrupt, so many seconds from now."""
-        self.armed = True
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
-@pytest.fixture
-def interrupts() -> Iterator[Interrupts]:
-    made = Interrupts()
-    before = signal.signal(signal.SIGALRM, made.on_signal)
-    yield made
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
-def _polled(consumer: Consumer, world: World, interrupts: Interrupts) -> None:
+def _polled(consumer: Consumer, world: World, interrupt: Interrupts) -> None:
     records: ConsumerRecords | tuple[ConsumerRecord, ...] = ()
     try:
-        interrupts.within(world.draw.uniform(1e-6, 1e-3))
+        interrupt.within(world.draw.uniform(1e-6, 1e-3))
         records = consumer.poll(0.01)
-        interrupts.armed = False
+        interrupt.armed = False
     except KeyboardInterrupt:
         pass
     world.note(*records)
 
 
-def _iterated_blocking(consumer: Consumer, world: World, interrupts: Interrupts) -> None:
+def _iterated_blocking(consumer: Consumer, world: World, interrupt: Interrupts) -> None:
     """Ends by an interrupt, or by `break`; the body commits now and then."""
     leave_after, commit_after = world.draw.randint(1, 10), world.draw.randint(1, 20)
     seen: list[ConsumerRecord] = []
     record: ConsumerRecord | None = None
     try:
-        interrupts.within(world.draw.uniform(1e-6, 1e-3))
+        interrupt.within(world.draw.uniform(1e-6, 1e-3))
         for record in consumer:
             seen.append(record)
             if len(seen) == commit_after:
                 consumer.commit()
             if len(seen) == leave_after:
                 break
-        interrupts.armed = False
+        interrupt.armed = False
     except KeyboardInterrupt:
         if record is not None and (not seen or seen[-1] is not record):
             seen.append(record)  # handed out, and the interrupt came before the first statement of the body
@@ -222,14 +192,14 @@ def _iterated_blocking(consumer: Consumer, world: World, interrupts: Interrupts)
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # an interrupt before the call had begun
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_random_interrupts_of_a_blocking_consumer_lose_nothing(interrupts: Interrupts) -> None:
+def test_random_interrupts_of_a_blocking_consumer_lose_nothing() -> None:
     world = World(5)
-    with Consumer(world.settings, connect=world.wires.connect) as consumer:
+    with interrupts() as interrupt, Consumer(world.settings, connect=world.wires.connect) as consumer:
         consumer.assign([A, B])
-        while interrupts.raised < 2_000:
+        while interrupt.raised < 2_000:
             world.topped_up()
             doing = world.draw.choice([_polled, _iterated_blocking])
-            doing(consumer, world, interrupts)
+            doing(consumer, world, interrupt)
             for partition, handed in world.handed.items():
                 assert consumer.position(partition) == handed
             world.check_commits()

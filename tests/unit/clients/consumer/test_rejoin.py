@@ -2,14 +2,15 @@
 
 import asyncio
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients import AsyncConsumer, RebalanceListener
+from kafka_py.clients import AsyncConsumer, Consumer, ConsumerRecord, RebalanceListener
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.testing.interrupts import interrupts
 from kafka_py.testing.memory_wire import GroupOfOne, MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
@@ -175,6 +176,7 @@ def test_rebalances_that_are_cancelled_at_random_are_continued(strategy: str, se
     if strategy == RANGE:
         changes = [name for name, *partitions in calls if partitions]
         assert changes == ["assigned", "revoked"] * (len(changes) // 2)
+        assert sum(name == "revoked" for name, *_ in calls) == world.group.generation  # before each join and at the end
     assert sum(note == ("assigned",) or note == ("assigned", A) for note in calls) == world.group.generation > 5
 
 
@@ -200,3 +202,32 @@ def test_a_listener_that_is_cancelled_at_work_is_not_called_again() -> None:
 
     assert run_virtual(run()) == [0, 1, 2, 3]
     assert [note for note in world.notes if note[0] == "assigned"] == [("assigned", A)]
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # an interrupt before the call had begun
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_rebalances_of_a_blocking_consumer_that_are_interrupted_at_random_are_continued() -> None:
+    """The listener is called in the interrupted thread: before it, in it or after it an interrupt may come."""
+    world = World(delay_s=0.0001, partition_assignment_strategy=RANGE, heartbeat_interval_ms=1)
+    draw, handed = random.Random(1), 0
+    with interrupts() as interrupt, Consumer(world.settings, connect=world.wires.connect) as consumer:
+        consumer.subscribe(["t"], listener=world.notes)
+        while interrupt.raised < 500:
+            world.group.rebalances = world.group.rebalances or draw.random() < 0.2
+            records: Iterable[ConsumerRecord] = ()
+            try:
+                interrupt.within(draw.uniform(1e-5, 3e-3))
+                records = consumer.poll(0.01)
+                interrupt.armed = False
+            except KeyboardInterrupt:
+                pass
+            for record in records:
+                assert record.offset == handed
+                handed += 1
+            if handed > world.cluster.partitions[A].end_offset - 5:
+                world.append(9)
+    calls = [note for note in world.notes if isinstance(note[0], str)]
+    changes = [name for name, *partitions in calls if partitions]
+    assert changes == ["assigned", "revoked"] * (len(changes) // 2)
+    assert len(changes) > 10
+    assert world.cluster.groups["g"].offsets[A][0] == handed
