@@ -12,11 +12,13 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any
 
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.clients.configs import ClientOptions, parse_server
 from kafka_py.clients.connections import Connect, Connections
 from kafka_py.clients.errors import ClientTimeout, IllegalState
@@ -58,6 +60,8 @@ class Cluster:
     ) -> None:
         self.options = options
         self.clock = clock or SystemClock()
+        self.supervisor = Supervisor(self.clock)
+        """Starts what this client does in the background, and reports what fails in it."""
         self.metrics = metrics
         self.connections = Connections(options, client_id, self.clock, connect, metrics)
         self.view: ClusterView = bootstrap_view(parse_server(server) for server in options.bootstrap_servers if server)
@@ -72,18 +76,22 @@ class Cluster:
         self._hurry = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
         self._closed = False
-        self._last_error: KafkaError | None = None
+        self._last_error: Exception | None = None
 
     def start(self) -> None:
         """Begins to keep the picture fresh; the first answer may still be to come."""
         if self._keeper is None:
-            self._keeper = asyncio.get_running_loop().create_task(self._keep_fresh())
+            pause_ms = max(1, self.options.retry_backoff_ms)
+            self._keeper = self.supervisor.loop(
+                self._keep_fresh, "metadata refresh",
+                until=lambda: self._closed, on_failure=self._failed, backoff=Backoff(pause_ms, pause_ms),
+            )  # fmt: skip
             self._needed.set()
             if self.metrics is not None:
                 self.metrics.start()
 
     def on_update(self, listener: Callable[[ClusterView], None]) -> None:
-        """Calls `listener` with every new view, before those who wait for it go on."""
+        """Calls `listener` with every new view, before those who wait for it go on. What it raises is logged."""
         self._listeners.append(listener)
 
     async def close(self) -> None:
@@ -100,6 +108,7 @@ class Cluster:
             if not waiter.done():
                 waiter.set_exception(IllegalState("the client is closed"))
         await self.connections.close()
+        self.supervisor.cancel()
 
     # Keeping the picture fresh
 
@@ -131,26 +140,32 @@ class Cluster:
         return self.view
 
     async def _keep_fresh(self) -> None:
-        while not self._closed:
-            await wait_until_set(self._needed, self.options.metadata_max_age_ms)
-            self._needed.clear()
-            self._hurry.clear()
-            waiters, self._waiters = self._waiters, []
-            try:
-                await self._update()
-            except KafkaError as error:
-                is_new = str(error) != str(self._last_error)
-                self._last_error = error
-                _log.log(logging.WARNING if is_new else logging.DEBUG, "Metadata update failed: %s", error)
-                self._waiters = [waiter for waiter in waiters if not waiter.done()] + self._waiters
-                self._needed.set()
-            else:
-                self._last_error = None
-                for waiter in waiters:
-                    if not waiter.done():
-                        waiter.set_result(None)
-            self.connections.close_idle()
-            await wait_until_set(self._hurry, self.options.retry_backoff_ms)
+        """Asks once, when it is time; those who wait for an answer wait on when there is none."""
+        await wait_until_set(self._needed, self.options.metadata_max_age_ms)
+        self._needed.clear()
+        self._hurry.clear()
+        waiters, self._waiters = self._waiters, []
+        try:
+            await self._update()
+        except KafkaError as error:
+            is_new = str(error) != str(self._last_error)
+            _log.log(logging.WARNING if is_new else logging.DEBUG, "Metadata update failed: %s", error)
+            self._failed(error)
+        else:
+            self._last_error = None
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+            waiters = []
+        finally:
+            self._waiters = [waiter for waiter in waiters if not waiter.done()] + self._waiters
+        self.connections.close_idle()
+        await wait_until_set(self._hurry, self.options.retry_backoff_ms)
+
+    def _failed(self, error: Exception) -> None:
+        """There is no answer: asks again soon."""
+        self._last_error = error
+        self._needed.set()
 
     async def _update(self) -> None:
         wanted = self._wanted()
@@ -165,7 +180,7 @@ class Cluster:
         self.view = view
         self.connections.forget_others({**view.nodes, **self._bootstrap, **self._apart})
         for listener in self._listeners:
-            listener(view)
+            self.supervisor.call("metadata listener", partial(listener, view))
 
     # Requests
 

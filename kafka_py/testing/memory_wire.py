@@ -32,7 +32,7 @@ class MemoryCluster(FakeCluster):
         self.ports = {node_id: FIRST_PORT + node_id for node_id in range(brokers)}
         self.down: set[int] = set()
         self.answers: dict[ApiKey, Callable[[Any], Any]] = {}
-        """Answers of a test's own, by API, before those of every fake cluster."""
+        """Answers of a test's own, by API, before those of every fake cluster; None is no answer."""
 
     def is_up(self, node_id: int) -> bool:
         return node_id not in self.down
@@ -126,14 +126,14 @@ class MemoryWire:
         return any(cluster.has_news(topic.topic, each) for topic in request.topics for each in topic.partitions)
 
     def _answer(self, api: ApiKey, request: Any, future: asyncio.Future[Any]) -> None:
-        if self.closed:
-            return
-        self._waiting.remove(future)
-        if future.done():
+        if self.closed or future.done():
             return
         cluster = self._world.cluster
         own = cluster.answers.get(api)
         answer = ANSWERS[api](cluster, self._node_id, request, ErrorCode.NONE) if own is None else own(request)
+        if answer is None:
+            return
+        self._waiting.remove(future)
         if api is ApiKey.FETCH:
             for topic in answer.responses:
                 for each in topic.partition_responses:

@@ -98,6 +98,9 @@ class Committer:
                 await self._offsets.commit_once(offsets, as_member=self._subscriptions.by_group)
         except KafkaError as error:
             problem = error
+        except Exception as error:
+            _log.exception("Offset commit failed")
+            problem = error
         if problem is None and self._interceptors and offsets:
             self._answered.append(lambda: self._interceptors.on_commit(offsets))
         if callback is not None:

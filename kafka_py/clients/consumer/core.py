@@ -111,7 +111,9 @@ class ConsumerCore:
             )  # fmt: skip
         lookup = OffsetLookup(options, cluster)
         offsets = self._group.offsets if self._group is not None else None
-        self._positions = Positions(options, self._subscriptions, lookup, offsets, self._on_positions)
+        self._positions = Positions(
+            options, self._subscriptions, lookup, offsets, self._on_positions, cluster.supervisor
+        )
         self._lookups = Lookups(cluster, lookup, self._wanted)
         self._fetcher = Fetcher(
             options, cluster, self._subscriptions, self._decoding, self._metrics, self._news.set,

@@ -40,6 +40,8 @@ from kafka_py.wire.messages.fetch import (
 
 _log = logging.getLogger(__name__)
 
+ACTIVITY = "consumer fetcher"
+
 ANSWERS_AHEAD = 2
 """Answers held per partition before it is left out of fetches: one to hand out, one so that the next is at hand."""
 
@@ -89,6 +91,7 @@ class Fetcher:
             options, cluster, subscriptions, on_done=self.step, on_error=self._raise_later, reset=reset
         )
         self._loop = asyncio.get_running_loop()
+        self._supervisor = cluster.supervisor
         self._clock = cluster.clock
         self._sessions: dict[int, FetchSession] = {}
         self._busy: set[int] = set()
@@ -104,9 +107,11 @@ class Fetcher:
     # Asking
 
     def step(self) -> None:
-        """Sends a fetch to every idle broker that leads a partition we want more of."""
-        if self._closed:
-            return
+        """Sends a fetch to every idle broker that leads a partition we want more of. Raises nothing."""
+        if not self._closed and not self._supervisor.call(ACTIVITY, self._step):
+            self._arm(self._options.retry_backoff_ms)
+
+    def _step(self) -> None:
         now_ms = self._clock.monotonic_ms()
         wanted: dict[int, dict[TopicPartition, Wanted]] = {}
         doubtful: dict[int, list[AssignedPartition]] = {}
@@ -228,7 +233,7 @@ class Fetcher:
         self.step()
 
     def _run(self, coroutine: Any) -> None:
-        task = self._loop.create_task(coroutine)
+        task = self._supervisor.spawn(coroutine, ACTIVITY)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

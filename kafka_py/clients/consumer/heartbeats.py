@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
@@ -41,6 +42,7 @@ class Heartbeats:
         self._options = options
         self._coordinator = coordinator
         self._clock = clock
+        self._supervisor = Supervisor(clock)
         self._metrics = metrics
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -49,7 +51,8 @@ class Heartbeats:
     def start(self) -> None:
         """Runs from now on, if it does not yet; beats come when the member has joined."""
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            pause_ms = max(1, self._options.retry_backoff_ms)
+            self._task = self._supervisor.loop(self._step, "group heartbeat", backoff=Backoff(pause_ms, pause_ms))
 
     def begin(self) -> None:
         """The member has joined: the first beat is due after an interval."""
@@ -57,27 +60,27 @@ class Heartbeats:
         self._next_ms = self._heard_ms + self._options.heartbeat_interval_ms
         self._wake.set()
 
-    async def _run(self) -> None:
+    async def _step(self) -> None:
+        """What is due now, or the wait for it."""
         options, member = self._options, self._member
-        while True:
-            if not member.beats:
-                self._wake.clear()
-                await self._wake.wait()
-                continue
-            now_ms = self._clock.monotonic_ms()
-            polled_ms = now_ms if member.is_waiting else member.last_poll_ms
-            silent_until_ms = polled_ms + options.max_poll_interval_ms
-            if now_ms >= silent_until_ms:
-                await self._give_up()
-            elif now_ms - self._heard_ms >= options.session_timeout_ms:
-                self._coordinator.hang_up()
-                self._coordinator.forget("session timed out without receiving a heartbeat response")
-                self._heard_ms = now_ms
-            elif now_ms >= self._next_ms:
-                await self._beat(now_ms)
-            else:
-                await wait_until_set(self._wake, min(self._next_ms, silent_until_ms) - now_ms)
-                self._wake.clear()
+        if not member.beats:
+            self._wake.clear()
+            await self._wake.wait()
+            return
+        now_ms = self._clock.monotonic_ms()
+        polled_ms = now_ms if member.is_waiting else member.last_poll_ms
+        silent_until_ms = polled_ms + options.max_poll_interval_ms
+        if now_ms >= silent_until_ms:
+            await self._give_up()
+        elif now_ms - self._heard_ms >= options.session_timeout_ms:
+            self._coordinator.hang_up()
+            self._coordinator.forget("no heartbeat was answered within session.timeout.ms")
+            self._heard_ms = now_ms
+        elif now_ms >= self._next_ms:
+            await self._beat(now_ms)
+        else:
+            await wait_until_set(self._wake, min(self._next_ms, silent_until_ms) - now_ms)
+            self._wake.clear()
 
     async def _give_up(self) -> None:
         _log.warning(

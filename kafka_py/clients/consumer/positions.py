@@ -9,8 +9,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from kafka_py.base.errors import KafkaError
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
 from kafka_py.clients.consumer.commits import GroupOffsets
 from kafka_py.clients.consumer.configs import EARLIEST, NONE, ConsumerOptions
 from kafka_py.clients.consumer.offsets import OffsetLookup
@@ -38,12 +39,14 @@ class Positions:
         lookup: OffsetLookup,
         group: GroupOffsets | None,
         on_found: Callable[[], object],
+        supervisor: Supervisor,
     ) -> None:
         self._options = options
         self._subscriptions = subscriptions
         self._lookup = lookup
         self._group = group
         self._on_found = on_found
+        self._supervisor = supervisor
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: KafkaError | None = None
 
@@ -65,7 +68,7 @@ class Positions:
             self._by_policy([state for state in missing if state.reset_to is None])
         for state in missing:
             state.resetting = True
-        task = asyncio.get_running_loop().create_task(self._find(missing))
+        task = self._supervisor.spawn(self._find(missing), "position look-up")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -90,6 +93,9 @@ class Positions:
             _log.warning("%s", error)
         except KafkaError as error:
             self._error = error
+        except Exception as error:
+            self._supervisor.report("position look-up", error)
+            self._error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"positions could not be looked up: {error!r}")
         finally:
             for state in states:
                 state.resetting = False

@@ -59,7 +59,7 @@ class Validation:
         """Checks partitions that a node leads; they are marked as `validating` until it is done."""
         for state in states:
             state.validating = True
-        task = asyncio.get_running_loop().create_task(self._check(node_id, states))
+        task = self._cluster.supervisor.spawn(self._check(node_id, states), "position validation", node_id)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -76,6 +76,9 @@ class Validation:
             _log.debug("Positions could not be validated: %s", error)
             if error.code is ErrorCode.UNSUPPORTED_VERSION:
                 self._accept(asked.values())
+            self._delay(states)
+        except Exception as error:
+            self._cluster.supervisor.report("position validation", error, node_id)
             self._delay(states)
         finally:
             for state in states:

@@ -10,6 +10,8 @@ partition, whose choice belongs to opening a batch).
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 import threading
 from collections import deque
@@ -18,76 +20,22 @@ from typing import Any
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.metadata import NO_NODE, ClusterView, TopicInfo
+from kafka_py.clients.producer.arguments import MAX_TIMESTAMP, as_bytes, as_headers, as_partition, as_timestamp
 from kafka_py.clients.producer.batches import NO_SEQUENCE, Callback, Headers, ProducerBatch, RecordFuture
 from kafka_py.clients.producer.buffer_pool import BufferPool, MemoryWaiter
 from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.lanes import Lane, TopicLanes, sequence_order
 from kafka_py.clients.producer.partitioner import KeyedChoice, own_partitioner
 from kafka_py.records.batch import HEADER_SIZE
-from kafka_py.records.builder import BatchBuilder, record_size_bound
+from kafka_py.records.builder import BatchBuilder, Data, record_size_bound
 from kafka_py.records.compression import Codec
 
 RECORD_OVERHEAD = 12
 """What a record of usual size takes in a batch beside its key and value, in bytes."""
 
-RATIO_GROWTH = 0.05
-RATIO_DECAY = 0.005
-"""How fast the expected compression ratio of a topic follows worse, and better, results."""
-
-
-class Lane:
-    """One partition: its batches in order, and what the sender knows of it.
-
-    queue: not in flight, oldest first; the last one may be `open`. in_flight: sent, in order of sending.
-    """
-
-    __slots__ = (
-        "bumping", "in_flight", "last_acked_sequence", "leader", "next_sequence", "open", "partition", "producer_epoch",
-        "producer_id", "queue", "sent_to", "topic",
-    )  # fmt: skip
-
-    def __init__(self, topic: str, partition: int) -> None:
-        self.topic = topic
-        self.partition = partition
-        self.leader = NO_NODE
-        self.queue: deque[ProducerBatch] = deque()
-        self.open: ProducerBatch | None = None
-        self.in_flight: list[ProducerBatch] = []
-        self.sent_to = NO_NODE
-        # The idempotent producer's part (idempotence.py).
-        self.producer_id = -1
-        self.producer_epoch = -1
-        self.next_sequence = 0
-        self.last_acked_sequence = NO_SEQUENCE
-        self.bumping = False
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
-
-    def __repr__(self) -> str:
-        return f"{self.topic}-{self.partition}"
-
-
-class TopicLanes:
-    """The lanes of one topic, by partition number, with the choice of partition and the expected compression."""
-
-    __slots__ = ("choice", "lanes", "last_used_ms", "name", "ratio")
-
-    def __init__(self, name: str, choice: KeyedChoice) -> None:
-        self.name = name
-        self.choice = choice
-        self.lanes: list[Lane] = []
-        self.ratio = 1.0
-        self.last_used_ms = 0.0
-
-    def note_ratio(self, ratio: float) -> None:
-        """Learns from a compressed batch: quickly upwards, slowly downwards."""
-        if ratio > self.ratio:
-            self.ratio = max(self.ratio + RATIO_GROWTH, ratio)
-        else:
-            self.ratio = max(self.ratio - RATIO_DECAY, ratio)
+MEMORY_SHARE = 8
+"""A compressed batch reserves no more than this part of buffer.memory, however well its topic compresses."""
 
 
 class Accumulator:
@@ -125,8 +73,8 @@ class Accumulator:
     def append(
         self,
         topic: str,
-        key: bytes | None,
-        value: bytes | None,
+        key: Data | None,
+        value: Data | None,
         partition: int | None,
         timestamp: int | None,
         headers: Headers | None,
@@ -136,9 +84,21 @@ class Accumulator:
         """Adds a record; None when the topic's metadata or memory is missing.
 
         grant: memory the caller has waited for; taken from it if a batch must be opened.
-        Raises TypeError for a key or value that is not bytes, KafkaError(MESSAGE_TOO_LARGE) for a record that no
-        batch could hold.
+        Raises TypeError or ValueError for an argument that no record can be made of, KafkaError(MESSAGE_TOO_LARGE) for
+        a record that no batch could hold; then nothing has changed.
         """
+        if key is not None and type(key) is not bytes:
+            key = as_bytes("key", key)
+        if value is not None and type(value) is not bytes:
+            value = as_bytes("value", value)
+        if timestamp is None:
+            timestamp = self._wall_ms()
+        elif type(timestamp) is not int or not 0 <= timestamp <= MAX_TIMESTAMP:
+            timestamp = as_timestamp(timestamp)
+        if headers is not None:
+            headers = as_headers(headers)
+        if partition is not None and type(partition) is not int:
+            partition = as_partition(partition)
         topic_lanes = self.topics.get(topic)
         if topic_lanes is None:
             return None
@@ -147,8 +107,6 @@ class Accumulator:
         size = RECORD_OVERHEAD + key_size + value_size
         if headers:
             size += sum(len(name) + 3 + len(content or b"") for name, content in headers)
-        if timestamp is None:
-            timestamp = self._wall_ms()
         sticky = False
         if partition is None:
             choice = topic_lanes.choice
@@ -156,7 +114,7 @@ class Accumulator:
                 partition = choice.for_key(key)
             else:
                 partition, sticky = choice.sticky, True
-        elif not 0 <= partition < len(topic_lanes.lanes):
+        elif not 0 <= partition < topic_lanes.count:
             return None
         opened = False
         lock = self.lock
@@ -170,7 +128,12 @@ class Accumulator:
                     return None
                 batch, opened = found
             details = batch.details
-            batch.builder.append(timestamp, key, value, headers or ())
+            try:
+                batch.builder.append(timestamp, key, value, headers or ())
+            except BaseException:
+                if not details:
+                    self._take_back(batch)
+                raise
             index = len(details)
             details.append((timestamp, key_size, value_size))
             batch.size += size
@@ -190,10 +153,14 @@ class Accumulator:
         """Adds a batch of its own, of `count` records encoded as BatchBuilder.extend takes them: for writers in bulk.
 
         callback: called once, with what became of the last record. False when metadata or memory is missing.
-        Raises KafkaError(MESSAGE_TOO_LARGE) for more than one request can hold.
+        Raises KafkaError(MESSAGE_TOO_LARGE) for more than one request can hold, ValueError for no record at all,
+        TypeError or ValueError for a timestamp that is none.
         """
+        if count < 1:
+            raise ValueError("a batch needs a record")
+        timestamp = as_timestamp(timestamp)
         topic_lanes = self.topics.get(topic)
-        if topic_lanes is None or not 0 <= partition < len(topic_lanes.lanes):
+        if topic_lanes is None or not 0 <= partition < topic_lanes.count:
             return False
         size = HEADER_SIZE + len(records)
         if size > self._largest:
@@ -226,10 +193,10 @@ class Accumulator:
         if self.partitioner is None or topic_lanes is None:
             return None
         partition = self.partitioner.partition(topic, key, key_bytes, value, value_bytes, self.view)
-        if not 0 <= partition < len(topic_lanes.lanes):
+        if not isinstance(partition, int) or not 0 <= partition < topic_lanes.count:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
-                f"the partitioner chose partition {partition} of {topic}, which has {len(topic_lanes.lanes)}",
+                f"the partitioner chose partition {partition!r} of {topic}, which has {topic_lanes.count}",
             )
         return partition
 
@@ -256,8 +223,8 @@ class Accumulator:
             if batch is not None and batch.size + bound <= batch.limit:
                 return batch, False
         assert lane is not None
-        reserve = max(self._batch_size, bound)
-        if grant is not None and grant.granted and grant.size >= reserve:
+        reserve = max(self._batch_size, self._limit(topic_lanes), bound)
+        if grant is not None and grant.granted and grant.size >= bound:
             grant.granted = False
             reserve = grant.size
         elif not self.pool.try_allocate(reserve):
@@ -266,9 +233,8 @@ class Accumulator:
 
     def _open(self, topic_lanes: TopicLanes, lane: Lane, reserve: int) -> ProducerBatch:
         now_ms = self._clock.monotonic_ms()
-        codec = self._codec
-        limit = self._batch_size if codec is Codec.NONE else int(self._batch_size / (topic_lanes.ratio * 1.05))
-        batch = ProducerBatch(lane, BatchBuilder(codec), limit, reserve, now_ms)
+        limit = min(self._limit(topic_lanes), reserve)
+        batch = ProducerBatch(lane, BatchBuilder(self._codec), limit, reserve, now_ms)
         batch.size = HEADER_SIZE
         batch.observer = self.observer
         lane.queue.append(batch)
@@ -278,10 +244,28 @@ class Accumulator:
         self.incomplete[batch] = None
         return batch
 
+    def _limit(self, topic_lanes: TopicLanes) -> int:
+        """How large a batch may grow before it is compressed, in bytes; at least as much memory is reserved for it.
+
+        What is expected to compress to batch.size, but no more than a share of buffer.memory.
+        """
+        if self._codec is Codec.NONE:
+            return self._batch_size
+        limit = int(self._batch_size / (topic_lanes.ratio * 1.05))
+        return min(limit, max(self._batch_size, self._memory // MEMORY_SHARE))
+
+    def _take_back(self, batch: ProducerBatch) -> None:
+        """Undoes `_open`: the batch got no record. With the lock held."""
+        lane = batch.lane
+        lane.queue.remove(batch)
+        lane.open = None
+        if not lane.queue:
+            self.active.pop(lane, None)
+        self.incomplete.pop(batch, None)
+        for notify in self.pool.deallocate(batch.reserved):
+            notify()
+
     def _checked_bound(self, key: bytes | None, value: bytes | None, headers: Headers | None) -> int:
-        for name, data in (("key", key), ("value", value)):
-            if data is not None and not isinstance(data, (bytes, bytearray, memoryview)):
-                raise TypeError(f"the {name} is a {type(data).__name__}, not bytes: set {name}.serializer")
         bound = HEADER_SIZE + record_size_bound(key, value, headers or ())
         for limit, setting in ((self._largest, "max.request.size"), (self._memory, "buffer.memory")):
             if bound > limit:
@@ -292,9 +276,11 @@ class Accumulator:
                 )
         return bound
 
-    def memory_for(self, key: bytes | None, value: bytes | None, headers: Headers | None) -> int:
+    def memory_for(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> int:
         """How many bytes the pool must grant before `append` can open a batch for the record."""
-        return max(self._batch_size, self._checked_bound(key, value, headers))
+        topic_lanes = self.topics.get(topic)
+        limit = 0 if topic_lanes is None else self._limit(topic_lanes)
+        return max(self._batch_size, limit, self._checked_bound(key, value, headers))
 
     def wait_for_memory(self, size: int, notify: Callable[[], object]) -> MemoryWaiter:
         """Queues for memory; `notify` is called on the event loop once it is granted."""
@@ -341,6 +327,9 @@ class Accumulator:
         lanes = topic_lanes.lanes
         while len(lanes) <= info.partitions[-1].partition:  # a broker may know a partition but not the one before it
             lanes.append(Lane(info.name, len(lanes)))
+        topic_lanes.count = info.partitions[-1].partition + 1
+        for lane in lanes:  # of a topic that was created again with fewer partitions, too: those will not be sent
+            lane.leader = NO_NODE
         for partition in info.partitions:
             lanes[partition.partition].leader = partition.leader if partition.leader in view.nodes else NO_NODE
         return topic_lanes
@@ -358,6 +347,17 @@ class Accumulator:
             for name, topic_lanes in self._all_topics.items()
             if now_ms - topic_lanes.last_used_ms > max_idle_ms and name not in busy
         ]
+
+    @property
+    def oldest_ms(self) -> float:
+        """When the oldest batch that is not answered was opened; inf without any."""
+        with self.lock:
+            return next((batch.created_ms for batch in self.incomplete), math.inf)
+
+    def overdue(self, opened_by_ms: float) -> list[ProducerBatch]:
+        """The batches not answered yet that were opened at this time or before."""
+        with self.lock:
+            return list(itertools.takewhile(lambda batch: batch.created_ms <= opened_by_ms, self.incomplete))
 
     def take(self, lane: Lane, index: int = 0) -> ProducerBatch:
         """Removes a batch (the oldest) from a lane's queue for sending; nothing is added to it any more."""
@@ -387,9 +387,10 @@ class Accumulator:
     def replace(self, batch: ProducerBatch, parts: Iterable[ProducerBatch]) -> None:
         """Notes that a batch was split into `parts`, which are to be answered in its place."""
         with self.lock:
-            self.incomplete.pop(batch, None)
-            for part in parts:
-                self.incomplete[part] = None
+            now: dict[ProducerBatch, None] = {}
+            for each in self.incomplete:
+                now.update(dict.fromkeys(parts if each is batch else [each]))
+            self.incomplete = now
 
     def release(self, batch: ProducerBatch) -> None:
         """Gives a finished batch's memory back and wakes who waits for it."""
@@ -405,11 +406,3 @@ class Accumulator:
         topic_lanes = self._all_topics.get(lane.topic)
         if topic_lanes is not None and uncompressed:
             topic_lanes.note_ratio(compressed / uncompressed)
-
-
-def sequence_order(batches: list[ProducerBatch]) -> Callable[[ProducerBatch], int]:
-    """A sort key over batches of one lane that puts sequences in order across the wrap at 2147483647."""
-    sequences = [batch.sequence for batch in batches]
-    if max(sequences) - min(sequences) < 1 << 30:
-        return lambda batch: batch.sequence
-    return lambda batch: batch.sequence + (1 << 31 if batch.sequence < 1 << 30 else 0)

@@ -18,7 +18,7 @@ from kafka_py.records.batch import HEADER_SIZE, decode_records
 from kafka_py.records.builder import BatchBuilder
 
 if TYPE_CHECKING:
-    from kafka_py.clients.producer.accumulator import Lane
+    from kafka_py.clients.producer.lanes import Lane
 
 _log = logging.getLogger(__name__)
 _new = tuple.__new__
@@ -48,6 +48,9 @@ class RecordMetadata(NamedTuple):
 
 Callback = Callable[[RecordMetadata | None, KafkaError | None], object]
 """Called with (metadata, None) or (None, error), in the order of sending within a partition."""
+
+APPLICATION_FAILURES = (Exception, SystemExit, asyncio.CancelledError)
+"""What a callback of the application may raise without an end to the thread that all records depend on."""
 
 _waiting = threading.Lock()  # guards `event` and `finished` of all batches, once per batch and once per wait
 
@@ -149,7 +152,10 @@ class ProducerBatch:
         self.data = None
         self.builder = NO_BUILDER
         if self.observer is not None:
-            self.observer(self)
+            try:
+                self.observer(self)
+            except APPLICATION_FAILURES:
+                _log.exception("What observes the batches of %s failed", self.lane)
         with _waiting:
             self.finished = True
             event, callbacks, self.callbacks = self.event, self.callbacks, []
@@ -164,7 +170,7 @@ class ProducerBatch:
                 callback(self.metadata(index), None)
             else:
                 callback(None, self.error)
-        except Exception:
+        except APPLICATION_FAILURES:
             _log.exception("A callback given to send() failed")
 
     def notify(self, index: int, callback: Callback) -> None:

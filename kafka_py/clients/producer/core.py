@@ -20,6 +20,7 @@ from kafka_py.clients.errors import BufferExhausted, ClientTimeout, IllegalState
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics
 from kafka_py.clients.producer.accumulator import Accumulator
+from kafka_py.clients.producer.arguments import as_bytes, as_headers, as_partition, as_timestamp
 from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture, settle
 from kafka_py.clients.producer.buffer_pool import MemoryWaiter
 from kafka_py.clients.producer.configs import ProducerOptions
@@ -27,6 +28,7 @@ from kafka_py.clients.producer.interceptors import interceptors_of
 from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.sender import Sender
 from kafka_py.clients.serialization import closer, serializer
+from kafka_py.records.builder import Data
 
 _log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
@@ -128,9 +130,9 @@ class ProducerCore:
         self,
         topic: str,
         key: Any,
-        key_bytes: bytes | None,
+        key_bytes: Data | None,
         value: Any,
-        value_bytes: bytes | None,
+        value_bytes: Data | None,
         partition: int | None,
         timestamp: int | None,
         headers: Headers | None,
@@ -138,10 +140,14 @@ class ProducerCore:
     ) -> RecordFuture:
         """As `append`, but waits for metadata and memory, max.block.ms together at most.
 
-        Raises ClientTimeout or BufferExhausted after that, KafkaError for a topic that cannot be written to.
+        Raises ClientTimeout or BufferExhausted after that, KafkaError for a topic that cannot be written to, and at
+        once what `append` raises.
         """
-        if partition is not None and partition < 0:
-            raise ValueError(f"Invalid partition: {partition}. Partition number should always be non-negative or None.")
+        key_bytes = None if key_bytes is None else as_bytes("key", key_bytes)
+        value_bytes = None if value_bytes is None else as_bytes("value", value_bytes)
+        partition = None if partition is None else as_partition(partition)
+        timestamp = None if timestamp is None else as_timestamp(timestamp)
+        headers = None if headers is None else as_headers(headers)
         deadline_ms = self.clock.monotonic_ms() + self.options.max_block_ms
         grant: MemoryWaiter | None = None
         try:
@@ -154,7 +160,7 @@ class ProducerCore:
                 if future is not None:
                     return future
                 if grant is None and topic in self.accumulator.topics:
-                    size = self.accumulator.memory_for(key_bytes, value_bytes, headers)
+                    size = self.accumulator.memory_for(topic, key_bytes, value_bytes, headers)
                     grant = await self._wait_for_memory(size, deadline_ms)
         finally:
             if grant is not None:
@@ -184,8 +190,11 @@ class ProducerCore:
     async def wait_for_topic(self, topic: str, partition: int | None, deadline_ms: float) -> None:
         """Waits until the topic (and the partition) is known.
 
-        Raises ClientTimeout at the deadline, KafkaError at once for a name that is not valid or not allowed.
+        Raises ClientTimeout at the deadline, KafkaError at once for a name that is not valid or not allowed, TypeError
+        for what is no name.
         """
+        if not isinstance(topic, str):
+            raise TypeError(f"the topic is a {type(topic).__name__}, not a str")
         started_ms = self.clock.monotonic_ms()
         is_new = topic not in self._asked_for
         if is_new:
@@ -194,7 +203,7 @@ class ProducerCore:
             if self.accumulator.stopped is not None:
                 raise self.accumulator.stopped
             topic_lanes = self.accumulator.topics.get(topic)
-            if topic_lanes is not None and (partition is None or partition < len(topic_lanes.lanes)):
+            if topic_lanes is not None and (partition is None or partition < topic_lanes.count):
                 return
             info = self.cluster.view.topics.get(topic)
             if info is not None and info.error is not ErrorCode.NONE and not info.error.retriable:
@@ -207,7 +216,7 @@ class ProducerCore:
             except ClientTimeout as error:
                 waited_ms = self.clock.monotonic_ms() - started_ms
                 if topic_lanes is not None:
-                    missing = f"Partition {partition} of topic {topic} with partition count {len(topic_lanes.lanes)} is"
+                    missing = f"Partition {partition} of topic {topic} with partition count {topic_lanes.count} is"
                 else:
                     missing = f"Topic {topic}"
                 raise ClientTimeout(f"{missing} not present in metadata after {waited_ms:.0f} ms.") from error

@@ -13,13 +13,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.supervision import Supervisor
 from kafka_py.clients.metrics import ClientMetrics
-from kafka_py.clients.producer.accumulator import Accumulator, Lane
+from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.batches import ProducerBatch
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.idempotence import GAPS, ProducerIdentity
+from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.metrics import ProducerMetrics, ProducerTopicMetrics
 from kafka_py.clients.producer.requests import answers_by_partition, error_of, timed_out
+
+ACTIVITY = "producer batch"
 
 _log = logging.getLogger(__name__)
 
@@ -38,26 +42,44 @@ class Deliveries:
         identity: ProducerIdentity | None,
         refresh: Callable[[], object],
         metrics: ProducerMetrics,
+        supervisor: Supervisor,
     ) -> None:
         self._options = options
         self._accumulator = accumulator
         self._identity = identity
         self._refresh = refresh
         self._metrics = metrics
+        self._supervisor = supervisor
         self._topics: dict[str, ProducerTopicMetrics] = {}
         self._delivery_ms = float(options.delivery_timeout_ms)
         self._compresses = options.compression_type != "none"
 
     # On the way out
 
-    def prepare(self, batch: ProducerBatch) -> None:
-        """Gives the batch its sequence and its bytes, if it has none yet."""
-        if self._identity is not None:
-            self._identity.stamp(batch)
-        if batch.data is None:
-            data = batch.encode()
-            if self._compresses:
-                self._accumulator.note_compression(batch.lane, batch.builder.uncompressed_size, len(data))
+    def prepare(self, batch: ProducerBatch) -> bool:
+        """Gives the batch its sequence and its bytes, if it has none yet; False when it has failed in that."""
+        try:
+            if self._identity is not None:
+                self._identity.stamp(batch)
+            if batch.data is None:
+                data = batch.encode()
+                if self._compresses:
+                    self._accumulator.note_compression(batch.lane, batch.builder.uncompressed_size, len(data))
+        except Exception as error:
+            self.break_off(batch, error)
+            return False
+        return True
+
+    def break_off(self, batch: ProducerBatch, error: Exception) -> None:
+        """An unforeseen error, which is logged: this batch fails with it, and no other."""
+        self._supervisor.report(ACTIVITY, error, batch.lane)
+        lane = batch.lane
+        if batch in lane.in_flight:
+            lane.in_flight.remove(batch)
+        if batch in lane.queue:
+            self._accumulator.take(lane, lane.queue.index(batch))
+        if not batch.finished:
+            self._give_up(batch, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{batch.lane}: {error!r}"))
 
     def note_sent(self, batches: list[ProducerBatch], node_id: int, now_ms: float) -> None:
         """These leave in one request."""
@@ -98,11 +120,16 @@ class Deliveries:
         self._metrics.throttle_time.update(response.throttle_time_ms)
         answers = answers_by_partition(response)
         for batch in batches:
+            if batch.finished:
+                continue  # it has expired in flight
             answer = answers.get((batch.lane.topic, batch.lane.partition))
-            if answer is not None and answer.error_code == 0:
-                self.finish(batch, answer.base_offset, answer.log_append_time_ms)
-            else:
-                self._refused(batch, error_of(batch, answer), now_ms)
+            try:
+                if answer is not None and answer.error_code == 0:
+                    self.finish(batch, answer.base_offset, answer.log_append_time_ms)
+                else:
+                    self._refused(batch, error_of(batch, answer), now_ms)
+            except Exception as error:
+                self.break_off(batch, error)
 
     def finish(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         """The broker has it, or (acks=0) will not say."""
@@ -117,7 +144,12 @@ class Deliveries:
         if not isinstance(error, KafkaError):
             error = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection was lost before the answer: {error}")
         for batch in list(batches):
-            self._refused(batch, error, now_ms)
+            if batch.finished:
+                continue
+            try:
+                self._refused(batch, error, now_ms)
+            except Exception as problem:
+                self.break_off(batch, problem)
 
     def _refused(self, batch: ProducerBatch, error: KafkaError, now_ms: float) -> None:
         """Retries, splits or gives up a batch that came back with an error."""
@@ -171,6 +203,13 @@ class Deliveries:
         while lane.queue and now_ms - lane.queue[0].created_ms >= self._delivery_ms:
             batch = self._accumulator.take(lane)
             self._give_up(batch, timed_out(batch, now_ms))
+
+    def expire_in_flight(self, now_ms: float) -> None:
+        """Gives up sent batches that delivery.timeout.ms has run out for; their answers come too late."""
+        for batch in self._accumulator.overdue(now_ms - self._delivery_ms):
+            if batch in batch.lane.in_flight:
+                batch.lane.in_flight.remove(batch)
+                self._give_up(batch, timed_out(batch, now_ms, "; it was sent, and not answered"))
 
     def fail_all(self, error: KafkaError) -> None:
         """Nothing can be sent any more: everything that waits fails with `error`."""

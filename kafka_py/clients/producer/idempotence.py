@@ -11,8 +11,8 @@ Pure: asks for no id and sends nothing; sender.py does. Source: KIP-98, KIP-360,
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.clients.producer.accumulator import Lane
 from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch, advance_sequence
+from kafka_py.clients.producer.lanes import Lane
 
 MAX_EPOCH = 32_767
 GAPS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)

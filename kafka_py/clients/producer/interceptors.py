@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kafka_py.base.errors import KafkaError
 from kafka_py.base.plugins import make_plugin
 from kafka_py.clients.interceptor_chain import SETTING, InterceptorChain
 from kafka_py.clients.producer.batches import NO_OFFSET, NO_TIMESTAMP, Headers, ProducerBatch, RecordMetadata
@@ -37,7 +36,7 @@ class ProducerInterceptor:
         """The record to send instead; in the thread or task that called `send`."""
         return record
 
-    def on_acknowledgement(self, metadata: RecordMetadata, error: KafkaError | None) -> None:
+    def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None) -> None:
         """A record was acknowledged, or failed: then only topic and partition of `metadata` are known, if that.
 
         On the producer's own thread, before the callback given to `send`: keep it short.
@@ -54,7 +53,7 @@ class Interceptors(InterceptorChain):
         """What the chain makes of a record."""
         return self._changed("on_send", record, lambda made: ProducerRecord(*made), f" for topic {record.topic}")
 
-    def on_send_error(self, record: ProducerRecord, error: KafkaError) -> None:
+    def on_send_error(self, record: ProducerRecord, error: Exception) -> None:
         """`send` raised: the record is in no batch."""
         partition = UNKNOWN_PARTITION if record.partition is None else record.partition
         self._tell("on_acknowledgement", _failed(record.topic, partition), error)

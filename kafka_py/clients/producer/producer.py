@@ -61,9 +61,11 @@ class Producer:
     ) -> RecordFuture:
         """Hands a record over for sending; returns at once unless metadata or memory is missing (max.block.ms).
 
-        timestamp: ms since the epoch; now when None. headers: (name, bytes or None) pairs.
+        key, value: bytes, bytearray or memoryview, unless there is a serializer. timestamp: ms since the epoch, from 0
+        on; now when None. headers: (name, bytes or None) pairs.
         callback: called with (metadata, None) or (None, error) on the producer's own thread: keep it short.
-        Raises KafkaError, TypeError for what is not bytes and has no serializer, IllegalState after close().
+        Raises KafkaError, TypeError or ValueError for an argument that no record can be made of, IllegalState after
+        close(); the record is not sent then, and others are not concerned.
         """
         try:
             if self._is_plain:
@@ -78,8 +80,9 @@ class Producer:
         record = self._interceptors.on_send(ProducerRecord(topic, value, key, partition, timestamp, headers))
         try:
             return self._convert_and_send(*record, callback)
-        except KafkaError as error:
-            self._core.note_refused()
+        except Exception as error:
+            if isinstance(error, KafkaError):
+                self._core.note_refused()
             self._interceptors.on_send_error(record, error)
             raise
 
@@ -196,8 +199,9 @@ class AsyncProducer:
             record = interceptors.on_send(record)
         try:
             return await self._send(*record, callback)
-        except KafkaError as error:
-            self._core.note_refused()
+        except Exception as error:
+            if isinstance(error, KafkaError):
+                self._core.note_refused()
             if interceptors is not None:
                 interceptors.on_send_error(record, error)
             raise

@@ -20,17 +20,20 @@ from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.errors import error_code
 from kafka_py.clients.metadata import NO_NODE, ClusterView
 from kafka_py.clients.node_connection import NodeConnection
-from kafka_py.clients.producer.accumulator import Accumulator, Lane
+from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch, settle
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.deliveries import Deliveries
 from kafka_py.clients.producer.idempotence import ProducerIdentity
+from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.requests import produce_request
 from kafka_py.net.client import ConnectionLost
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
 
 _log = logging.getLogger(__name__)
+
+ACTIVITY = "producer sender"
 
 INT_MAX = 2_147_483_647
 EAGER_LINGER_MS = 2.0
@@ -57,8 +60,11 @@ class Sender:
         self._cluster = cluster
         self._accumulator = accumulator
         self._identity = ProducerIdentity() if options.enable_idempotence else None
-        self._deliveries = Deliveries(options, accumulator, self._identity, cluster.request_refresh, metrics)
+        self._deliveries = Deliveries(
+            options, accumulator, self._identity, cluster.request_refresh, metrics, cluster.supervisor
+        )
         self._loop = asyncio.get_running_loop()
+        self._supervisor = cluster.supervisor
         self._clock = cluster.clock
         self._acks = options.acks_code
         self._linger_ms = float(options.linger_ms)
@@ -81,11 +87,14 @@ class Sender:
     # One round
 
     def step(self) -> None:
-        """Sends what may be sent now and sets the timer for what may be sent later."""
-        if self._closed:
-            return
+        """Sends what may be sent now and sets the timer for what may be sent later. Raises nothing."""
+        if not self._closed and not self._supervisor.call(ACTIVITY, self._step):
+            self._arm(self._clock.monotonic_ms() + self._options.retry_backoff_ms)
+
+    def _step(self) -> None:
         now_ms = self._clock.monotonic_ms()
-        wake_at = now_ms + 1000.0
+        self._deliveries.expire_in_flight(now_ms)
+        wake_at = min(now_ms + 1000.0, self._accumulator.oldest_ms + self._delivery_ms)
         ready: dict[int, list[Lane]] = {}
         leaderless = False
         for lane in list(self._accumulator.active):
@@ -152,7 +161,11 @@ class Sender:
         more: list[Lane] = []
         room = self._options.max_request_size
         for position, lane in enumerate(lanes):
-            index = self._next_index(lane)
+            try:
+                index = self._next_index(lane)
+            except Exception as error:
+                self._deliveries.break_off(self._accumulator.take(lane), error)
+                continue
             if index is None:
                 continue
             batch = lane.queue[index]
@@ -194,17 +207,18 @@ class Sender:
 
     def _on_timer(self) -> None:
         self._timer = None
-        if self._accumulator.active:
+        if self._accumulator.active or self._accumulator.incomplete:
             self.step()
 
     # Requests and answers
 
     def _send(self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float) -> None:
-        for batch in batches:
-            self._deliveries.prepare(batch)
+        batches = [batch for batch in batches if self._deliveries.prepare(batch)]
+        if not batches:
+            return
         self._deliveries.note_sent(batches, node_id, now_ms)
-        request = produce_request(batches, self._acks, self._options.request_timeout_ms)
         try:
+            request = produce_request(batches, self._acks, self._options.request_timeout_ms)
             if self._acks == 0:
                 connection.send_and_forget(request)
                 for batch in batches:
@@ -213,6 +227,10 @@ class Sender:
             future = connection.send(request)
         except (KafkaError, ConnectionLost) as error:
             self._deliveries.failed(batches, error, now_ms)
+            return
+        except Exception as error:
+            for batch in batches:
+                self._deliveries.break_off(batch, error)
             return
         self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
         future.add_done_callback(partial(self._on_answer, node_id, batches, now_ms))
@@ -229,7 +247,11 @@ class Sender:
             self._deliveries.failed(batches, error, now_ms)
             self._cluster.request_refresh()
         else:
-            self._deliveries.take_answer(batches, future.result(), now_ms - sent_ms, now_ms)
+            response, latency_ms = future.result(), now_ms - sent_ms
+            take = partial(self._deliveries.take_answer, batches, response, latency_ms, now_ms)
+            if not self._supervisor.call(ACTIVITY, take, "answer"):
+                unread = [batch for batch in batches if batch in batch.lane.in_flight]
+                self._deliveries.failed(unread, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "unreadable answer"), now_ms)
         self.step()
 
     # Around it
@@ -270,7 +292,10 @@ class Sender:
                     if code is not ErrorCode.NONE:
                         raise KafkaError(code, "no producer id could be had")
                     self._identity.assume(response.producer_id, response.producer_epoch)
-                except KafkaError as error:
+                except Exception as error:
+                    if not isinstance(error, KafkaError):
+                        self._supervisor.report(ACTIVITY, error, "InitProducerId")
+                        error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no producer id could be had: {error!r}")
                     if error.code in FATAL_FOR_IDENTITY or not error.retriable:
                         self._deliveries.fail_all(error)
                         return
@@ -280,7 +305,7 @@ class Sender:
         self.step()
 
     def _run(self, coroutine: Any) -> None:
-        task = self._loop.create_task(coroutine)
+        task = self._supervisor.spawn(coroutine, ACTIVITY)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -215,3 +215,33 @@ def test_closing_ends_the_wait_of_others() -> None:
             await waiting
 
     run(scenario)
+
+
+def test_a_listener_that_fails_harms_neither_the_others_nor_the_next_refresh(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(world: World) -> None:
+        seen: list[object] = []
+
+        def fail(_view: object) -> None:
+            raise ZeroDivisionError
+
+        world.cluster.on_update(fail)
+        world.cluster.on_update(seen.append)
+        for count in (1, 2, 3):
+            await world.cluster.refresh(1000)
+            assert len(seen) >= count
+        assert world.cluster.supervisor.failures["metadata listener"] >= 3
+
+    run(scenario)
+    assert any(record.exc_info for record in caplog.records)
+
+
+def test_metadata_is_still_kept_fresh_after_an_error_that_nobody_foresaw() -> None:
+    async def scenario(world: World) -> None:
+        wanted = world.topics
+        world.topics = 7  # type: ignore[assignment]  # cannot be iterated
+        with pytest.raises(ClientTimeout, match="not iterable"):
+            await world.cluster.refresh(50)
+        world.topics = wanted
+        await world.cluster.refresh(5000)
+
+    run(scenario)

@@ -1,0 +1,66 @@
+"""The arguments of `send`, checked before anything of them is queued: what a record cannot be made of is refused here.
+
+Bytes may come as bytes, bytearray or memoryview, which are copied; numbers as anything that is an integer to Python.
+Source: ProducerRecord of the Java producer, which checks timestamp and partition in its constructor.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_py.clients.producer.batches import Headers
+
+MAX_TIMESTAMP = (1 << 63) - 1
+"""The largest time that a record can carry, in ms."""
+
+
+def as_bytes(name: str, data: Any) -> bytes:
+    """A key, value or header value. Raises TypeError for what is not bytes."""
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    advice = f": set {name}.serializer" if name in ("key", "value") else ""
+    raise TypeError(f"the {name} is a {type(data).__name__}, not bytes{advice}")
+
+
+def as_timestamp(timestamp: Any) -> int:
+    """Milliseconds since the epoch. Raises TypeError for what is no integer, ValueError for one out of range."""
+    number = _as_integer("timestamp", timestamp)
+    if not 0 <= number <= MAX_TIMESTAMP:
+        raise ValueError(f"the timestamp {number} is not within 0 and {MAX_TIMESTAMP}")
+    return number
+
+
+def as_partition(partition: Any) -> int:
+    """A partition's number. Raises TypeError for what is no integer, ValueError for a negative one."""
+    number = _as_integer("partition", partition)
+    if number < 0:
+        raise ValueError(f"partition {number} is negative; None lets the producer choose one")
+    return number
+
+
+def _as_integer(name: str, number: Any) -> int:
+    if isinstance(number, bool):
+        raise TypeError(f"the {name} is a bool, not an integer")
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(f"the {name} is a {type(number).__name__}, not an integer") from None
+
+
+def as_headers(headers: Any) -> Headers:
+    """(name, bytes or None) pairs. Raises TypeError, ValueError for a name that has no UTF-8."""
+    if not isinstance(headers, Sequence) or isinstance(headers, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"the headers are a {type(headers).__name__}, not a list of (name, value) pairs")
+    return [_as_header(header) for header in headers]
+
+
+def _as_header(header: Any) -> tuple[str, bytes | None]:
+    if not isinstance(header, Sequence) or isinstance(header, (str, bytes)) or len(header) != 2:
+        raise TypeError(f"{header!r} is no header: not a pair of name and value")
+    name, value = header
+    if not isinstance(name, str):
+        raise TypeError(f"the header name {name!r} is a {type(name).__name__}, not a str")
+    name.encode()
+    return name, None if value is None else as_bytes(f"value of header {name!r}", value)
