@@ -7,6 +7,7 @@ Source: reconnect.backoff.*, socket.connection.setup.timeout.*, connections.max.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable
 
@@ -18,6 +19,8 @@ from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
 from kafka_py.net.client import BrokerConnection, ConnectionLost
+
+_log = logging.getLogger(__name__)
 
 JITTER = 0.2
 """Waits before reconnecting are drawn from 20 % around their value, so that clients do not come back all at once."""
@@ -115,7 +118,9 @@ class Connections:
             setup_ms = self._setup_timeout_ms(link.failures)
             try:
                 wire = await self._connect(node, setup_ms)
-            except (OSError, TimeoutError, ConnectionLost) as error:
+            except Exception as error:
+                if not isinstance(error, (OSError, TimeoutError, ConnectionLost)):  # such as a host that is no name
+                    _log.warning("Connecting to %s failed unexpectedly", node, exc_info=True)
                 self._note_failure(link)
                 reason = str(error) or type(error).__name__
                 where = f"node {node.id} ({node.host}:{node.port})"

@@ -83,8 +83,10 @@ class ClientMetrics(MetricRegistry):
 
     def _end_window(self) -> None:
         self._timer = None
-        self.tick()
-        self.start()
+        try:
+            self.tick()
+        finally:  # the loop logs what a gauge has raised
+            self.start()
 
     def stop(self) -> None:
         """The client is closed; its metrics keep their last values."""

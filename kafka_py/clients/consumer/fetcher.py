@@ -1,8 +1,7 @@
-"""Keeps a fetch under way to every broker that has something we may want, and holds the answers until poll() asks.
+"""Keeps a fetch under way to every broker that has something we may want; held.py keeps the answers for poll().
 
 As in producer/sender.py one synchronous `step` runs whenever something changed: it sends fetches for assigned
-partitions that have a position, are not paused and do not hold enough answers already. `collect` takes records for the
-application; what of them it is not handed (delivery.py) is taken again by the next `collect`.
+partitions that have a position, are not paused and do not hold enough answers already.
 
 Source: KIP-74 (limits), KIP-227 (sessions), KIP-392 (preferred replicas), KIP-320 (leader epochs).
 """
@@ -11,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -20,14 +18,15 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
-from kafka_py.clients.consumer.delivery import Delivery, Returned
 from kafka_py.clients.consumer.fetch_counts import FetchCounts
 from kafka_py.clients.consumer.fetch_sessions import FetchSession, Wanted, by_topic
 from kafka_py.clients.consumer.fetched import Decoding, Fetched
+from kafka_py.clients.consumer.held import HeldAnswers
 from kafka_py.clients.consumer.offsets import CONSUMER
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.consumer.validation import Validation
 from kafka_py.clients.errors import OffsetOutOfRange, error_code
+from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.wire.messages.fetch import (
@@ -85,10 +84,12 @@ class Fetcher:
         self._subscriptions = subscriptions
         self._decoding = decoding
         self._counts = FetchCounts(metrics, subscriptions, committed=options.reads_committed)
+        self._held = HeldAnswers(subscriptions, self._counts, on_news)
+        self.collect = self._held.collect
         self._on_news = on_news
         self._reset = reset
         self._validation = Validation(
-            options, cluster, subscriptions, on_done=self.step, on_error=self._raise_later, reset=reset
+            options, cluster, subscriptions, on_done=self.step, on_error=self._held.partition_failed, reset=reset
         )
         self._loop = asyncio.get_running_loop()
         self._supervisor = cluster.supervisor
@@ -96,10 +97,6 @@ class Fetcher:
         self._sessions: dict[int, FetchSession] = {}
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._answers: deque[Fetched | Returned] = deque()
-        self._delivery = Delivery()
-        self._held: dict[TopicPartition, int] = {}
-        self._errors: deque[KafkaError] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
         self._some_wait = False
@@ -120,7 +117,9 @@ class Fetcher:
         for state in self._subscriptions:
             if state.fetch_offset is None or state.paused or state.validating:
                 continue
-            if self._held.get(state.topic_partition, 0) >= ANSWERS_AHEAD:
+            if self._held.has_error(state):
+                continue
+            if self._held.count_of(state.topic_partition) >= ANSWERS_AHEAD:
                 self._some_wait = True
                 continue
             if state.retry_at > now_ms:
@@ -153,12 +152,20 @@ class Fetcher:
         if state.needs_validation(info.leader_epoch):
             doubtful.setdefault(node_id, []).append(state)
             return
-        if state.preferred_replica in self._cluster.view.nodes and state.preferred_until_ms > now_ms:
-            node_id = state.preferred_replica
+        if state.preferred_replica >= 0:
+            if self._may_read_from_replica(state, info, now_ms):
+                node_id = state.preferred_replica
+            else:
+                state.preferred_replica = -1
         assert state.fetch_offset is not None
         wanted.setdefault(node_id, {})[state.topic_partition] = Wanted(
             state.fetch_offset, self._options.max_partition_fetch_bytes, info.leader_epoch
         )
+
+    def _may_read_from_replica(self, state: AssignedPartition, info: PartitionInfo, now_ms: float) -> bool:
+        replica = state.preferred_replica
+        alive = replica in self._cluster.view.nodes and replica not in info.offline_replicas
+        return alive and state.preferred_until_ms > now_ms
 
     def _arm(self, delay_ms: float) -> None:
         if self._timer is None:
@@ -178,12 +185,12 @@ class Fetcher:
             self._send(node_id, connection, partitions)
         except KafkaError as error:
             self._busy.discard(node_id)
-            self._raise_later(error)
-
-    def _raise_later(self, error: KafkaError) -> None:
-        """Has the next poll without records raise it."""
-        self._errors.append(error)
-        self._on_news()
+            self._delay(partitions)
+            self._held.node_failed(node_id, error)
+        except BaseException:
+            self._busy.discard(node_id)
+            self._delay(partitions)
+            raise
 
     def _send(self, node_id: int, connection: NodeConnection, partitions: dict[TopicPartition, Wanted]) -> None:
         options = self._options
@@ -253,19 +260,38 @@ class Fetcher:
             session.failed(ErrorCode.NETWORK_EXCEPTION)
             self._cluster.request_refresh()
             self._delay(partitions)
-        else:
-            response = future.result()
-            code = error_code(response.error_code)
-            if code is not ErrorCode.NONE:
-                session.failed(code)
-                if code not in (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH):
-                    self._delay(partitions)
-            else:
-                session.succeeded(response.session_id)
-                by_topic = self._take_answer(response, partitions, generations)
-                latency_ms = self._clock.monotonic_ms() - sent_ms
-                self._counts.answered(latency_ms, response.throttle_time_ms, by_topic)
+            self._forget_replica(node_id, partitions)
+        elif not self._supervisor.call(
+            ACTIVITY, partial(self._take_response, session, future.result(), partitions, generations, sent_ms), node_id
+        ):
+            session.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
+            self._delay(partitions)
         self.step()
+
+    def _take_response(
+        self,
+        session: FetchSession,
+        response: Any,
+        partitions: dict[TopicPartition, Wanted],
+        generations: dict[TopicPartition, int],
+        sent_ms: float,
+    ) -> None:
+        code = error_code(response.error_code)
+        if code is not ErrorCode.NONE:
+            session.failed(code)
+            if code not in (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH):
+                self._delay(partitions)
+            return
+        session.succeeded(response.session_id)
+        by_topic = self._take_answer(response, partitions, generations)
+        self._counts.answered(self._clock.monotonic_ms() - sent_ms, response.throttle_time_ms, by_topic)
+
+    def _forget_replica(self, node_id: int, partitions: Iterable[TopicPartition]) -> None:
+        """A follower that cannot be reached is not preferred: the leader names one again."""
+        for partition in partitions:
+            state = self._subscriptions.get(partition)
+            if state is not None and state.preferred_replica == node_id:
+                state.preferred_replica = -1
 
     def _delay(self, partitions: dict[TopicPartition, Wanted]) -> None:
         retry_at = self._clock.monotonic_ms() + self._options.retry_backoff_ms
@@ -316,9 +342,7 @@ class Fetcher:
             return None
         state.fetch_offset = fetched.end_offset
         state.fetch_epoch = max(state.fetch_epoch, fetched.end_epoch)
-        self._answers.append(fetched)
-        self._held[state.topic_partition] = self._held.get(state.topic_partition, 0) + 1
-        self._on_news()
+        self._held.add(fetched)
         return fetched
 
     def _take_error(self, state: AssignedPartition, wanted: Wanted, code: ErrorCode) -> None:
@@ -326,14 +350,16 @@ class Fetcher:
         state.retry_at = self._clock.monotonic_ms() + self._options.retry_backoff_ms
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(state, wanted)
-        elif code in REFRESH:
+            return
+        state.preferred_replica = -1
+        if code in REFRESH:
             _log.debug("Fetch of %s failed with %s; asking for metadata", partition, code.name)
             self._cluster.request_refresh()
         elif (code.retriable and code is not ErrorCode.CORRUPT_MESSAGE) or code is ErrorCode.UNKNOWN_SERVER_ERROR:
             _log.warning("Fetch of %s failed with %s; trying again", partition, code.name)
         else:
             where = f"fetch of {partition} at offset {wanted.fetch_offset}"
-            self._raise_later(KafkaError(code, f"{where}: {code.meaning}"))
+            self._held.partition_failed(state, KafkaError(code, f"{where}: {code.meaning}"))
 
     def _out_of_range(self, state: AssignedPartition, wanted: Wanted) -> None:
         partition = state.topic_partition
@@ -343,75 +369,12 @@ class Fetcher:
         if state.position != wanted.fetch_offset:  # what is held comes first, the truth about the rest shows later
             return
         if self._options.auto_offset_reset == NONE:
-            self._errors.append(OffsetOutOfRange({partition: wanted.fetch_offset}))
+            self._held.partition_failed(state, OffsetOutOfRange({partition: wanted.fetch_offset}))
         else:
             offset = wanted.fetch_offset
             _log.info("Fetch offset %d is out of range for partition %s, resetting offset", offset, partition)
             self._reset(state)
         self._on_news()
-
-    # Handing out
-
-    def collect(self, limit: int) -> Delivery:
-        """Up to `limit` records from what is held, for the application; what it has not got of the last ones first.
-
-        Raises an error that waits for the application, unless records can be returned first.
-        """
-        self._take_back()
-        delivery = self._delivery = Delivery()
-        aside: list[Fetched | Returned] = []
-        try:
-            self._collect(delivery, limit, aside)
-        finally:
-            self._answers.extendleft(reversed(aside))
-            delivery.close()
-        if not delivery.records and self._errors:
-            raise self._errors.popleft()
-        return delivery
-
-    def _collect(self, delivery: Delivery, limit: int, aside: list[Fetched | Returned]) -> None:
-        """Adds records to a delivery. aside: takes the answers of paused partitions."""
-        taken = 0
-        while taken < limit and self._answers:
-            fetched = self._answers[0]
-            state = self._subscriptions.get(fetched.topic_partition)
-            if state is None or state.generation != fetched.generation:
-                self._drop_first()
-                continue
-            if state.paused:
-                aside.append(self._answers.popleft())
-                continue
-            try:
-                records = fetched.take(limit - taken)
-            except KafkaError:
-                if taken:
-                    break
-                raise
-            taken += len(records)
-            delivery.add(state, records, fetched.next_offset, fetched.leader_epoch)
-            if records and isinstance(fetched, Fetched):
-                self._counts.consumed(state, len(records), fetched.take_size(), fetched.next_offset)
-            if fetched.exhausted:
-                self._drop_first()
-
-    def _take_back(self) -> None:
-        """Ends the last delivery: what was not handed out comes before everything else that is held."""
-        for part in reversed(self._delivery.parts.values()):
-            if part.is_current:
-                state = part.state
-                if not part.is_handed_out and self._subscriptions.get(state.topic_partition) is state:
-                    self._answers.appendleft(Returned(part))
-                    self._held[state.topic_partition] = self._held.get(state.topic_partition, 0) + 1
-                state.end_delivery()
-
-    def _drop_first(self) -> None:
-        fetched = self._answers.popleft()
-        self._held[fetched.topic_partition] -= 1
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether `collect` has something to look at."""
-        return bool(self._answers or self._errors)
 
     def close(self) -> None:
         """Asks for nothing more; what is held is forgotten."""
@@ -421,4 +384,4 @@ class Fetcher:
             self._timer.cancel()
         for task in list(self._tasks):
             task.cancel()
-        self._answers.clear()
+        self._held.clear()

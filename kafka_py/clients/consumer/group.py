@@ -10,7 +10,6 @@ groups and transactions, sections 3 to 5.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import enum
 import logging
 from collections.abc import Awaitable, Callable
@@ -342,8 +341,9 @@ class GroupMember:
         await self._heartbeats.close()
         if self._joining is not None:
             self._joining.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await self._joining
+            [outcome] = await asyncio.gather(self._joining, return_exceptions=True)
+            if isinstance(outcome, Exception):
+                _log.debug("A join that nobody waits for any longer failed", exc_info=outcome)
             self._joining = None
 
 

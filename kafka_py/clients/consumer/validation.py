@@ -33,7 +33,7 @@ USABLE_SINCE = 3
 class Validation:
     """The checks of one consumer.
 
-    on_done: called when fetches may go on. on_error: takes what only the application can decide.
+    on_done: called when fetches may go on. on_error: takes what only the application can decide of a partition.
     reset: asks for a partition's position by auto.offset.reset.
     """
 
@@ -44,7 +44,7 @@ class Validation:
         subscriptions: Subscriptions,
         *,
         on_done: Callable[[], object],
-        on_error: Callable[[KafkaError], object],
+        on_error: Callable[[AssignedPartition, KafkaError], object],
         reset: Callable[[AssignedPartition], object],
     ) -> None:
         self._options = options
@@ -135,7 +135,7 @@ class Validation:
         partition, offset = state.topic_partition, state.fetch_offset
         if self._options.auto_offset_reset == NONE:
             self._delay([state])
-            self._on_error(LogTruncation(partition, offset, end_offset))
+            self._on_error(state, LogTruncation(partition, offset, end_offset))
         elif end_offset is None:
             _log.info("Truncation detected for partition %s at offset %s, resetting offset", partition, offset)
             self._reset(state)
