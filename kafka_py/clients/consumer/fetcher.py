@@ -233,6 +233,7 @@ class Fetcher:
             await self._cluster.connection(node_id)
         except KafkaError as error:
             _log.debug("%s", error)
+            self._forget_replica(node_id, self._subscriptions.partitions())
             self._cluster.request_refresh()
             await asyncio.sleep(self._options.retry_backoff_ms / 1000)
         finally:

@@ -238,7 +238,7 @@ def test_kip_320_a_truncated_log_is_noticed(
         if poll_before:
             read(made, 4)
         else:
-            wait_until(lambda: made.poll(0) or fetcher._held.get(A), 30, "an answer held")
+            wait_until(lambda: made.poll(0) or fetcher._held.count_of(A), 30, "an answer held")
         truncate(cluster, 2)
         expected = [b"new 2", b"new 3", b"new 4"]
         assert [record.value for record in read(made, 3)][-3:] == expected
@@ -401,7 +401,7 @@ def test_nothing_is_fetched_for_what_is_held_already(cluster: FakeCluster) -> No
         made.assign([A])
         made.poll(10)
         fetcher = made._core._fetcher
-        wait_until(lambda: fetcher._held.get(A) == ANSWERS_AHEAD and not fetcher._busy, 30, "answers ahead")
+        wait_until(lambda: fetcher._held.count_of(A) == ANSWERS_AHEAD and not fetcher._busy, 30, "answers ahead")
         asked = cluster.count(FetchRequest)
         for _ in range(5):
             made.end_offsets([A])  # the loop and the broker have had their turns

@@ -1,0 +1,160 @@
+"""What fetches do about errors: once per partition to the application, and where the next fetch goes."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients import AsyncConsumer, OffsetAndMetadata
+from kafka_py.clients.errors import OffsetOutOfRange
+from kafka_py.clients.metadata import Node
+from kafka_py.net.client import ConnectionLost
+from kafka_py.records.builder import BatchBuilder
+from kafka_py.testing.fake_answers import answer_fetch
+from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
+from kafka_py.testing.virtual_time import run_virtual, virtual_clock
+from kafka_py.wire.apis import ApiKey
+from kafka_py.wire.messages.fetch import FetchRequest
+from kafka_py.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class World:
+    """Two brokers that lead a partition each; ten records in both."""
+
+    def __init__(self, **settings: object) -> None:
+        self.cluster = MemoryCluster(2)
+        self.cluster.create_topic("t", 2)
+        for each in (A, B):
+            builder = BatchBuilder()
+            for number in range(10):
+                builder.append(number, None, b"x", ())
+            self.cluster.partitions[each].append(builder.build())
+        self.wires = MemoryWires(self.cluster)
+        names = {name.replace("_", "."): value for name, value in settings.items()}
+        self.settings = {"bootstrap.servers": "h:9092", "auto.offset.reset": "none", "retry.backoff.ms": 10, **names}
+
+    def consumer(self) -> AsyncConsumer:
+        return AsyncConsumer(self.settings, clock=virtual_clock(), connect=self.wires.connect)
+
+    def fetches(self, node_id: int) -> int:
+        return sum(node == node_id and isinstance(each, FetchRequest) for node, each in self.cluster.requests)
+
+
+async def _quiet(consumer: AsyncConsumer) -> list[KafkaError]:
+    """The errors of polls for five seconds."""
+    errors = []
+    loop = asyncio.get_running_loop()
+    end_s = loop.time() + 5
+    while loop.time() < end_s:
+        try:
+            await consumer.poll(0.5)
+        except KafkaError as error:
+            errors.append(error)
+    return errors
+
+
+def _play(run: Coroutine[Any, Any, None]) -> None:
+    run_virtual(run)
+
+
+def test_an_error_waits_once_however_long_the_application_works() -> None:
+    world = World()
+
+    async def run() -> None:
+        async with world.consumer() as consumer:
+            await consumer.assign([A])
+            await consumer.seek(A, 99)
+            await asyncio.sleep(5)
+            fetched = world.fetches(0)
+            with pytest.raises(OffsetOutOfRange):
+                await consumer.poll(1.0)
+            assert fetched <= 2
+            await consumer.seek(A, 3)
+            assert [each.offset for each in await consumer.poll(1.0)] == list(range(3, 10))
+            assert await _quiet(consumer) == []
+
+    _play(run())
+
+
+def test_an_error_that_a_seek_has_mended_is_not_raised() -> None:
+    world = World()
+
+    async def run() -> None:
+        async with world.consumer() as consumer:
+            await consumer.assign([A, B])
+            await consumer.seek(A, 99)
+            await consumer.seek(B, 0)
+            await asyncio.sleep(1)
+            await consumer.seek(A, 0)
+            assert len(await consumer.poll(1.0)) + len(await consumer.poll(1.0)) == 20
+            assert await _quiet(consumer) == []
+
+    _play(run())
+
+
+def test_an_error_that_remains_is_raised_by_poll_after_poll_as_the_position_stays() -> None:
+    world = World()
+
+    async def run() -> None:
+        async with world.consumer() as consumer:
+            await consumer.assign([A])
+            await consumer.seek(A, 99)
+            for _ in range(3):
+                with pytest.raises(OffsetOutOfRange):
+                    await consumer.poll(1.0)
+
+    _play(run())
+
+
+@pytest.mark.parametrize("trouble", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR, "unreachable"])
+def test_a_follower_that_fails_is_not_preferred_any_longer(trouble: Any) -> None:
+    """Else the fetches would fail until metadata.max.age.ms has passed (KIP-392)."""
+    world = World(auto_offset_reset="earliest", reconnect_backoff_ms=10)
+    answers: list[int] = []
+
+    def fetch(request: FetchRequest) -> Any:
+        node_id = next(node for node, each in reversed(world.cluster.requests) if each is request)
+        answer = answer_fetch(world.cluster, node_id, request, ErrorCode.NONE if node_id == 0 else trouble)
+        answers.append(node_id)
+        if answers == [0]:
+            for each in answer.responses[0].partition_responses:
+                each.preferred_read_replica, each.record_set = 1, None
+        return answer
+
+    async def connect(node: Node, timeout_ms: float) -> Any:
+        if trouble == "unreachable" and node.id == 1:
+            raise ConnectionLost("refused")
+        return await world.wires.connect(node, timeout_ms)
+
+    async def run() -> None:
+        async with AsyncConsumer(world.settings, clock=virtual_clock(), connect=connect) as consumer:
+            await consumer.assign([A])
+            world.cluster.answers[ApiKey.FETCH] = fetch
+            seen = [record.offset for record in await consumer.poll(20)]
+            assert seen == list(range(10))
+
+    _play(run())
+    assert answers[:2] == ([0, 0] if trouble == "unreachable" else [0, 1])
+
+
+def test_a_seek_with_a_leader_epoch_is_validated_even_under_an_epoch_validated_before() -> None:
+    """KIP-320: the new position's epoch may have ended before that offset."""
+    world = World(auto_offset_reset="earliest")
+    world.cluster.partitions[A].leader_epoch = 5
+
+    async def run() -> None:
+        async with world.consumer() as consumer:
+            await consumer.assign([A])
+            await consumer.seek(A, OffsetAndMetadata(3, "", 2))
+            assert await consumer.poll(1.0)
+            before = world.cluster.count(OffsetForLeaderEpochRequest)
+            await consumer.seek(A, OffsetAndMetadata(4, "", 3))
+            assert await consumer.poll(1.0)
+            assert (before, world.cluster.count(OffsetForLeaderEpochRequest)) == (1, 2)
+
+    _play(run())
