@@ -93,6 +93,7 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
         metrics=ReplicaMetrics(world.registry),
         background=log_dirs.background,
         rng=random.Random(chance.getrandbits(64)),
+        supervisor=world.supervisor,
     )
     replication = Replication(world, replicas, metadata)
     roles = RoleChanges(

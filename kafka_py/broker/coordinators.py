@@ -33,6 +33,7 @@ from kafka_py.replication.partition import Partition
 from kafka_py.replication.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleCallbacks
 
+_ACTIVITY = "group coordinator"
 _VALUE_VERSIONS = (
     ("2.3-IV0", ValueVersions(3, 3)),
     ("2.1-IV1", ValueVersions(3, 2)),
@@ -72,7 +73,8 @@ class Coordinators:
         self._replicas = replicas
         self._clock = clock
         self._executor = executor
-        self._spawn = partial(supervisor.spawn, activity="group coordinator")
+        self._supervisor = supervisor
+        self._spawn = partial(supervisor.spawn, activity=_ACTIVITY)
         self._is_expiring = False
         self.groups = GroupStore(
             lambda: live.current,
@@ -146,20 +148,19 @@ class Coordinators:
 
     def _roles_changed(self, leaders: list[Partition], followers: list[Partition]) -> None:
         runtime = self.groups.runtime
-        for partition in leaders:
-            topic, number = partition.topic_partition
-            if topic == TOPIC:
-                runtime.elected(number, partition.leader_epoch)
-        for partition in followers:
-            topic, number = partition.topic_partition
-            if topic == TOPIC:
-                runtime.resigned(number, partition.leader_epoch)
+        for heed, partitions in ((runtime.elected, leaders), (runtime.resigned, followers)):
+            for partition in partitions:
+                topic, number = partition.topic_partition
+                if topic == TOPIC:
+                    with self._supervisor.guard(_ACTIVITY, partition.topic_partition):
+                        heed(number, partition.leader_epoch)
 
     def lost(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """These are not hosted any more: they were taken away, or their log directory has failed."""
         for topic, number in topic_partitions:
             if topic == TOPIC:
-                self.groups.runtime.resigned(number, None)
+                with self._supervisor.guard(_ACTIVITY, f"{topic}-{number}"):
+                    self.groups.runtime.resigned(number, None)
 
     def topics_deleted(self, topics: Iterable[str]) -> None:
         """What groups have committed for these topics goes too."""

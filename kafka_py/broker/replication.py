@@ -98,7 +98,8 @@ class Replication:
         roles_changed = callbacks.on_roles_changed
 
         def on_roles_changed(leaders: list[Partition], followers: list[Partition]) -> None:
-            self.mover.resume(partition.topic_partition for partition in (*leaders, *followers))
+            moved = [partition.topic_partition for partition in (*leaders, *followers)]
+            self._world.supervisor.call("mover between log directories", lambda: self.mover.resume(moved))
             roles_changed(leaders, followers)
 
         callbacks.on_roles_changed = on_roles_changed

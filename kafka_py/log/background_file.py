@@ -44,6 +44,13 @@ class BackgroundFile:
             self._lock = threading.Lock()
         self._background.run(lambda: self._write(data), self._saved, self._not_saved)
 
+    def save_again(self) -> bool:
+        """Makes another attempt if the last one failed and nothing was saved since; whether it does."""
+        if self._saving or self._unsaved is None:
+            return False
+        self.save(self._unsaved)
+        return True
+
     @property
     def is_saved(self) -> bool:
         """Whether the newest content is on disk and nothing is being written."""
@@ -82,3 +89,6 @@ class BackgroundFile:
     def _not_saved(self, error: Exception) -> None:
         self._saving = False
         self._failed(error)
+        pending, self._pending = self._pending, None
+        if pending is not None:  # it is newer than what could not be written
+            self.save(pending)

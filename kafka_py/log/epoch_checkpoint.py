@@ -51,6 +51,10 @@ class EpochCheckpoint(LeaderEpochs):
         """Brings the file up to date before it returns; blocks. Raises OSError."""
         self._file.save_now()
 
+    def save_again(self) -> bool:
+        """Makes another attempt to write the file if the last one failed; whether it does."""
+        return self._file.save_again()
+
     @property
     def is_saved(self) -> bool:
         """Whether the file is up to date and nobody writes it."""

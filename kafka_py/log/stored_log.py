@@ -426,6 +426,10 @@ class StoredLog:
         """Whether nothing is being written under the directory's present name but by appends."""
         return self._epochs.is_saved
 
+    def save_again(self) -> bool:
+        """Makes another attempt at a write that failed and without which `can_move` stays false; whether it does."""
+        return self._epochs.save_again()
+
     def move_to(self, directory: str) -> None:
         """Renames the log's directory; a flush that is under way counts for nothing. Raises OSError.
 

@@ -132,8 +132,9 @@ class Fetcher:
     def note_log_starts(self) -> None:
         """Looks for log starts that moved by themselves (retention): the leader is told."""
         for one in self.followed.values():
-            if one.log.log_start_offset != one.told_log_start and self._is_fetching(one):
-                self._want(one)
+            with self._supervisor.guard(_ACTIVITY, one.topic_partition):
+                if one.log.log_start_offset != one.told_log_start and self._is_fetching(one):
+                    self._want(one)
 
     def _is_fetching(self, one: Followed) -> bool:
         topic_partition = one.topic_partition

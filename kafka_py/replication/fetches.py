@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.supervision import Supervisor
 from kafka_py.replication.delayed import DelayedFetch
 from kafka_py.replication.hosted import HostedPartitions
 from kafka_py.replication.metrics import ReplicaMetrics
@@ -51,7 +52,15 @@ class Fetches:
     throttle: how fast followers out of sync are served.
     """
 
-    def __init__(self, hosted: HostedPartitions, parked: Parked, clock: Clock, metrics: ReplicaMetrics) -> None:
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        parked: Parked,
+        clock: Clock,
+        metrics: ReplicaMetrics,
+        supervisor: Supervisor | None = None,
+    ) -> None:
+        self._supervisor = supervisor or Supervisor(clock)
         self.on_isr_pending: Callable[[Partition], None] = lambda _partition: None
         self._hosted = hosted
         self._parked = parked
@@ -209,18 +218,20 @@ class Fetches:
     def shrink_isrs(self) -> None:
         """Called every replica.lag.time.max.ms / 2: who has fallen behind is to leave the in-sync sets."""
         now_ms = self._clock.monotonic_ms()
-        for partition in self._hosted.led_partitions():
-            if partition.shrink_isr(now_ms):
-                self.on_isr_pending(partition)
+        for partition in list(self._hosted.led_partitions()):
+            with self._supervisor.guard("shrinking of in-sync sets", partition.topic_partition):
+                if partition.shrink_isr(now_ms):
+                    self.on_isr_pending(partition)
 
     def notice_log_starts(self) -> None:
         """Tells the fetch sessions of log starts that retention moved; called now and then."""
         for partition in self._hosted.partitions.values():
             if partition.listeners and partition.log is not None:
-                start = partition.log.log_start_offset
-                if start != partition.noted_log_start:
-                    partition.noted_log_start = start
-                    self._parked.note_change(partition, watermark_raised=False)
+                with self._supervisor.guard("notice of log starts", partition.topic_partition):
+                    start = partition.log.log_start_offset
+                    if start != partition.noted_log_start:
+                        partition.noted_log_start = start
+                        self._parked.note_change(partition, watermark_raised=False)
 
 
 def _answers_at_once(results: FetchResults, min_bytes: int) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
 from kafka_py.log.background import Background, InlineBackground
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.partition_log import TimestampOffset
@@ -42,6 +43,7 @@ class ReplicaManager(HostedPartitions):
         metrics: ReplicaMetrics,
         background: Background | None = None,
         rng: random.Random | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         """background: where the records of large batches are worked on; rng: which batches are verified."""
         super().__init__(broker_id, is_known)
@@ -54,7 +56,7 @@ class ReplicaManager(HostedPartitions):
             self, parked, clock, metrics, self._background,
             random.Random() if rng is None else rng,
         )  # fmt: skip
-        self.fetches = Fetches(self, parked, clock, metrics)
+        self.fetches = Fetches(self, parked, clock, metrics, supervisor)
         self.append = self.appends.append
         self.new_trust = self.appends.new_trust
         self.fetch = self.fetches.fetch

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -26,6 +27,7 @@ from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 
 log = logging.getLogger(__name__)
 
+_ACTIVITY = "change of role"
 EPOCH_DURING_DELETE = -2
 """StopReplica's leader epoch for a topic in deletion: it stops whatever epoch the replica has."""
 
@@ -132,14 +134,14 @@ class RoleChanges:
             self._log_roles(controller_id, controller_epoch, leaders, followers)
             self.heard_from_controller = True
             async for now_leading in sliced(leaders):
-                self.callbacks.on_roles_changed(now_leading, [])
+                self._call(self.callbacks.on_roles_changed, now_leading, [])
             async for now_following in sliced(followers):
-                self.callbacks.on_roles_changed([], now_following)
+                self._call(self.callbacks.on_roles_changed, [], now_following)
             return outcome
 
     async def _stop_following(self, requests: Sequence[RoleRequest | StopRequest]) -> None:
         async for some in sliced(requests):
-            self.callbacks.on_stop_following([request.topic_partition for request in some])
+            self._call(self.callbacks.on_stop_following, [request.topic_partition for request in some])
 
     def _log_roles(
         self, controller_id: int, controller_epoch: int, leaders: list[Partition], followers: list[Partition]
@@ -225,8 +227,9 @@ class RoleChanges:
         followers = await self._each(requests, make_follower, outcome)
         hosted = self._replicas.partitions
         async for some in sliced(started):  # a directory may have failed since
-            self.callbacks.on_become_follower([one for one in some if hosted.get(one.topic_partition) is one])
-        self.callbacks.on_following_settled()
+            here = [one for one in some if hosted.get(one.topic_partition) is one]
+            self._call(self.callbacks.on_become_follower, here)
+        self._call(self.callbacks.on_following_settled)
         return followers
 
     def _with_log(self, request: RoleRequest) -> tuple[Partition, PartitionLog]:
@@ -267,7 +270,7 @@ class RoleChanges:
                 )  # fmt: skip
             self._drop_metrics({request.topic_partition.topic for request in stopping if request.delete})
             async for some in sliced(stopping):
-                self.callbacks.on_stopped([(request.topic_partition, request.delete) for request in some])
+                self._call(self.callbacks.on_stopped, [(request.topic_partition, request.delete) for request in some])
             return outcome
 
     def _drop_metrics(self, topics: set[str]) -> None:
@@ -316,5 +319,9 @@ class RoleChanges:
         if isinstance(error, OSError):
             self._replicas.on_storage_error(topic_partition, error)
             return ErrorCode.KAFKA_STORAGE_ERROR
-        self._supervisor.report("change of role", error, topic_partition)
+        self._supervisor.report(_ACTIVITY, error, topic_partition)
         return ErrorCode.UNKNOWN_SERVER_ERROR
+
+    def _call(self, callback: Callable[..., None], *changed: object) -> None:
+        """The role has changed, whatever becomes of that elsewhere."""
+        self._supervisor.call(_ACTIVITY, partial(callback, *changed))

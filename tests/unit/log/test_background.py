@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from kafka_py.log.background import InlineBackground, ThreadBackground
+from kafka_py.log.background_file import BackgroundFile
 
 
 def fails():
@@ -42,3 +43,61 @@ def test_an_answer_after_the_loop_is_lost_quietly():
     pool = ThreadPoolExecutor(1)
     ThreadBackground(pool, loop.call_soon_threadsafe).run(lambda: 1, lambda result: None)
     pool.shutdown(wait=True)
+
+
+class Deferred:
+    """Jobs that run when the test says so."""
+
+    def __init__(self) -> None:
+        self.jobs = []
+
+    def run(self, work, done=None, failed=None):
+        def job():
+            try:
+                result = work()
+            except OSError as error:
+                failed(error)
+            else:
+                done(result)
+
+        self.jobs.append(job)
+
+    def run_one(self):
+        self.jobs.pop(0)()
+
+
+class TestAFileThatCannotBeWritten:
+    def scene(self):
+        background, written, errors = Deferred(), [], []
+        broken = [True]
+
+        def replace(data):
+            if broken[0]:
+                raise OSError(24, "Too many open files")
+            written.append(data)
+
+        return BackgroundFile(replace, background, errors.append), background, written, errors, broken
+
+    def test_what_came_meanwhile_is_written_though_the_write_before_it_failed(self):
+        file, background, written, errors, broken = self.scene()
+        file.save(b"old")
+        file.save(b"new")
+        background.run_one()
+        broken[0] = False
+        background.run_one()
+        assert (written, len(errors)) == ([b"new"], 1)
+        assert file.is_saved
+
+    def test_another_attempt_is_made_only_where_one_failed(self):
+        file, background, written, _, broken = self.scene()
+        assert not file.save_again()
+        file.save(b"data")
+        assert not file.save_again()  # one is under way
+        background.run_one()
+        assert not file.is_saved
+        broken[0] = False
+        assert file.save_again()
+        background.run_one()
+        assert written == [b"data"]
+        assert file.is_saved
+        assert not file.save_again()

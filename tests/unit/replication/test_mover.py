@@ -1,0 +1,194 @@
+"""Moves between log directories on disks in memory: their order, their pauses, and what a failed one does to others."""
+
+import asyncio
+import errno
+from collections.abc import Callable
+
+import pytest
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.slices import FileSlice
+from kafka_py.base.supervision import Supervisor
+from kafka_py.log.configs import LogConfig, LogOptions
+from kafka_py.log.log_dirs import LogDirs
+from kafka_py.replication.configs import ReplicationOptions
+from kafka_py.replication.hosted import HostedPartitions
+from kafka_py.replication.mover import LogDirMover
+from kafka_py.replication.partition import Partition
+from kafka_py.replication.throttle import UNLIMITED, ByteRate, Throttle
+from kafka_py.testing.files import FakeFiles
+from kafka_py.testing.stored_logs import batch
+from kafka_py.testing.virtual_time import run_virtual, virtual_clock
+
+LARGE, SMALL, OTHER = (TopicPartition(topic, 0) for topic in ("a-large", "z-small", "m-other"))
+HERE, THERE = "/one", "/two"
+SEVERAL_PIECES = 40
+
+
+class Broker:
+    """Two directories; all logs are made in the first."""
+
+    def __init__(self) -> None:
+        self.clock = virtual_clock()
+        self.files = FakeFiles(now_ms=self.clock.wall_ms)
+        for directory in (HERE, THERE):
+            self.files.make_directory(directory)
+        loop = asyncio.get_running_loop()
+        options = LogOptions.parse({"log.dirs": f"{HERE},{THERE}"})
+        self.log_dirs = LogDirs(
+            options, self.files, self.clock, later=lambda ms, call: loop.call_later(ms / 1000, call)
+        )
+        self.log_dirs.open()
+        self.log_dirs.load()
+        self.supervisor = Supervisor(self.clock)
+        self.hosted = HostedPartitions(1, lambda _: True)
+        self.steps: list[TopicPartition] = []
+        self.mover = self._mover()
+
+    def _mover(self) -> LogDirMover:
+        options = ReplicationOptions.parse({"replica.fetch.max.bytes": "1000"})
+
+        async def read_aside(piece: FileSlice) -> bytes:
+            await asyncio.sleep(0)
+            return piece.file.read(piece.size, piece.position)  # type: ignore[attr-defined]
+
+        throttle = Throttle(1, ByteRate(self.clock, 11, 11_000.0), UNLIMITED, None)
+        return LogDirMover(
+            self.hosted, self.log_dirs, lambda: options, throttle, self.clock.wall_ms, read_aside, self.supervisor
+        )
+
+    def host(self, one: TopicPartition, batches: int) -> None:
+        config = LogConfig.for_topic(None, {"segment.bytes": 4000})
+        self.log_dirs.prefer(one, HERE)
+        log = self.log_dirs.get_or_create(one, config)
+        for _ in range(batches):
+            log.append_as_leader(batch([b"x" * 100]), 0, self.clock.wall_ms())
+        log.update_high_watermark(log.log_end_offset)
+        partition = self.hosted.partitions[one] = Partition(one, 1, 30_000)
+        partition.log = log
+
+    def is_moved(self, one: TopicPartition) -> bool:
+        log = self.hosted.partitions[one].log
+        return log is not None and log.log_dir == THERE
+
+    async def until(self, condition: Callable[[], object], within_s: float = 300.0) -> None:
+        async with asyncio.timeout(within_s):
+            while not condition():  # noqa: ASYNC110  # virtual time; nothing tells of every state
+                await asyncio.sleep(0.001)
+
+
+def test_a_small_log_does_not_wait_for_a_large_one_and_the_one_begun_goes_to_its_end() -> None:
+    async def main() -> None:
+        broker = Broker()
+        broker.host(LARGE, SEVERAL_PIECES)
+        broker.host(SMALL, 2)
+        ends: list[TopicPartition] = []
+        promote = broker.log_dirs.promote_future
+        broker.log_dirs.promote_future = lambda one: (ends.append(one), promote(one))[1]  # type: ignore[method-assign]
+        for one in (LARGE, SMALL):
+            broker.mover.move(one, THERE)
+        await broker.until(lambda: broker.is_moved(LARGE) and broker.is_moved(SMALL))
+        assert ends == [SMALL, LARGE]
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
+def test_a_log_that_ends_beyond_its_last_batch_is_looked_at_now_and_then_and_holds_up_nobody() -> None:
+    """A cut within a batch leaves it so. Nothing can be read at the end of the copy: that must not become a spin."""
+    async def main() -> None:
+        broker = Broker()
+        broker.host(OTHER, 3)
+        log = broker.hosted.partitions[OTHER].log
+        assert log is not None
+        log.append_as_leader(batch([b"1", b"2", b"3"]), 0, broker.clock.wall_ms())
+        log.truncate_to(5)  # of the batch with offsets 3 to 5
+        assert log.log_end_offset == 5
+        broker.host(LARGE, SEVERAL_PIECES)
+        broker.mover.move(OTHER, THERE)
+        await broker.until(lambda: broker.mover.moving[OTHER].log_end_offset == 3)
+        broker.mover.move(LARGE, THERE)
+        await broker.until(lambda: broker.is_moved(LARGE))
+
+        rounds = 0
+        step = broker.mover._step
+
+        async def counted(*arguments: object) -> float:
+            nonlocal rounds
+            rounds += 1
+            return await step(*arguments)  # type: ignore[arg-type]
+
+        broker.mover._step = counted  # type: ignore[method-assign]
+        await asyncio.sleep(10)
+        assert 50 <= rounds <= 110
+        log.append_as_leader(batch([b"next"]), 0, broker.clock.wall_ms())
+        await broker.until(lambda: broker.is_moved(OTHER))
+        moved = broker.hosted.partitions[OTHER].log
+        assert moved is not None and moved.log_end_offset == 6
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("where", ["append_as_follower", "can_move", "truncate_to"])
+def test_what_nobody_foresaw_in_one_move_is_reported_and_ends_it_alone(
+    where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        broker = Broker()
+        broker.host(SMALL, 2)
+        broker.host(LARGE, SEVERAL_PIECES)
+        kind = type(broker.hosted.partitions[SMALL].log)
+        original = getattr(kind, where)
+
+        def fail(self: object, *arguments: object, **named: object) -> object:
+            if self.topic_partition == SMALL:  # type: ignore[attr-defined]
+                raise ZeroDivisionError("nobody foresaw this")
+            read = original.fget if isinstance(original, property) else original
+            return read(self, *arguments, **named)
+
+        monkeypatch.setattr(kind, where, property(fail) if isinstance(original, property) else fail)
+        for one in (SMALL, LARGE):
+            broker.mover.move(one, THERE)
+        await broker.until(lambda: broker.is_moved(LARGE))
+        assert not broker.is_moved(SMALL)
+        assert broker.mover.failed == {SMALL}
+        assert broker.supervisor.failures == {"mover between log directories": 1}
+        assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
+def test_a_move_that_finds_no_descriptor_is_tried_again_and_others_continue_meanwhile() -> None:
+    async def main() -> None:
+        broker = Broker()
+        broker.host(LARGE, SEVERAL_PIECES)
+        broker.host(SMALL, 20)
+        for one in (LARGE, SMALL):
+            broker.mover.move(one, THERE)
+        broker.files.fail("open", errno.EMFILE, path="z-small", times=2)
+        await broker.until(lambda: broker.is_moved(LARGE))
+        await broker.until(lambda: broker.is_moved(SMALL))
+        assert not broker.mover.failed
+        assert broker.log_dirs.live_directories == [HERE, THERE]
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("operation", ["open", "read", "write", "truncate", "rename", "sync"])
+def test_a_disk_error_of_one_move_leaves_the_moves_on_other_disks_and_the_present_logs_alone(operation: str) -> None:
+    async def main() -> None:
+        broker = Broker()
+        broker.host(SMALL, 20)
+        broker.mover.move(SMALL, THERE)
+        broker.files.fail(operation, errno.EIO, path=THERE)
+        await broker.until(lambda: not broker.mover.moving)
+        assert broker.log_dirs.live_directories in ([HERE], [HERE, THERE])
+        log = broker.hosted.partitions[SMALL].log
+        assert log is not None and log.log_end_offset == 20
+        assert not broker.supervisor.failures
+        await broker.mover.close()
+
+    run_virtual(main())
