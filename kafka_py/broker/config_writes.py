@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.texts import paired
 from kafka_py.broker.alter_policy import Resource
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.config_edits import (
@@ -50,7 +51,8 @@ async def edit_settings(
             if not validate_only:
                 apply_to_loggers(edits)
                 node.request_metrics.request_log.look_again()
-                log.info("Log levels changed by %s: %s", context.principal, [tuple(edit) for edit in edits])
+                levels = paired({edit.name: edit.value for edit in edits})
+                log.info("Log levels changed by %s: %s", context.principal, levels)
             return None
         entity = _entity(node, resource)
         rows = LogConfig.ROWS if resource.type == TOPIC else BrokerConfig.ROWS

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from kafka_py.base.options import HIDDEN, Kind, Option
+from kafka_py.base.texts import paired
 from kafka_py.broker.configs import BrokerConfig
 
 LISTENER_PREFIX = "listener.name."
@@ -51,6 +52,9 @@ def is_stored_password(name: str) -> bool:
     return name.endswith(_PASSWORDS)
 
 
-def shown(settings: Mapping[str, str], known: Collection[str] = ()) -> dict[str, str]:
-    """The settings as log lines may have them. known: names of another table whose values are no secrets."""
-    return {name: value if name in known or not is_secret(name) else HIDDEN for name, value in settings.items()}
+def shown(settings: Mapping[str, str], known: Collection[str] = ()) -> str:
+    """The settings as log lines may have them: `a=1, b=[hidden]`.
+
+    known: names of another table whose values are no secrets.
+    """
+    return paired({name: value if name in known or not is_secret(name) else HIDDEN for name, value in settings.items()})

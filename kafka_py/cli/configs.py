@@ -63,6 +63,8 @@ def parser() -> CommandParser:
     add_connection(table)
     table.option("--zookeeper", "DEPRECATED: the ZooKeeper servers with an optional chroot path, host:port/path.",
                  metavar="String: hosts")  # fmt: skip
+    table.option("--zk-tls-config-file", "TLS settings of the connection to ZooKeeper: not available, it is refused.",
+                 metavar="String: file")  # fmt: skip
     table.flag("--alter", "Change the settings of an entity.")
     table.flag("--describe", "Show the settings of an entity.")
     table.repeatable("--entity-type", "The kind of entity: topics, brokers or broker-loggers.")
@@ -333,6 +335,10 @@ def _check_connection(options: argparse.Namespace) -> None:
         raise Refused("One of the required --bootstrap-server or --zookeeper arguments must be specified")
     if options.bootstrap_server is not None and options.zookeeper is not None:
         raise Refused("Only one of --bootstrap-server or --zookeeper must be specified")
+    if options.zk_tls_config_file is not None:
+        if options.zookeeper is None:
+            raise Refused("--zk-tls-config-file is about the connection of --zookeeper, which is not given")
+        raise Refused("--zk-tls-config-file: TLS connections to ZooKeeper are not available")
     if options.all and options.zookeeper is not None:
         raise Refused("--bootstrap-server must be specified for --all")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import listed
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
@@ -151,7 +152,7 @@ async def controlled_shutdown(term: Term, event: ControlledShutdown) -> None:
     cluster, broker = term.cluster, event.broker
     _check_broker_epoch(cluster, broker, event.broker_epoch)
     cluster.shutting_down.add(broker)
-    log.info("Broker %d shuts down; shutting down are %s", broker, sorted(cluster.shutting_down))
+    log.info("Broker %d shuts down; shutting down are %s", broker, listed(sorted(cluster.shutting_down)))
     replicated: list[TopicPartition] = []
     async for some in sliced(cluster.partitions_on(broker)):
         replicated += [
@@ -209,7 +210,7 @@ async def leader_and_isr_response(term: Term, event: LeaderAndIsrResponseReceive
     term.cluster.offline_dirs[broker] = after
     newly = after - before
     if newly:
-        log.info("On broker %d these replicas are offline: %s", broker, sorted(newly))
+        log.info("On broker %d these replicas are offline: %s", broker, listed(sorted(newly)))
         await replicas_became_offline(term, [Replica(*partition, broker) for partition in sorted(newly)])
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.texts import listed
 from kafka_py.base.turns import sliced
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.cluster import Replica
@@ -56,7 +57,7 @@ class TopicDeletion:
 
     async def _refuse(self, topics: Collection[str]) -> None:
         if topics:
-            log.info("Not deleting topics %s: delete.topic.enable is false", sorted(topics))
+            log.info("Not deleting topics %s: delete.topic.enable is false", listed(sorted(topics)))
             await self._term.store.unmark_for_deletion(topics, self._term.epoch_zk_version)
 
     async def on_request(self) -> None:
@@ -85,7 +86,7 @@ class TopicDeletion:
         self._just_made = just_made
         missing = unknown - just_made
         if missing:
-            log.warning("Not deleting topics %s: they do not exist", sorted(missing))
+            log.warning("Not deleting topics %s: they do not exist", listed(sorted(missing)))
             await term.store.unmark_for_deletion(missing, term.epoch_zk_version)
 
     async def resume_for(self, topics: Collection[str]) -> None:
@@ -137,7 +138,7 @@ class TopicDeletion:
     async def _begin(self, topics: list[str]) -> None:
         """Brokers drop the topics from their metadata, then those that are alive are told to delete replicas."""
         term, cluster, transitions = self._term, self._term.cluster, self._term.transitions
-        log.info("Deleting topics %s", topics)
+        log.info("Deleting topics %s", listed(topics))
         unseen = [topic for topic in topics if topic not in cluster.started]
         if unseen:
             partitions = [partition for topic in unseen for partition in cluster.partitions_of(topic)]
@@ -171,7 +172,7 @@ class TopicDeletion:
             for topic in some:
                 cluster.remove_topic(topic)
         if topics:
-            log.info("Topics %s are deleted", topics)
+            log.info("Topics %s are deleted", listed(topics))
 
 
 async def topic_deletion(term: Term, _event: TopicDeletionEvent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from kafka_py.base.texts import listed
 from kafka_py.base.turns import sliced
 from kafka_py.controller import leader_balance, partition_states, replica_states
 from kafka_py.controller.broker_changes import watch_brokers
@@ -56,7 +57,8 @@ async def _load_cluster(term: Term) -> None:
     await term.leaderships.refresh(partitions)
     for broker in cluster.brokers.values():
         term.channels.add(broker.id, term.address_of(broker))
-    log.info("Brokers %s, %d topics, %d partitions", sorted(cluster.brokers), len(cluster.topics), len(partitions))
+    brokers = listed(sorted(cluster.brokers))
+    log.info("Brokers %s, %d topics, %d partitions", brokers, len(cluster.topics), len(partitions))
 
 
 async def _start_replicas(term: Term) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import listed
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
 from kafka_py.controller.cluster import Assignment, Replica, leader_of, without
@@ -179,7 +180,7 @@ class Reassignments:
         await self._leave_znode(lambda listed, target: listed == partition and tuple(target) == final.replicas)
         cluster.reassigning.discard(partition)
         await term.update_metadata(cluster.brokers, (partition,))  # B8
-        log.info("Partition %s is reassigned to %s", partition, list(final.replicas))
+        log.info("Partition %s is reassigned to %s", partition, listed(final.replicas))
         await term.deletion.resume_for((partition.topic,))
 
     async def _announce(self, partition: TopicPartition, assignment: Assignment) -> None:

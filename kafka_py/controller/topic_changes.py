@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import listed
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.cluster import Assignment, Replica
 from kafka_py.controller.events import (
@@ -37,7 +38,7 @@ async def topic_change(term: Term, _event: TopicChange) -> None:
         cluster.remove_topic(topic)
         term.watches.forget_topic(topic)
     if new or gone:
-        log.info("New topics: %s, deleted topics: %s", sorted(new), sorted(gone))
+        log.info("New topics: %s, deleted topics: %s", listed(sorted(new)), listed(sorted(gone)))
     await start_partitions(term, await term.add_topics(assignments))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 
+from kafka_py.base.texts import listed
 from kafka_py.log import filenames
 from kafka_py.log.directory import PartitionDirectory
 from kafka_py.log.files import File
@@ -43,7 +44,7 @@ def split_segment(place: PartitionDirectory, base_offset: int) -> list[int]:
         written += len(batch)
     _finish(target)
     source.close()
-    _log.info("%s: split at offsets %s", place.file(name), bases)
+    _log.info("%s: split at offsets %s", place.file(name), listed(bases))
     for base in reversed(bases):
         place.files.rename(
             place.file(_log_file(base, filenames.CLEANED)), place.file(_log_file(base, filenames.SWAP))

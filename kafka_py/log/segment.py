@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 
+from kafka_py.base.texts import listed
 from kafka_py.log import filenames
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.directory import PartitionDirectory
@@ -229,7 +230,7 @@ class Segment:
 
     def _distrust_index(self, entry: OffsetPosition) -> None:
         """An entry is wrong, so any may be: searches begin at the start, until the next start rebuilds the index."""
-        _log.warning("%s: the entry %s is wrong, the index is left aside", self.offset_index.path, tuple(entry))
+        _log.warning("%s: the entry %s is wrong, the index is left aside", self.offset_index.path, listed(entry))
         self.offset_index.truncate_to_entries(0)
         if not self._active:
             self.offset_index.close()

@@ -16,6 +16,7 @@ from typing import Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.texts import listed
 from kafka_py.replication.isr import Expanding, Shrinking
 from kafka_py.replication.metrics import ManagerMetrics
 from kafka_py.replication.partition import Partition
@@ -88,8 +89,9 @@ class IsrUpdates:
             return
         members = tuple(partition.ordered(isr.intended))
         log.info(
-            "%s: in-sync set %s -> %s", partition.topic_partition, partition.ordered(isr.members), list(members)
-        )
+            "%s: in-sync set %s -> %s",
+            partition.topic_partition, listed(partition.ordered(isr.members)), listed(members),
+        )  # fmt: skip
         state = PartitionState(
             partition.local_id, partition.leader_epoch, members, partition.controller_epoch, partition.zk_version
         )

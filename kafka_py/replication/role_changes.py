@@ -18,6 +18,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.base.state_changes import LOG, named
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.texts import listed
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.partition_log import PartitionLog
@@ -175,7 +176,7 @@ class RoleChanges:
         if state.leader_epoch <= (partition.leader_epoch if partition is not None else NO_EPOCH):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         if replicas.broker_id not in state.replicas:
-            log.warning("%s is assigned to %s, not to this broker", topic_partition, state.replicas)
+            log.warning("%s is assigned to %s, not to this broker", topic_partition, listed(state.replicas))
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.texts import listed
 from kafka_py.zk.access import ZkAccess, pipelined
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
@@ -164,7 +165,7 @@ class NotificationListener:
         try:
             numbers = {name: int(name.removeprefix(self._prefix)) for name in names}
         except ValueError:
-            log.error("%s: a notification whose name is not %s<number>: %s", self._root, self._prefix, names)
+            log.error("%s: a notification whose name is not %s<number>: %s", self._root, self._prefix, listed(names))
             return
         for name, number in numbers.items():
             if number > self._last_handled:

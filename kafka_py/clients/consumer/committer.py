@@ -17,6 +17,7 @@ from typing import Any
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import paired
 from kafka_py.clients.consumer.commits import GroupOffsets
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.interceptors import Interceptors
@@ -106,7 +107,7 @@ class Committer:
         if callback is not None:
             self._answered.append(lambda: callback(offsets, problem))
         elif problem is not None:
-            _log.warning("Offset commit with offsets %s failed: %s", dict(offsets), problem)
+            _log.warning("Offset commit with offsets %s failed: %s", _shown(offsets), problem)
         if self._answered:
             self._on_news()
 
@@ -154,9 +155,9 @@ class Committer:
             return
         if isinstance(problem, KafkaError) and problem.retriable:
             self.due_ms = min(self.due_ms, self._clock.monotonic_ms() + self._options.retry_backoff_ms)
-            _log.debug("Asynchronous auto-commit of offsets %s failed due to retriable error: %s", offsets, problem)
+            _log.debug("Automatic commit of %s failed and is tried again: %s", _shown(offsets), problem)
         else:
-            _log.warning("Asynchronous auto-commit of offsets %s failed: %s", dict(offsets), problem)
+            _log.warning("Asynchronous auto-commit of offsets %s failed: %s", _shown(offsets), problem)
 
     async def commit_automatically(self, timeout_ms: float) -> None:
         """Commits what poll has returned, if commits are automatic, and waits for it. Failures are logged."""
@@ -166,9 +167,13 @@ class Committer:
         try:
             await self.commit(offsets, timeout_ms)
         except KafkaError as error:
-            _log.warning("Synchronous auto-commit of offsets %s failed: %s", dict(offsets), error)
+            _log.warning("Synchronous auto-commit of offsets %s failed: %s", _shown(offsets), error)
 
     def close(self) -> None:
         """Gives up what is still under way."""
         for task in list(self._under_way):
             task.cancel()
+
+
+def _shown(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> str:
+    return paired({topic_partition: offset.offset for topic_partition, offset in offsets.items()})

@@ -14,6 +14,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import listed
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.assignors.assignor import (
     Assignment,
@@ -213,7 +214,7 @@ class Rebalancing:
 
     async def _notify(self, call: _ListenerCall, partitions: Collection[TopicPartition], timing: Any) -> None:
         begun_ms = self._cluster.clock.monotonic_ms()
-        _log.info("%s: %s", call.method.__name__, sorted(partitions))
+        _log.info("%s: %s", call.method.__name__, listed(sorted(partitions)))
         self.member.polling = False  # the application has its max.poll.interval.ms for this
         try:
             await self._call_user(call, sorted(partitions))
@@ -298,7 +299,8 @@ class Rebalancing:
         if self._protocol is RebalanceProtocol.COOPERATIVE:
             _check_cooperative(shares, wants)
         self._counts = partition_counts(view, self._subscriptions.group_topics)
-        _log.info("Finished assignment for group %s: %s", self.member.group_id, shares)
+        for member, share in shares.items():
+            _log.info("Group %s: %s is assigned %s", self.member.group_id, member, listed(share.partitions))
         return {member: encode_assignment(share) for member, share in shares.items()}
 
     # The end

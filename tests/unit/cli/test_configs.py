@@ -195,3 +195,18 @@ def test_settings_are_listed_in_the_order_of_a_java_hash_map() -> None:
     names = ["retention.ms", "segment.bytes", "cleanup.policy"]
     assert configs.in_hash_order(names) == ["cleanup.policy", "retention.ms", "segment.bytes"]
     assert configs.in_hash_order(list(reversed(names))) == ["cleanup.policy", "segment.bytes", "retention.ms"]
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("--zookeeper z:1", "--zk-tls-config-file: TLS connections to ZooKeeper are not available"),
+        ("--bootstrap-server b:1", "--zk-tls-config-file is about the connection of --zookeeper"),
+    ],
+)
+def test_tls_settings_for_zookeeper_are_refused_with_a_reason(
+    where: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"{where} --zk-tls-config-file /tls.properties --describe --entity-type topics"
+    assert configs.main(line.split()) == 1
+    assert says in "".join(capsys.readouterr())
