@@ -300,15 +300,15 @@ class StoredLog:
         if self._failed:
             return 0
         deleted = 0
-        try:
-            for rule in retention.rules(self.config, lambda: self.size_bytes, self.log_start_offset, now_ms):
-                segments = self._segments.segments
+        for rule in retention.rules(self.config, lambda: self.size_bytes, self.log_start_offset, now_ms):
+            segments = self._segments.segments
+            try:
                 count = retention.count_deletable(segments, rule, self.high_watermark, self.log_end_offset)
-                if count:
-                    self._delete_oldest(count, now_ms)
-                    deleted += count
-        except OSError as error:
-            self._io_failed(error)
+            except OSError as error:
+                self._disk_refused(error)
+            if count:
+                self._delete_oldest(count, now_ms)
+                deleted += count
         return deleted
 
     def _delete_oldest(self, count: int, now_ms: int) -> None:
@@ -316,7 +316,10 @@ class StoredLog:
             self._roll(self.log_end_offset, now_ms)
         taken = self._segments.take_oldest(count)
         _log.info("%s: deleting %d old segments below offset %d", self.topic_partition, count, self._segments.bases[0])
-        self._delete_files(taken)
+        try:
+            self._delete_files(taken)
+        except OSError as error:
+            self._io_failed(error)
         self.advance_log_start_offset(self._segments.bases[0])
 
     def _delete_files(self, segments: Sequence[Segment], snapshot_kept: int | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.answers import Origin
 from kafka_py.log.cleaning import CleanJob, Stopped
-from kafka_py.log.cleaning_process import run_cleaning
+from kafka_py.log.cleaning_process import CleaningFailed, run_cleaning
 from kafka_py.log.configs import LogConfig, LogOptions
 from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.log.files import RealFiles
@@ -64,3 +65,61 @@ def test_it_can_be_stopped(log: PartitionLog) -> None:
     job.is_stopped = lambda: True
     with pytest.raises(Stopped):
         run_cleaning(job, small_bytes=0)
+
+
+# ---- what is no fault of the log
+
+
+class Refused:
+    """Stands where the operating system refuses: subprocess.Popen with an error of it."""
+
+    def __init__(self, error: OSError) -> None:
+        self.error = error
+
+    def __call__(self, *_: object, **__: object) -> object:
+        raise self.error
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENOENT, errno.EACCES])
+def test_a_process_that_cannot_be_started_is_no_failure_of_the_disk(
+    log: PartitionLog, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr("subprocess.Popen", Refused(OSError(number, "refused")))
+    with pytest.raises(CleaningFailed, match="no process could be started"):
+        run_cleaning(job_for(log), small_bytes=0)
+
+
+def test_a_missing_interpreter_is_named(log: PartitionLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/no/python")
+    with pytest.raises(CleaningFailed, match="/no/python"):
+        run_cleaning(job_for(log), small_bytes=0)
+
+
+@pytest.mark.parametrize("interpreter", ["/bin/false", "/bin/true"])
+def test_a_process_that_ends_before_it_has_read_its_task_has_failed(
+    log: PartitionLog, monkeypatch: pytest.MonkeyPatch, interpreter: str
+) -> None:
+    """The pipe to it breaks, or takes everything; with a large task it is sure to break."""
+    monkeypatch.setattr("sys.executable", interpreter)
+    job = job_for(log)
+    job.index_bases = list(range(1_000_000))
+    with pytest.raises(CleaningFailed, match="ended with code"):
+        run_cleaning(job, small_bytes=0)
+
+
+def test_a_killed_process_has_failed(log: PartitionLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by the kernel for want of memory."""
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\nread -r line\nkill -9 $$\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(script))
+    job = job_for(log)
+    job.path += "\n"  # the line that it reads
+    with pytest.raises(CleaningFailed, match="ended with code -9"):
+        run_cleaning(job, small_bytes=0)
+
+
+def test_errors_of_the_segments_files_come_back_as_they_are(log: PartitionLog) -> None:
+    Path(log.segments[1].path).unlink()
+    with pytest.raises(FileNotFoundError):
+        run_cleaning(job_for(log), small_bytes=0)
