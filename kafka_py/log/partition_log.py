@@ -100,6 +100,8 @@ class PartitionLog(CleanableLog):
         """Appends a batch that has passed validation. Raises KafkaError as append_as_leader."""
         if self._failed:
             self._refuse()
+        if self._id_file is not None:
+            self._save_topic_id()
         records, header = prepared
         first_offset = self.log_end_offset
         last_offset = first_offset + header.last_offset_delta
@@ -144,6 +146,8 @@ class PartitionLog(CleanableLog):
         """
         if self._failed:
             self._refuse()
+        if self._id_file is not None:
+            self._save_topic_id()
         try:
             batches = check_follower_batches(records, self.log_start_offset, self.log_end_offset)
         except UnexpectedAppendOffset as unexpected:

@@ -17,6 +17,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.log import filenames, producer_replay, retention
 from kafka_py.log.answers import NoDescriptorsLeft
+from kafka_py.log.background_file import BackgroundFile
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.context import LONGEST_DELAY_MS, LogContext
 from kafka_py.log.directory import PartitionDirectory
@@ -44,7 +45,7 @@ class StoredLog:
     """
 
     __slots__ = (
-        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_held_end", "_is_lowered",
+        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_held_end", "_id_file", "_is_lowered",
         "_names_changed", "_place", "_producers", "_segments", "_snapshots", "cleaned_to", "config", "high_watermark",
         "last_flush_ms",
         "log_end_offset", "log_start_offset", "recovery_point", "topic_id", "topic_partition",
@@ -85,6 +86,7 @@ class StoredLog:
         self._first_unstable: int | None = None
         self._generation = 0
         self._held_end: int | None = None
+        self._id_file: BackgroundFile | None = None
         self._is_lowered = False
         self._names_changed = True
         self._failed = ""
@@ -407,7 +409,7 @@ class StoredLog:
     # -- identity and end of life
 
     def assign_topic_id(self, topic_id: TopicId) -> None:
-        """Ties the directory to a topic id; written to disk in the background.
+        """Ties the directory to a topic id; written to disk in the background, and in any case before the next append.
 
         Raises KafkaError(INCONSISTENT_TOPIC_ID) when it belongs to another one.
         """
@@ -419,10 +421,22 @@ class StoredLog:
                 f"{self.directory} belongs to topic id {self.topic_id}, not {topic_id}",
             )
         self.topic_id = topic_id
-        place, data = self._place, format_topic_id(topic_id)
-        self._context.background.run(
-            lambda: place.replace(filenames.PARTITION_METADATA, data), None, self._background_failed
+        place = self._place
+        self._id_file = BackgroundFile(
+            lambda data: place.replace(filenames.PARTITION_METADATA, data),
+            self._context.background,
+            self._background_failed,
         )
+        self._id_file.save(format_topic_id(topic_id))
+
+    def _save_topic_id(self) -> None:
+        """Returns when partition.metadata is on disk, so that no record is there without the id of its topic."""
+        if self._id_file is not None and not self._id_file.is_saved:
+            try:
+                self._id_file.save_now()
+            except OSError as error:
+                self._disk_refused(error)
+        self._id_file = None
 
     @property
     def can_move(self) -> bool:

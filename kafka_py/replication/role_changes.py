@@ -240,7 +240,7 @@ class RoleChanges:
         topic_id = request.topic_id if request.topic_id != ZERO_UUID else None
         if topic_id is not None and partition.topic_id is None:
             partition.topic_id = topic_id
-        if partition.log is not None:
+        if partition.log is not None and topic_id in (None, partition.log.topic_id):
             return partition, partition.log
         partition_log = self._replicas.log_dirs.get_or_create(
             topic_partition, self._log_config(topic_partition.topic), is_new=request.state.is_new, topic_id=topic_id

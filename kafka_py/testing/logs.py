@@ -190,9 +190,9 @@ class MemoryLogDirs:
         log = self.logs.get(topic_partition)
         if log is None:
             log = self.logs[topic_partition] = MemoryLog(topic_partition, config)
-            log.topic_id = topic_id
         elif topic_id is not None and log.topic_id not in (None, topic_id):
             raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{topic_partition} belongs to {log.topic_id}")
+        log.topic_id = topic_id or log.topic_id
         return log
 
     def delete(self, topic_partition: TopicPartition) -> None:

@@ -471,3 +471,134 @@ def test_what_a_deleted_log_still_had_to_write_stays_out_of_its_successor(monkey
     assert broker.dirs.live_directories == ["/logs"]
     assert broker.text("/logs/t-0/partition.metadata").endswith("AAAAAAAAAAAAAAAAAAAAAg")
     assert broker.text("/logs/t-0/leader-epoch-checkpoint") == "0\n1\n0 0\n"
+
+
+def test_the_topic_id_is_on_disk_before_the_first_record():
+    broker = Broker()
+    background = broker.dirs._background = broker.dirs._dirs["/logs"].context.background = HeldBackground()
+    log = broker.dirs.get_or_create(TopicPartition("t", 0), topic_id=uuid.UUID(int=1))
+    assert not broker.files.exists("/logs/t-0/partition.metadata")
+    broker.append()
+    assert broker.text("/logs/t-0/partition.metadata").endswith("AAAAAAAAAAAAAAAAAAAAAQ")
+    background.run_all()
+    broker.crash()
+    assert broker.dirs.get(TopicPartition("t", 0)).topic_id == uuid.UUID(int=1)
+    assert log.log_end_offset == 1
+
+
+def test_the_same_holds_for_a_follower_and_for_an_id_that_comes_later():
+    broker = Broker()
+    log = broker.append()
+    broker.dirs._background = broker.dirs._dirs["/logs"].context.background = log._context.background = HeldBackground()
+    assert broker.dirs.get_or_create(TopicPartition("t", 0), topic_id=uuid.UUID(int=1)) is log
+    log.append_as_follower(batch([b"x"], base_offset=1, leader_epoch=0), 0)
+    assert broker.text("/logs/t-0/partition.metadata").endswith("AAAAAAAAAAAAAAAAAAAAAQ")
+
+
+def test_without_its_topic_id_on_disk_nothing_is_appended():
+    broker = Broker()
+    broker.dirs._background = broker.dirs._dirs["/logs"].context.background = HeldBackground()
+    log = broker.dirs.get_or_create(TopicPartition("t", 0), topic_id=uuid.UUID(int=1))
+    broker.files.fail("open", errno.EMFILE, path="partition.metadata")
+    with pytest.raises(KafkaError):
+        broker.append()
+    assert log.log_end_offset == 0 and broker.dirs.offline_directories == []
+    broker.append()
+    assert broker.files.exists("/logs/t-0/partition.metadata")
+
+
+# -- directories that fail in between
+
+
+def test_a_log_that_cannot_be_deleted_is_lost_with_its_directory():
+    broker = Broker("/a", "/b")
+    broker.dirs.prefer(TopicPartition("t", 0), "/a")
+    log = broker.append()
+    broker.files.fail("rename", errno.EIO, path="/a/t-0")
+    with pytest.raises(KafkaError) as caught:
+        broker.dirs.delete(TopicPartition("t", 0))
+    assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    broker.clock.advance(0)
+    assert broker.failures == [("/a", [TopicPartition("t", 0)])]
+    assert broker.dirs.get(TopicPartition("t", 0)) is None
+    with pytest.raises(KafkaError):
+        log.append_as_leader(batch(), 0, 0)
+
+
+def moving(broker):
+    """A log in /a with one that is to replace it in /b."""
+    partition = TopicPartition("t", 0)
+    broker.dirs.prefer(partition, "/a")
+    broker.append()
+    return partition, broker.dirs.create_future(partition, "/b")
+
+
+def test_a_second_future_replica_is_not_made_while_a_directory_is_offline():
+    """The offline directory may hold one already: with two of them the broker would not start."""
+    broker = Broker("/a", "/b", "/c")
+    partition, _ = moving(broker)
+    broker.dirs._io_failed("/b", OSError(errno.EIO, "disk"))
+    assert broker.dirs.get_future(partition) is None
+    with pytest.raises(KafkaError, match="/b") as caught:
+        broker.dirs.create_future(partition, "/c")
+    assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    broker.restart()
+    assert broker.dirs.get_future(partition).log_dir == "/b"
+
+
+def test_a_future_log_that_cannot_be_dropped_is_lost_with_its_directory():
+    broker = Broker("/a", "/b")
+    partition, _ = moving(broker)
+    broker.files.fail("rename", errno.EIO, path="/b/t-0")
+    with pytest.raises(KafkaError):
+        broker.dirs.drop_future(partition)
+    broker.clock.advance(0)
+    assert broker.failures == [("/b", [partition])]
+    assert broker.dirs.get_future(partition) is None and broker.dirs.get(partition) is not None
+
+
+def test_a_move_that_cannot_be_ended_leaves_the_present_log_in_use():
+    broker = Broker("/a", "/b")
+    partition, _ = moving(broker)
+    broker.files.fail("rename", errno.EIO, path="/b/t-0")
+    with pytest.raises(KafkaError):
+        broker.dirs.promote_future(partition)
+    broker.clock.advance(0)
+    assert broker.failures == [("/b", [partition])]
+    assert broker.append().log_end_offset == 2
+    assert [bean.mbean for bean in broker.registry.read() if "is-future" in bean.mbean] == []
+
+
+def test_a_move_counts_though_the_former_directory_fails_at_its_end():
+    broker = Broker("/a", "/b")
+    partition, future = moving(broker)
+    present = broker.dirs.get(partition)
+    broker.files.fail("rename", errno.EIO, path="/a/t-0")
+    assert broker.dirs.promote_future(partition) is future
+    broker.clock.advance(0)
+    assert broker.failures == [("/a", [])]
+    assert broker.dirs.get(partition) is future
+    with pytest.raises(KafkaError):
+        present.append_as_leader(batch(), 0, 0)
+
+
+def test_new_logs_are_placed_by_counts_that_follow_every_change():
+    broker = Broker("/a", "/b", "/c")
+    for number in range(9):
+        broker.append("t", number)
+    for number in (0, 3):
+        broker.dirs.delete(TopicPartition("t", number))
+    elsewhere = {log.topic_partition: next(path for path in ("/a", "/b") if path != log.log_dir)
+                 for log in broker.dirs.all_logs()}  # fmt: skip
+    for partition, directory in list(elsewhere.items())[:4]:
+        broker.dirs.create_future(partition, directory)
+    futures = [log.topic_partition for log in broker.dirs.all_logs() if log.is_future]
+    broker.dirs.drop_future(futures[0])
+    for partition in futures[1:3]:
+        broker.dirs.promote_future(partition)
+    for _ in range(2):
+        logs = [log.log_dir for log in broker.dirs.all_logs()]
+        assert {path: broker.dirs._counts[path] for path in ("/a", "/b", "/c")} == {
+            path: logs.count(path) for path in ("/a", "/b", "/c")
+        }
+        broker.restart()
