@@ -92,6 +92,15 @@ def test_another_topic_id_is_refused_and_none_at_all_is_not_checked(roles: Roles
     assert roles.world.partition(T0).topic_id == ID
 
 
+def test_a_topic_id_that_comes_later_is_the_logs_too(roles: Roles) -> None:
+    """As when inter.broker.protocol.version was raised: the directory is tied to the topic at once."""
+    roles.become(role())
+    log = roles.world.log_dirs.logs[T0]
+    assert log.topic_id is None
+    assert roles.become(role(epoch=1), ID) is ErrorCode.NONE
+    assert roles.world.partition(T0).topic_id == log.topic_id == ID
+
+
 def test_a_follower_fetches_from_its_leader_and_a_leader_from_nobody(roles: Roles) -> None:
     roles.become(role(leader=2, isr=(2, 1)))
     assert [partition.leader_id for partition in roles.started] == [2]
