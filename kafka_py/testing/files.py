@@ -384,9 +384,11 @@ class FakeFiles:
 
     def _names_in(self, directory: str) -> dict[str, _Inode | None]:
         names: dict[str, _Inode | None] = {
-            path: inode for path, inode in self._inodes.items() if posixpath.dirname(path) == directory
+            path: inode
+            for path, inode in list(self._inodes.items())  # at once: other threads may create files
+            if posixpath.dirname(path) == directory
         }
-        names.update({path: None for path in self._directories if posixpath.dirname(path) == directory and path != "/"})
+        names.update({path: None for path in list(self._directories) if posixpath.dirname(path) == directory and path != "/"})
         return names
 
     def _forget_names(self) -> None:
