@@ -388,7 +388,8 @@ class FakeFiles:
             for path, inode in list(self._inodes.items())  # at once: other threads may create files
             if posixpath.dirname(path) == directory
         }
-        names.update({path: None for path in list(self._directories) if posixpath.dirname(path) == directory and path != "/"})
+        inside = [path for path in list(self._directories) if posixpath.dirname(path) == directory and path != "/"]
+        names.update(dict.fromkeys(inside))
         return names
 
     def _forget_names(self) -> None:
