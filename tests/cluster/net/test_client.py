@@ -12,6 +12,7 @@ import pytest
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.net import client
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
@@ -97,6 +98,25 @@ def test_pipelined_requests_get_their_own_answers() -> None:
             assert (await connection.send(HeartbeatRequest(), 1)).throttle_time_ms == 500
 
     run(scenario)
+
+
+def test_a_response_that_nobody_foresaw_fails_what_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An exception in a reader's callback reaches nobody: whoever waits would wait for ever."""
+    async def scenario() -> None:
+        broker = Broker()
+        connection = await BrokerConnection.connect("127.0.0.1", broker.port)
+        with closing(broker, connection):
+            monkeypatch.setattr(client, "decode_response", lambda *_: 1 // 0)
+            futures = [connection.send_nowait(HeartbeatRequest(), 4) for _ in range(2)]
+            for future in futures:
+                with pytest.raises(ConnectionLost, match="ZeroDivisionError"):
+                    await future
+            assert connection.closed
+
+    run(scenario)
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
 
 
 def test_a_request_without_answer_does_not_disturb_the_order() -> None:

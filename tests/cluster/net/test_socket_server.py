@@ -306,6 +306,54 @@ def test_idle_connections_are_closed_and_waiting_ones_are_not(loop: asyncio.Abst
     loop.run_until_complete(scenario())
 
 
+def test_a_connection_that_fails_to_close_and_a_watcher_that_fails_leave_the_sweep_and_the_others_alone(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        server = Server(loop, connections_max_idle_ms=150, connection_failed_authentication_delay_ms=1)
+        server.server._watchers.insert(0, lambda _connection: 1 // 0)
+        peers = [await Peer.connect(server.port) for _ in range(2)]
+        for peer in peers:
+            assert await peer.ask(b"echo") == b"echo"
+        broken = next(iter(server.server.connections.values()))
+        original = Connection.close
+
+        def close(self: Connection, reason: str) -> None:
+            if self is broken and reason.startswith("idle"):
+                raise RuntimeError("nobody foresaw this")
+            original(self, reason)
+
+        monkeypatch.setattr(Connection, "close", close)
+        assert await peers[1].is_ended()
+        assert len(server.ended) == 1
+        later = await Peer.connect(server.port)
+        assert await later.ask(b"echo") == b"echo"
+        assert await later.is_ended()  # by a later sweep
+        assert server.server._supervisor.failures["connections"] >= 3
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+    assert {record.exc_info[0] for record in caplog.records if record.exc_info} == {RuntimeError, ZeroDivisionError}
+
+
+def test_a_connection_that_cannot_be_served_is_closed_and_the_next_one_accepted(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        monkeypatch.setattr(type(server.server._limits), "allows_host", lambda *_: 1 // 0)
+        refused = await Peer.connect(server.port)
+        assert await refused.is_ended()
+        monkeypatch.undo()
+        peer = await Peer.connect(server.port)
+        assert await peer.ask(b"echo") == b"echo"
+        peer.close()
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
+
+
 def test_at_max_connections_new_ones_wait_for_a_slot(loop: asyncio.AbstractEventLoop) -> None:
     async def scenario() -> None:
         server = Server(loop, max_connections=2)

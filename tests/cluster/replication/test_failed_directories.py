@@ -6,6 +6,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import wraps
 from typing import Any
 
+import pytest
+
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.local_broker import LocalBroker, batch
@@ -106,3 +108,18 @@ async def test_a_follower_whose_directory_fails_leaves_the_isr_and_follows_the_r
     leader = await produce(brokers, rest)
     other = brokers[1 - leader].server.node.log_dirs
     await first.until(lambda: other.get(rest).log_end_offset == 1)  # type: ignore[union-attr]
+
+
+@on_two_brokers
+async def test_whatever_goes_wrong_with_the_loss_of_a_directory_the_controller_is_told(
+    brokers: list[LocalBroker],
+) -> None:
+    first, second = brokers
+    mine = led_by(first)
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(type(first.server.node.coordinators), "lost", lambda *_: 1 // 0)
+    moving = fail_directory_of(first, mine[0]).intersection(mine)
+    await second.until(lambda: moving <= set(led_by(second)))
+    monkeypatch.undo()
+    assert moving
+    assert first.server.supervisor.failures["loss of a log directory"] == 1
