@@ -35,6 +35,9 @@ class DelayedOperation:
         """Look whether it is ready and, if so, return `self.complete()`; else return False and change nothing."""
         raise TypeError(f"{type(self).__name__} does not say when it is complete")
 
+    def touched(self, key: Hashable) -> None:
+        """Something happened to this one of its keys; `try_complete` follows."""
+
     def on_complete(self) -> None:
         """Runs once, when the operation completes or expires: send the answer."""
 
@@ -114,6 +117,7 @@ class Purgatory(Generic[K]):
             if operation.is_completed:  # by an attempt just before it
                 continue
             try:
+                operation.touched(key)
                 completed += operation.try_complete()
             except Exception:
                 log.exception("Purgatory %s: an attempt failed", self.name)

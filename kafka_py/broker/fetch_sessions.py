@@ -2,7 +2,8 @@
 
 A session keeps the set of its partitions that can have news. Appends, watermark moves and role changes put partitions
 into it (each partition tells its listeners); a read that finds nothing more takes them out. So an idle partition costs
-nothing per fetch, neither in the request nor in the broker. Synchronous; knows no versions and no sockets.
+nothing per fetch, neither in the request nor in the broker. Synchronous but for answers of very many partitions; knows
+no versions and no sockets.
 Source: reference replication, section 7 (Sessions).
 """
 
@@ -14,6 +15,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate
+from kafka_py.base.turns import SLICE, sliced
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.progress import NEVER
 from kafka_py.replication.reads import FetchEntry, FetchResults, PartitionRead, PlainSource
@@ -63,8 +65,12 @@ class SessionEntry(FetchEntry):
 
     def on_news(self) -> Hashable | None:
         """The partition moved: the session has something to look at."""
-        self.session.news[self.topic_partition] = self
-        return self.session if self.session.is_parked else None
+        session = self.session
+        session.news[self.topic_partition] = self
+        if not session.is_parked:
+            return None
+        session.fresh[self] = None
+        return session
 
     def take(self, wanted: FetchEntry) -> None:
         """What the request says of the partition now."""
@@ -109,11 +115,12 @@ class SessionEntry(FetchEntry):
 class FetchSession:
     """The state of one reader: its partitions in order, and those with news.
 
-    epoch: the one the next incremental request must carry.
+    epoch: the one the next incremental request must carry. fresh: those with news since its fetch was parked.
     """
 
     __slots__ = (
-        "_next_order", "created_ms", "entries", "epoch", "id", "is_parked", "is_privileged", "last_used_ms", "news",
+        "_next_order", "created_ms", "entries", "epoch", "fresh", "id", "is_parked", "is_privileged", "last_used_ms",
+        "news",
     )  # fmt: skip
 
     def __init__(self, session_id: int, *, is_privileged: bool, now_ms: float) -> None:
@@ -124,6 +131,7 @@ class FetchSession:
         self.epoch = next_epoch(INITIAL_EPOCH)
         self.entries: dict[TopicPartition, SessionEntry] = {}
         self.news: dict[TopicPartition, SessionEntry] = {}
+        self.fresh: dict[SessionEntry, None] = {}
         self.is_parked = False
         self._next_order = 0
 
@@ -211,6 +219,11 @@ class SessionCache:
         if session is not None:
             session.close()
 
+    def end_if_removed(self, session: FetchSession) -> None:
+        """A session that was pushed out while a fetch of it took its turns must not listen to partitions."""
+        if self._sessions.get(session.id) is not session:
+            session.close()
+
     def try_create(self, size: int, *, is_privileged: bool, now_ms: float) -> FetchSession | None:
         """A new, empty session that will hold `size` partitions; None when it is not worth the room."""
         if len(self._sessions) >= self._slots and not self._evict_for(size, is_privileged, now_ms):
@@ -267,23 +280,47 @@ class FullFetch(PlainSource):
 
     def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
         """(session id or NO_SESSION, the partitions to answer): all of them, and a session of just these."""
-        if not self._wants_session or not results:
-            return NO_SESSION, results
-        session = self._cache.try_create(len(results), is_privileged=self._is_privileged, now_ms=self._now_ms)
+        session = self._new_session(results)
         if session is None:
             return NO_SESSION, results
         for entry, read in results:
             session.add(entry).note_answer(read)
         return session.id, results
 
+    async def finish_in_turns(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """As `finish`, in turns with other work."""
+        session = self._new_session(results)
+        if session is None:
+            return NO_SESSION, results
+        async for some in sliced(results):
+            for entry, read in some:
+                session.add(entry).note_answer(read)
+        self._cache.end_if_removed(session)
+        return session.id, results
+
+    def _new_session(self, results: FetchResults) -> FetchSession | None:
+        if not self._wants_session or not results:
+            return None
+        return self._cache.try_create(len(results), is_privileged=self._is_privileged, now_ms=self._now_ms)
+
 
 class IncrementalFetch:
     """A fetch of a session: reads only what can have news, answers only what changed."""
 
-    __slots__ = ("session",)
+    __slots__ = ("_cache", "session")
 
-    def __init__(self, session: FetchSession) -> None:
+    def __init__(self, session: FetchSession, cache: SessionCache) -> None:
         self.session = session
+        self._cache = cache
+
+    @property
+    def size(self) -> int:
+        return len(self.session.news)
+
+    def changed(self, key: Hashable) -> list[SessionEntry]:
+        """Those with news since it was parked, or since the last call."""
+        fresh, self.session.fresh = self.session.fresh, {}
+        return list(fresh)
 
     def entries(self) -> list[SessionEntry]:
         return self.session.pending()
@@ -301,9 +338,22 @@ class IncrementalFetch:
 
     def unparked(self) -> None:
         self.session.is_parked = False
+        self.session.fresh = {}
 
     def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
         """(the session's id, the partitions to answer)."""
+        return self.session.id, self._note(results)
+
+    async def finish_in_turns(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """As `finish`, in turns with other work."""
+        changed: FetchResults = []
+        async for some in sliced(results):
+            changed += self._note(some)
+        self._cache.end_if_removed(self.session)
+        return self.session.id, changed
+
+    def _note(self, results: FetchResults) -> FetchResults:
+        """Notes what is answered; returns the partitions that the answer must name."""
         session = self.session
         changed: FetchResults = []
         for entry, read in results:
@@ -313,7 +363,7 @@ class IncrementalFetch:
                 session.answered(entry)
             elif read.end_offset <= entry.fetch_offset and not _is_outdated(read):
                 session.news.pop(entry.topic_partition, None)
-        return session.id, changed
+        return changed
 
 
 def _is_outdated(read: PartitionRead) -> bool:
@@ -361,4 +411,26 @@ def open_context(
         return FullFetch([], cache, wants_session=False, is_privileged=is_privileged, now_ms=now_ms)
     session.epoch = next_epoch(epoch)
     cache.touch(session, now_ms)
-    return IncrementalFetch(session)
+    return IncrementalFetch(session, cache)
+
+
+async def open_in_turns(
+    cache: SessionCache,
+    session_id: int,
+    epoch: int,
+    wanted: list[FetchEntry],
+    forgotten: Iterable[TopicPartition],
+    *,
+    is_privileged: bool,
+    now_ms: float,
+) -> FetchContext:
+    """As `open_context`, for very many partitions: a session takes them in in turns with other work."""
+    at_once = wanted if epoch in (INITIAL_EPOCH, FINAL_EPOCH) else wanted[:SLICE]
+    context = open_context(
+        cache, session_id, epoch, at_once, forgotten, is_privileged=is_privileged, now_ms=now_ms
+    )  # fmt: skip
+    if isinstance(context, IncrementalFetch):
+        async for some in sliced(wanted[SLICE:]):
+            for entry in some:
+                context.session.add(entry)
+    return context

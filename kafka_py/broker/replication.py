@@ -122,8 +122,11 @@ class Replication:
     def start(self, every: Every) -> None:
         """Begins what is done from time to time."""
         lag_max_ms = self._replicas.options.replica_lag_time_max_ms
-        every(lag_max_ms / 2, self._replicas.fetches.shrink_isrs, "shrinking of in-sync sets")
+        every(lag_max_ms / 2, self._begin_shrinking, "shrinking of in-sync sets")
         every(NOTICE_CHECK_MS, self.isr_updates.announce_if_due, "announcement of in-sync sets")
+
+    def _begin_shrinking(self) -> None:
+        self._world.supervisor.spawn(self._replicas.fetches.shrink_isrs(), "shrinking of in-sync sets")
 
     def _isr_committed(self, partition: Partition, watermark_raised: bool) -> None:
         if watermark_raised:

@@ -6,7 +6,7 @@ watching and the timing. Source: reference replication, sections 7 and 16.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -162,10 +162,13 @@ BytesAvailable = Callable[[FetchEntry, FetchParams], int]
 class DelayedFetch(DelayedOperation):
     """A long poll: waits for min_bytes, or for anything that changes the kind of answer.
 
-    What it gets is read again when it completes, so it sees all that came in meanwhile.
+    The first attempt looks at every entry; a later one only at what changed, so a wake-up costs as much as what
+    happened and not as much as the fetch is large. What it gets is read again when it completes, so it sees all that
+    came in meanwhile.
     """
 
-    __slots__ = ("_answer", "_bytes_available", "_on_expired", "_params", "_source")
+    __slots__ = ("_answer", "_bytes_available", "_changed", "_found", "_is_seen", "_on_expired", "_params", "_source",
+                 "_total")  # fmt: skip
 
     def __init__(
         self,
@@ -174,25 +177,46 @@ class DelayedFetch(DelayedOperation):
         bytes_available: BytesAvailable,
         answer: Callable[[], None],
         on_expired: Callable[[], None],
+        *,
+        is_seen: bool = False,
     ) -> None:
+        """is_seen: the first attempt need not look at all entries, for the caller does so with `look_at`."""
         super().__init__()
         self._params = params
         self._source = source
         self._bytes_available = bytes_available
         self._answer = answer
         self._on_expired = on_expired
+        self._is_seen = is_seen
+        self._changed: list[FetchEntry] = []
+        self._found: dict[FetchEntry, int] = {}
+        self._total = 0
+
+    def touched(self, key: Hashable) -> None:
+        self._changed += self._source.changed(key)
 
     def try_complete(self) -> bool:
-        wanted = self._params.min_bytes
-        found = 0
+        if self._is_seen:
+            changed, self._changed = self._changed, []
+            return self.look_at(changed)
+        self._is_seen = True
+        return self.look_at(self._source.entries())
+
+    def look_at(self, entries: Iterable[FetchEntry]) -> bool:
+        """Counts what these have now, and completes if that is enough or one has an error; whether it did."""
+        wanted, found = self._params.min_bytes, self._found
         try:
-            for entry in self._source.entries():
-                found += self._bytes_available(entry, self._params)
-                if found >= wanted:
-                    return self.complete()
+            for entry in entries:
+                available = self._bytes_available(entry, self._params)
+                before = found.get(entry, 0)
+                if available != before:
+                    found[entry] = available
+                    self._total += available - before
+                    if self._total >= wanted:
+                        return self.complete()
         except KafkaError:
             return self.complete()
-        return False
+        return self._total >= wanted and self.complete()
 
     def on_complete(self) -> None:
         self._answer()

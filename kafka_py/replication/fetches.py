@@ -1,17 +1,20 @@
 """Reads of the hosted partitions, by consumers and followers, answered at once or when there is enough.
 
-Synchronous, answers by callback. Knows the hosted partitions and who is parked on them; nothing of requests, versions
-or sessions. Source: reference replication, sections 2, 3, 7 and 16.
+Synchronous, answers by callback; only a fetch of very many partitions is a coroutine. Knows the hosted partitions and
+who is parked on them; nothing of requests, versions or sessions.
+Source: reference replication, sections 2, 3, 7 and 16.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.turns import sliced
 from kafka_py.replication.delayed import DelayedFetch
 from kafka_py.replication.hosted import HostedPartitions
 from kafka_py.replication.metrics import ReplicaMetrics
@@ -28,6 +31,9 @@ from kafka_py.replication.reads import (
 from kafka_py.replication.throttle import Throttle
 
 log = logging.getLogger(__name__)
+
+READS_AT_ONCE = 100
+"""Partitions that a fetch in turns reads before others have the loop."""
 
 
 _EXPECTED_ERRORS = frozenset(
@@ -90,19 +96,65 @@ class Fetches:
             on_fetched(self.read_all(params, source.entries()))
 
         source.parked(results)
-        delayed = DelayedFetch(
-            params,
-            source,
-            self._bytes_available,
-            answer,
-            self._metrics.follower_fetch_expired if params.from_follower else self._metrics.consumer_fetch_expired,
-        )
+        delayed = self._delayed(params, source, answer)
         self._parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms)
 
-    def read_all(self, params: FetchParams, entries: Iterable[FetchEntry]) -> FetchResults:
-        """One read of each entry, in order, within the limits of the whole fetch."""
-        remaining = params.max_bytes
-        min_one_batch = not params.hard_max_bytes
+    def _delayed(
+        self, params: FetchParams, source: FetchSource, answer: Callable[[], None], *, is_seen: bool = False
+    ) -> DelayedFetch:
+        metrics = self._metrics
+        on_expired = metrics.follower_fetch_expired if params.from_follower else metrics.consumer_fetch_expired
+        return DelayedFetch(params, source, self._bytes_available, answer, on_expired, is_seen=is_seen)
+
+    async def fetch_in_turns(self, params: FetchParams, source: FetchSource) -> FetchResults:
+        """As `fetch`, for very many partitions: what it does for all of them is done in turns with other work."""
+        results = await self._read_in_turns(params, source.entries(), note_follower=params.from_follower)
+        keys = () if params.max_wait_ms <= 0 or _answers_at_once(results, params.min_bytes) else source.watch_keys()
+        if keys:
+            await self._wait_for_more(params, source, keys, results)
+            results = await self._read_in_turns(params, source.entries())
+        if params.from_follower and self.throttle is not None and self.throttle.is_on:
+            async for some in sliced(results, READS_AT_ONCE):
+                self._count_throttled(self.throttle, some)
+        return results
+
+    async def _wait_for_more(
+        self, params: FetchParams, source: FetchSource, keys: list[Hashable], results: FetchResults
+    ) -> None:
+        """Parks the fetch first, then looks at every entry: so nothing that happens meanwhile is missed."""
+        woken = asyncio.Event()
+        try:
+            async for some in sliced(results):
+                source.parked(some)
+            delayed = self._delayed(params, source, woken.set, is_seen=True)
+            self._parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms)
+            async for some in sliced(results):
+                if delayed.is_completed or delayed.look_at(entry for entry, _ in some):
+                    break
+            await woken.wait()
+        finally:
+            source.unparked()
+
+    async def _read_in_turns(
+        self, params: FetchParams, entries: Sequence[FetchEntry], *, note_follower: bool = False
+    ) -> FetchResults:
+        results: FetchResults = []
+        taken_bytes = 0
+        async for some in sliced(entries, READS_AT_ONCE):
+            found = self.read_all(params, some, taken_bytes)
+            taken_bytes += sum(read.size for _, read in found)
+            if note_follower:
+                self._record_follower(params.replica_id, found)
+            results += found
+        return results
+
+    def read_all(self, params: FetchParams, entries: Iterable[FetchEntry], taken_bytes: int = 0) -> FetchResults:
+        """One read of each entry, in order, within the limits of the whole fetch.
+
+        taken_bytes: what the same fetch has read before.
+        """
+        remaining = max(0, params.max_bytes - taken_bytes)
+        min_one_batch = not params.hard_max_bytes and not taken_bytes
         results = []
         for entry in entries:
             max_bytes = entry.max_bytes
@@ -176,17 +228,21 @@ class Fetches:
             and throttle.holds_back(partition.topic_partition)
         )
 
-    @staticmethod
-    def _counting(throttle: Throttle, on_fetched: OnFetched) -> OnFetched:
+    @classmethod
+    def _counting(cls, throttle: Throttle, on_fetched: OnFetched) -> OnFetched:
         """Answers, and counts what the throttle covers of it."""
 
         def answer(results: FetchResults) -> None:
-            for entry, read in results:
-                if read.size:
-                    throttle.record(entry.topic_partition, read.size)
+            cls._count_throttled(throttle, results)
             on_fetched(results)
 
         return answer
+
+    @staticmethod
+    def _count_throttled(throttle: Throttle, results: FetchResults) -> None:
+        for entry, read in results:
+            if read.size:
+                throttle.record(entry.topic_partition, read.size)
 
     def _record_follower(self, broker_id: int, results: FetchResults) -> None:
         """What the follower's request tells of it: once per request, and not where the read failed or diverged."""
@@ -215,13 +271,14 @@ class Fetches:
             return 0
         return min(partition_log.bytes_available(entry.fetch_offset, end_offset), entry.max_bytes)
 
-    def shrink_isrs(self) -> None:
+    async def shrink_isrs(self) -> None:
         """Called every replica.lag.time.max.ms / 2: who has fallen behind is to leave the in-sync sets."""
-        now_ms = self._clock.monotonic_ms()
-        for partition in list(self._hosted.led_partitions()):
-            with self._supervisor.guard("shrinking of in-sync sets", partition.topic_partition):
-                if partition.shrink_isr(now_ms):
-                    self.on_isr_pending(partition)
+        async for some in sliced(list(self._hosted.partitions.values())):
+            now_ms = self._clock.monotonic_ms()
+            for partition in some:
+                with self._supervisor.guard("shrinking of in-sync sets", partition.topic_partition):
+                    if partition.is_leader and partition.shrink_isr(now_ms):
+                        self.on_isr_pending(partition)
 
     def notice_log_starts(self) -> None:
         """Tells the fetch sessions of log starts that retention moved; called now and then."""

@@ -124,10 +124,17 @@ class FetchSource(Protocol):
     """Which partitions a fetch reads, in order, and under which keys it parks.
 
     A plain fetch reads the same entries each time; a session gives only the entries that can have news, and needs to
-    know while a fetch of it is parked.
+    know while a fetch of it is parked: `parked` is called with what was read, all at once or a part at a time.
+    size: of `entries`, or more. changed: the entries to which something happened since the last call or since it was
+    parked; key: by which the fetch was woken.
     """
 
+    @property
+    def size(self) -> int: ...
+
     def entries(self) -> Sequence[FetchEntry]: ...
+
+    def changed(self, key: Hashable) -> Sequence[FetchEntry]: ...
 
     def watch_keys(self) -> list[Hashable]: ...
 
@@ -139,10 +146,23 @@ class FetchSource(Protocol):
 class PlainSource:
     """The fixed entries of a fetch without session."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_by_partition", "_entries")
 
     def __init__(self, entries: list[FetchEntry]) -> None:
         self._entries = entries
+        self._by_partition: dict[Hashable, FetchEntry] = {}
+
+    @property
+    def size(self) -> int:
+        return len(self._entries)
+
+    def changed(self, key: Hashable) -> list[FetchEntry]:
+        """The one that is woken by that key: its partition."""
+        if len(self._entries) == 1:
+            return self._entries
+        if not self._by_partition:
+            self._by_partition = {entry.topic_partition: entry for entry in self._entries}
+        return [self._by_partition[key]]
 
     def entries(self) -> list[FetchEntry]:
         return self._entries
@@ -154,7 +174,7 @@ class PlainSource:
         """It is parked under its partitions themselves; nothing to note."""
 
     def unparked(self) -> None:
-        """As parked."""
+        """It is parked under its partitions themselves; nothing to note."""
 
 
 FetchResults = list[tuple[FetchEntry, PartitionRead]]

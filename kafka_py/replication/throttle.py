@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
@@ -46,10 +47,19 @@ class ByteRate:
         return sum(size for _, size in samples) * 1000.0 / elapsed_ms
 
 
+class _Covered(NamedTuple):
+    """A topic's list of throttled replicas, and what it says of this broker's."""
+
+    named: Sequence[str]
+    everything: bool
+    partitions: frozenset[int]
+
+
 class Throttle:
     """One of leader, follower and directory-to-directory throttling.
 
     replicas_of: what the topic's settings name, `*` or `partition:broker` each; None: all partitions are throttled.
+        The same list is given until the settings change.
     limit: bytes per second, UNLIMITED by default; may be changed at any time.
     """
 
@@ -60,6 +70,7 @@ class Throttle:
         self.rate = rate
         self._suffix = f":{broker_id}"
         self._replicas_of = replicas_of
+        self._covered: dict[str, _Covered] = {}
 
     @property
     def is_on(self) -> bool:
@@ -75,7 +86,21 @@ class Throttle:
         if self._replicas_of is None:
             return True
         named = self._replicas_of(topic_partition)
-        return bool(named) and (EVERY_REPLICA in named or f"{topic_partition[1]}{self._suffix}" in named)
+        topic, partition = topic_partition
+        if not named:
+            self._covered.pop(topic, None)
+            return False
+        covered = self._covered.get(topic)
+        if covered is None or covered.named is not named:
+            covered = self._covered[topic] = self._read(named)
+        return covered.everything or partition in covered.partitions
+
+    def _read(self, named: Sequence[str]) -> _Covered:
+        """What a list of replicas says of this broker's."""
+        suffix = self._suffix
+        ours = {one[: -len(suffix)] for one in named if one.endswith(suffix)}
+        partitions = frozenset(int(number) for number in ours if number.isdecimal())
+        return _Covered(named, EVERY_REPLICA in named, partitions)
 
     def record(self, topic_partition: TopicPartition, size_bytes: int) -> None:
         """So many bytes of it were sent or appended."""

@@ -6,10 +6,13 @@ Source: reference replication, section 7.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
-from kafka_py.broker.fetch_sessions import NO_SESSION, FetchContext, open_context
+from kafka_py.broker.fetch_sessions import NO_SESSION, FetchContext, open_context, open_in_turns
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
 from kafka_py.replication.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
@@ -28,6 +31,10 @@ _LAST_WITH_HARD_LIMIT = 2
 _FIRST_WITH_RACK = 11
 _FIRST_WITH_FORMAT_2 = 4
 _FIRST_WITH_ZSTD = 10
+_LARGE_REQUEST_BYTES = 8192
+"""A request up to this size names no more partitions than _AT_ONCE, or little more."""
+_AT_ONCE = 200
+"""A fetch that looks at more partitions than this is served in turns with other work."""
 
 
 def handle(node: Node, context: RequestContext, request: FetchRequest) -> object:
@@ -37,21 +44,31 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
     metrics = node.request_metrics
     context.metrics = metrics.fetch_follower if is_follower else metrics.fetch_consumer
     context.metrics.count(version)
+    if context.request_bytes > _LARGE_REQUEST_BYTES:
+        return _large(node, context, request)
     try:
         session = open_context(
             node.sessions,
             request.session_id,
             request.session_epoch,
-            _wanted(request),
+            list(_wanted(request)),
             _forgotten(request) if request.forgotten_topics_data else (),
             is_privileged=is_follower,
             now_ms=node.clock.monotonic_ms(),
         )
     except KafkaError as error:
-        context.metrics.count_error(error.code.name)
-        return FetchResponse(error_code=error.code, session_id=NO_SESSION, responses=[])
+        return _refused(context, error)
+    params = _params(node, context, request, is_follower)
+    if session.size > _AT_ONCE:
+        return _fetch_in_turns(node, context, session, params)
+    node.replicas.fetch(params, session, lambda results: _answer(node, context, session, results, request.replica_id))
+    return ANSWERS_LATER
+
+
+def _params(node: Node, context: RequestContext, request: FetchRequest, is_follower: bool) -> FetchParams:
+    version = context.api_version
     max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
-    params = FetchParams(
+    return FetchParams(
         request.replica_id,
         request.max_wait_ms,
         min(request.min_bytes, max_bytes),
@@ -62,23 +79,61 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
         rack=request.rack_id,
         may_read=None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower),
     )
-    node.replicas.fetch(params, session, lambda results: _answer(node, context, session, results, request.replica_id))
-    return ANSWERS_LATER
 
 
-def _wanted(request: FetchRequest) -> list[FetchEntry]:
-    return [
-        FetchEntry(
-            TopicPartition(topic.topic, asked.partition),
-            asked.fetch_offset,
-            asked.partition_max_bytes,
-            asked.current_leader_epoch,
-            asked.last_fetched_epoch,
-            asked.log_start_offset,
+def _refused(context: RequestContext, error: KafkaError) -> FetchResponse:
+    context.metrics.count_error(error.code.name)
+    return FetchResponse(error_code=error.code, session_id=NO_SESSION, responses=[])
+
+
+async def _large(node: Node, context: RequestContext, request: FetchRequest) -> FetchResponse:
+    """A request that may name very many partitions: they are taken in in turns with other work as well."""
+    wanted = []
+    turn = Turn(node.clock)
+    for entry in _wanted(request):
+        wanted.append(entry)
+        await turn.maybe_yield()
+    is_follower = request.replica_id >= 0
+    try:
+        session = await open_in_turns(
+            node.sessions,
+            request.session_id,
+            request.session_epoch,
+            wanted,
+            _forgotten(request),
+            is_privileged=is_follower,
+            now_ms=node.clock.monotonic_ms(),
         )
-        for topic in request.topics
-        for asked in topic.partitions
-    ]
+    except KafkaError as error:
+        return _refused(context, error)
+    return await _fetch_in_turns(node, context, session, _params(node, context, request, is_follower))
+
+
+async def _fetch_in_turns(
+    node: Node, context: RequestContext, session: FetchContext, params: FetchParams
+) -> FetchResponse:
+    """A fetch of so many partitions, as the first one of a follower, that it would hold up everybody else."""
+    results = await node.replicas.fetches.fetch_in_turns(params, session)
+    if context.api_version < _FIRST_WITH_ZSTD:
+        results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
+    session_id, changed = await session.finish_in_turns(results)
+    made = _Responses(node, context, params.replica_id)
+    async for some in sliced(changed):
+        made.add(some)
+    return made.response(session_id)
+
+
+def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
+    for topic in request.topics:
+        for asked in topic.partitions:
+            yield FetchEntry(
+                TopicPartition(topic.topic, asked.partition),
+                asked.fetch_offset,
+                asked.partition_max_bytes,
+                asked.current_leader_epoch,
+                asked.last_fetched_epoch,
+                asked.log_start_offset,
+            )
 
 
 def _forgotten(request: FetchRequest) -> list[TopicPartition]:
@@ -143,30 +198,52 @@ def _answer(
     node: Node, context: RequestContext, session: FetchContext, results: FetchResults, replica_id: int
 ) -> None:
     version = context.api_version
-    is_follower = replica_id >= 0
     if version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, version)) for entry, read in results]
     session_id, changed = session.finish(results)
-    responses: list[FetchableTopicResponse] = []
-    partitions: list[FetchablePartitionResponse] = []
-    last_topic = None
-    sent_bytes = 0
-    for entry, read in changed:
-        topic, partition = entry.topic_partition
-        if topic != last_topic:
-            partitions = []
-            responses.append(FetchableTopicResponse(topic=topic, partition_responses=partitions))
-            last_topic = topic
-        if read.size:
-            sent_bytes += read.size
-            if not is_follower:
-                node.replicas.metrics.topic(topic).bytes_out += read.size
-            elif read.partition is not None and replica_id in read.partition.adding_replicas:
-                node.replicas.metrics.all_topics.reassignment_bytes_out += read.size
-        partitions.append(_partition_response(context, partition, read))
-    if sent_bytes:
-        _count_sent(node, sent_bytes, is_follower)
-    context.answer(FetchResponse(session_id=session_id, responses=responses))
+    made = _Responses(node, context, replica_id)
+    made.add(changed)
+    context.answer(made.response(session_id))
+
+
+class _Responses:
+    """The rows of an answer, by topic, and what is counted of them."""
+
+    __slots__ = ("_context", "_is_follower", "_node", "_partitions", "_replica_id", "_sent_bytes", "_topic", "_topics")
+
+    def __init__(self, node: Node, context: RequestContext, replica_id: int) -> None:
+        self._node = node
+        self._context = context
+        self._replica_id = replica_id
+        self._is_follower = replica_id >= 0
+        self._topics: list[FetchableTopicResponse] = []
+        self._partitions: list[FetchablePartitionResponse] = []
+        self._topic: str | None = None
+        self._sent_bytes = 0
+
+    def add(self, results: FetchResults) -> None:
+        """The next rows."""
+        partitions = self._partitions
+        metrics = self._node.replicas.metrics
+        for entry, read in results:
+            topic, partition = entry.topic_partition
+            if topic != self._topic:
+                partitions = self._partitions = []
+                self._topics.append(FetchableTopicResponse(topic=topic, partition_responses=partitions))
+                self._topic = topic
+            if read.size:
+                self._sent_bytes += read.size
+                if not self._is_follower:
+                    metrics.topic(topic).bytes_out += read.size
+                elif read.partition is not None and self._replica_id in read.partition.adding_replicas:
+                    metrics.all_topics.reassignment_bytes_out += read.size
+            partitions.append(_partition_response(self._context, partition, read))
+
+    def response(self, session_id: int) -> FetchResponse:
+        """All of them; counted as sent."""
+        if self._sent_bytes:
+            _count_sent(self._node, self._sent_bytes, self._is_follower)
+        return FetchResponse(session_id=session_id, responses=self._topics)
 
 
 def _partition_response(context: RequestContext, partition: int, read: PartitionRead) -> FetchablePartitionResponse:

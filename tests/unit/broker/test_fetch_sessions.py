@@ -1,11 +1,13 @@
 """Fetch sessions: what an incremental answer holds, and which sessions are kept (KIP-227)."""
 
+import asyncio
 import itertools
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import MetricRegistry
 from kafka_py.broker.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -16,8 +18,10 @@ from kafka_py.broker.fetch_sessions import (
     SessionCache,
     next_epoch,
     open_context,
+    open_in_turns,
 )
-from kafka_py.replication.reads import FetchEntry, PartitionRead
+from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PartitionRead
+from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.logs import slice_bytes
 from kafka_py.testing.replicas import ReplicaWorld, role
 
@@ -339,3 +343,53 @@ def test_a_watermark_that_the_fetch_itself_has_raised_is_told_by_the_next_one(re
     assert reader.world.partition(T0).log.high_watermark == 3
     reader.fetch(entry(T1, 3), replica_id=2)
     assert reader.answer[T0].high_watermark == 3
+
+
+def test_a_session_of_many_partitions_is_opened_in_turns_as_it_is_at_once() -> None:
+    many = [TopicPartition("many", number) for number in range(600)]
+
+    async def scenario(cache: SessionCache, *, in_turns: bool) -> tuple[int, list[TopicPartition], int]:
+        reader = Reader()
+        for one in many:
+            reader.world.lead(one)
+        wanted = [FetchEntry(one, 0, 1000) for one in many]
+        params = FetchParams(-1, 0, 1, 1_000_000, Isolation.READ_UNCOMMITTED)
+        for epoch, session_id in ((0, 0), (1, 7)):
+            opening = {"is_privileged": False, "now_ms": 0.0}
+            entries = wanted if not epoch else wanted[:500]
+            if in_turns:
+                context = await open_in_turns(cache, session_id, epoch, entries, (), **opening)
+                results = await reader.world.manager.fetches.fetch_in_turns(params, context)
+                found, _ = await context.finish_in_turns(results)
+            else:
+                context = open_context(cache, session_id, epoch, entries, (), **opening)
+                found, _ = context.finish(reader.world.manager.fetches.read_all(params, context.entries()))
+        session = cache.get(found)
+        assert session is not None
+        return found, list(session.entries), len(session.news)
+
+    def fresh() -> SessionCache:
+        return SessionCache(10, lambda: 7, MetricRegistry(ManualClock()))
+
+    assert asyncio.run(scenario(fresh(), in_turns=True)) == asyncio.run(scenario(fresh(), in_turns=False))
+
+
+def test_a_session_that_is_pushed_out_while_it_is_opened_listens_to_nothing() -> None:
+    many = [TopicPartition("many", number) for number in range(600)]
+
+    async def scenario() -> None:
+        reader = Reader()
+        for one in many:
+            reader.world.lead(one)
+        cache = SessionCache(10, lambda: 7, MetricRegistry(ManualClock()))
+        wanted = [FetchEntry(one, 0, 1000) for one in many]
+        context = open_context(cache, 0, 0, wanted, (), is_privileged=False, now_ms=0.0)
+        params = FetchParams(-1, 0, 1, 1_000_000, Isolation.READ_UNCOMMITTED)
+        results = await reader.world.manager.fetches.fetch_in_turns(params, context)
+        finishing = asyncio.ensure_future(context.finish_in_turns(results))
+        await asyncio.sleep(0)
+        cache.remove(7)
+        await finishing
+        assert not any(reader.world.partition(one).listeners for one in many)
+
+    asyncio.run(scenario())

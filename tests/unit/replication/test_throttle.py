@@ -1,7 +1,7 @@
 """How fast replicas that are not in sync may be filled (KIP-73)."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import wraps
 from typing import Any
 
@@ -85,3 +85,21 @@ async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_
     limit.limit = UNLIMITED
     await asyncio.sleep(2)
     assert follower.log.size_bytes == leader.log.size_bytes
+
+
+def test_a_long_list_is_read_once_and_again_when_it_changes() -> None:
+    class Noting(list[str]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.looks += 1
+            return super().__iter__()
+
+    first, second = Noting(f"{number}:1" for number in range(500)), Noting(["7:1", "8:2"])
+    named = first
+    one = Throttle(1, ByteRate(ManualClock(), 11, 1000), 1000, lambda _partition: named)
+    first.looks = 0
+    assert [one.covers(TopicPartition("t", number)) for number in (0, 499, 500)] == [True, True, False]
+    assert first.looks == 1
+    named = second
+    assert [one.covers(TopicPartition("t", number)) for number in (0, 7, 8)] == [False, True, False]
