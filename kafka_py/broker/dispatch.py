@@ -25,6 +25,7 @@ from kafka_py.broker.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics
 from kafka_py.broker.node import Node
 from kafka_py.broker.refusals import refuse
 from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, EncodedResponse, RequestContext
+from kafka_py.broker.transactions import NOT_OFFERED as TRANSACTIONS_NOT_OFFERED
 from kafka_py.wire.apis import APIS, Api, ApiKey, size_fault
 from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder, stepwise_decoder
 from kafka_py.wire.frames import RequestHeader, encode_response, encode_response_in_turns, read_request_header
@@ -72,7 +73,6 @@ class Route(NamedTuple):
     text: str = ""
 
 
-_NO_COORDINATOR = Route(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _NO_ACLS = Route(ErrorCode.SECURITY_DISABLED, text="No Authorizer is configured on the broker.")
 _NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 _NO_QUOTAS = "This broker does not enforce client quotas, so it takes none; nothing was changed."
@@ -103,12 +103,11 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.DELETE_RECORDS: Route("delete_records"),
     ApiKey.INIT_PRODUCER_ID: Route("init_producer_id"),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: Route("offset_for_leader_epoch"),
-    ApiKey.ADD_PARTITIONS_TO_TXN: _NO_COORDINATOR,
-    ApiKey.ADD_OFFSETS_TO_TXN: _NO_COORDINATOR,
-    ApiKey.END_TXN: _NO_COORDINATOR,
-    # Retriable for the coordinator that sent it: it must keep the marker until somebody writes it.
-    ApiKey.WRITE_TXN_MARKERS: Route(ErrorCode.NOT_LEADER_OR_FOLLOWER, CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.TXN_OFFSET_COMMIT: _NO_COORDINATOR,
+    ApiKey.ADD_PARTITIONS_TO_TXN: Route("refuse_transaction"),
+    ApiKey.ADD_OFFSETS_TO_TXN: Route("refuse_transaction"),
+    ApiKey.END_TXN: Route("refuse_transaction"),
+    ApiKey.WRITE_TXN_MARKERS: Route("write_txn_markers", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.TXN_OFFSET_COMMIT: Route(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text=TRANSACTIONS_NOT_OFFERED),
     ApiKey.DESCRIBE_ACLS: _NO_ACLS._replace(text="No Authorizer is configured on the broker"),
     ApiKey.CREATE_ACLS: _NO_ACLS,
     ApiKey.DELETE_ACLS: _NO_ACLS,

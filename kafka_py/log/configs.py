@@ -313,6 +313,8 @@ class LogConfig(OptionTable):
     """Whether the broker's clock stamps the records."""
     checks_timestamps: bool
     """Whether a producer's timestamps may be refused."""
+    takes_as_sent: bool
+    """Whether nothing in these settings asks for a look at a producer's records, or changes the batch."""
     magic: int
     """The record format of message.format.version."""
 
@@ -358,6 +360,9 @@ class LogConfig(OptionTable):
         self.checks_timestamps = self.message_timestamp_difference_max_ms != MAX_LONG and not self.stamps_append_time
         self.magic = magic_of_version(self.message_format_version)
         self.target_codec = _TARGET_CODECS[self.compression_type]
+        self.takes_as_sent = self.target_codec is None and not (
+            self.is_compacted or self.checks_timestamps or self.stamps_append_time
+        )
 
     @property
     def roll_ms(self) -> int:

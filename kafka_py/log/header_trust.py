@@ -18,7 +18,7 @@ CLOCK_SLACK_MS = 3_600_000
 VERIFIED_FIRST = 4
 """Batches of a new connection that are verified in full."""
 
-_ALWAYS = 0.5
+_ALWAYS = 0.05
 _SHARE = 1 / 300
 """Beside its own cost, an append may cause on average the walk over so many records, and this share of its own."""
 _DECOMPRESSION = 20
@@ -39,22 +39,26 @@ def is_plausible(header: BatchHeader, now_ms: int) -> bool:
 class HeaderTrust:
     """Of one connection. client: who that is, for the log. wrong: how many of its batches had a wrong header."""
 
-    __slots__ = ("_random", "_verified_first", "client", "wrong")
+    __slots__ = ("_chance", "_left", "_verified_first", "client", "wrong")
 
     def __init__(self, client: str, rng: random.Random) -> None:
         self.client = client
         self.wrong = 0
-        self._random = rng.random
+        self._chance = rng.expovariate
+        self._left = self._chance(1.0)
         self._verified_first = 0
 
     def wants_look(self, header: BatchHeader) -> bool:
         """Whether the records of this batch are to be walked over though the header is plausible."""
-        if self._verified_first < VERIFIED_FIRST:
-            self._verified_first += 1
-            return True
-        if self.wrong:
-            return True
         weight: float = header[12]
         if header[5] & CODEC_MASK:
             weight += _DECOMPRESSION + header[1] / _BYTES_PER_RECORD
-        return self._random() * weight < _ALWAYS + weight * _SHARE
+        # Looks are a Poisson process: batches use up what was drawn, each as much as its chance of a look.
+        self._left -= _ALWAYS / weight + _SHARE
+        if self._left > 0.0 and self._verified_first == VERIFIED_FIRST and not self.wrong:
+            return False
+        if self._verified_first < VERIFIED_FIRST:
+            self._verified_first += 1
+        if self._left <= 0.0:
+            self._left = self._chance(1.0)
+        return True

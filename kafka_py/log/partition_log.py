@@ -92,7 +92,7 @@ class PartitionLog(CleanableLog):
             if done is None:
                 return prepared
             prepared = done
-        return self.finish_append(prepared, leader_epoch, now_ms, origin=origin)  # type: ignore[arg-type]
+        return self._append_prepared(prepared[0], prepared[1], leader_epoch, now_ms, origin)  # type: ignore[index]
 
     def finish_append(
         self, prepared: Prepared, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
@@ -100,9 +100,13 @@ class PartitionLog(CleanableLog):
         """Appends a batch that has passed validation. Raises KafkaError as append_as_leader."""
         if self._failed:
             self._refuse()
+        return self._append_prepared(*prepared, leader_epoch, now_ms, origin)
+
+    def _append_prepared(
+        self, records: memoryview, header: BatchHeader, leader_epoch: int, now_ms: int, origin: Origin
+    ) -> AppendInfo:
         if self._id_file is not None:
             self._save_topic_id()
-        records, header = prepared
         first_offset = self.log_end_offset
         last_offset = first_offset + header.last_offset_delta
         size = header.batch_length + LOG_OVERHEAD

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.answers import MOST_ERRORS, Fault, RecordError, RecordErrors, Refused
@@ -47,11 +46,8 @@ MOST_RENUMBERED = 50_000
 """Records of a batch that is written again record by record; a larger one with wrong offset deltas is refused."""
 
 
-class Prepared(NamedTuple):
-    """A batch that may be appended, and its header; offsets are not assigned yet."""
-
-    records: memoryview
-    header: BatchHeader
+Prepared = tuple[memoryview, BatchHeader]
+"""A batch that may be appended, and its header; offsets are not assigned yet."""
 
 
 def plain_limit(max_message_bytes: int) -> int:
@@ -221,9 +217,9 @@ class RecordWork:
     def _finish(self, records: memoryview, header: BatchHeader) -> Prepared:
         """With the broker's time, if the topic wants it."""
         if not self._config.stamps_append_time:
-            return Prepared(records, header)
+            return records, header
         stamp_log_append_time(records, 0, self._now_ms)
-        return Prepared(records, read_header(records))
+        return records, read_header(records)
 
     def _note_wrong_header(self) -> None:
         trust = self.trust

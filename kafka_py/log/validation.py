@@ -75,11 +75,11 @@ def prepare_leader_append(
         _check_client_header(header, size)
     if header.attributes & LOG_APPEND_TIME_FLAG:
         raise _all_refused(header, "a producer cannot send batches with timestamp type LogAppendTime")
-    if not header.attributes & CONTROL_FLAG:
+    if trust is None or not config.takes_as_sent or not is_plausible(header, now_ms) or trust.wants_look(header):
         work = _record_work(records, header, config, now_ms, origin, trust)
         if work is not None:
             return work
-    return _stamped(records, now_ms) if config.stamps_append_time else Prepared(records, header)
+    return _stamped(records, now_ms) if config.stamps_append_time else (records, header)
 
 
 def _record_work(
@@ -92,20 +92,22 @@ def _record_work(
 ) -> RecordWork | None:
     """What the records must be looked at for; None when the header is enough.
 
-    Coordinators know their keys and write their own headers.
+    Coordinators know their keys and write their own headers; what they append are also the control batches.
     """
+    if header.attributes & CONTROL_FLAG:
+        return None
     target = config.target_codec
     if target is not None and target == header.attributes & CODEC_MASK:
         target = None
     from_client = origin is Origin.CLIENT
-    if target is None and not config.checks_timestamps and not (from_client and config.is_compacted):
+    is_required = target is not None or config.checks_timestamps or (from_client and config.is_compacted)
+    if not is_required:
         if not from_client:
             return None
-        is_required = trust is None or not (config.stamps_append_time or is_plausible(header, now_ms))
-        if not is_required and trust is not None and not trust.wants_look(header):
+        if trust is None or not (config.stamps_append_time or is_plausible(header, now_ms)):
+            is_required = True
+        elif not config.takes_as_sent and not trust.wants_look(header):
             return None
-    else:
-        is_required = True
     return RecordWork(
         records, header, config, now_ms, target=target, trust=trust, checks_keys=from_client, is_required=is_required
     )
@@ -206,7 +208,7 @@ def _check_client_header(header: BatchHeader, size: int) -> None:
 def _stamped(records: memoryview, now_ms: int) -> Prepared:
     """The batch with the broker's time."""
     stamp_log_append_time(records, 0, now_ms)
-    return Prepared(records, read_header(records))
+    return records, read_header(records)
 
 
 def _invalid(detail: str, fault: Fault | None = None) -> KafkaError:

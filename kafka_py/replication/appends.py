@@ -61,7 +61,14 @@ class Appends:
         self._metrics = metrics
         self._all_topics = metrics.all_topics
         self._rng = rng
-        self._lines = AppendLines(background, begin=self._begin, finish=self._finish, fail=self._append_failed)
+        self._has_flushes = False
+        """Whether flush.messages has ever asked for a flush: few brokers use it, and results are not searched then."""
+        self._lines = AppendLines(
+            background,
+            begin=lambda append: self._begin(*append),
+            finish=self._finish,
+            fail=self._append_failed,
+        )
 
     def new_trust(self, client: str) -> HeaderTrust:
         """What is to be kept with a connection of a producer and given to each of its appends."""
@@ -99,13 +106,15 @@ class Appends:
                     )
                 )
                 continue
-            append = Append(topic_partition, records, acks, now_ms, origin, trust)
-            outcome = None if lines and topic_partition in lines else self._begin(append)
-            if type(outcome) is AppendResult:
-                results.append(outcome)
-                continue
+            outcome = None
+            if not lines or topic_partition not in lines:
+                outcome = self._begin(topic_partition, records, acks, now_ms, origin, trust)
+                if type(outcome) is AppendResult:
+                    results.append(outcome)
+                    continue
             if gathered is None:
                 gathered = GatheredResults(results, lambda done: self._answer(done, acks, timeout_ms, on_done))
+            append = Append(topic_partition, records, acks, now_ms, origin, trust)
             waiting = Waiting(append, gathered.expect(len(results)))
             results.append(AppendResult(topic_partition))
             if outcome is None:
@@ -119,9 +128,9 @@ class Appends:
 
     def _answer(self, results: list[AppendResult], acks: int, timeout_ms: int, on_done: OnAppended) -> None:
         """Answers when the replicas, and the disk where it is asked for, have what was appended."""
-        due = [result.unsynced for result in results if result.unsynced is not None]
-        if due:
-            on_done = self._after_flushes(due, on_done)
+        if self._has_flushes:
+            due = [result.unsynced for result in results if result.unsynced is not None]
+            on_done = self._after_flushes(due, on_done) if due else on_done
         if acks == -1 and not self._settled(results):
             delayed = DelayedProduce(results, self._acks_all_outcome, on_done, self._metrics.produce_expired)
             self._parked.produce.try_complete_else_watch(
@@ -130,9 +139,16 @@ class Appends:
         else:
             on_done(results)
 
-    def _begin(self, append: Append) -> AppendResult | RecordWork:
+    def _begin(
+        self,
+        topic_partition: TopicPartition,
+        records: memoryview,
+        acks: int,
+        now_ms: int,
+        origin: Origin,
+        trust: HeaderTrust | None,
+    ) -> AppendResult | RecordWork:
         """Appends to one partition; the result carries the error, if any. Or what must be done off the loop first."""
-        topic_partition = append[0]
         partition = self._hosted.partitions.get(topic_partition)
         topic_metrics = self._metrics.topic(topic_partition[0])
         topic_metrics.produce_requests += 1
@@ -140,12 +156,12 @@ class Appends:
         try:
             if partition is None:
                 partition = self._hosted.partition(topic_partition)
-            info = partition.append(append[1], append[2], append[3], append[4], append[5])
+            info = partition.append(records, acks, now_ms, origin, trust)
         except (KafkaError, OSError) as error:
-            return self._append_failed(append, error)
+            return self._append_failed(Append(topic_partition, records, acks, now_ms, origin, trust), error)
         if type(info) is RecordWork:
             return info
-        return self._appended(partition, info)  # type: ignore[arg-type]
+        return self._appended(partition, info, topic_metrics)  # type: ignore[arg-type]
 
     def _finish(self, append: Append, prepared: Prepared) -> AppendResult:
         """Appends what was prepared off the loop; roles may have changed meanwhile."""
@@ -154,12 +170,12 @@ class Appends:
             info = partition.finish_append(prepared, append.acks, append.now_ms, append.origin)
         except (KafkaError, OSError) as error:
             return self._append_failed(append, error)
-        return self._appended(partition, info)
+        return self._appended(partition, info, self._metrics.topic(append.topic_partition.topic))
 
-    def _appended(self, partition: Partition, info: AppendInfo) -> AppendResult:
+    def _appended(self, partition: Partition, info: AppendInfo, topic_metrics: TopicMetrics) -> AppendResult:
         topic_partition = partition.topic_partition
         if not info.duplicate:
-            self._note_append(partition, self._metrics.topic(topic_partition[0]), info)
+            self._note_append(partition, topic_metrics, info)
         result = AppendResult(
             topic_partition,
             ErrorCode.NONE,
@@ -171,6 +187,7 @@ class Appends:
         )
         if info.flush_due:
             result.unsynced = partition.log
+            self._has_flushes = True
         return result
 
     def _note_append(self, partition: Partition, topic_metrics: TopicMetrics, info: AppendInfo) -> None:

@@ -195,7 +195,9 @@ class Partition:
 
         Raises KafkaError(NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS) and what the log's validation raises.
         """
-        log = self._log_to_append(required_acks)
+        log = self.log
+        if log is None or not self.is_leader or required_acks == -1:
+            log = self._log_to_append(required_acks)
         return log.begin_append(records, self.leader_epoch, now_ms, origin=origin, trust=trust)
 
     def finish_append(

@@ -1,12 +1,13 @@
-"""FindCoordinator: which broker coordinates a group; none coordinates transactions yet, clients ask again.
+"""FindCoordinator: which broker coordinates a group; transactions only another broker can coordinate.
 
 The first question about a group makes the offsets topic. Source: group and transaction facts, section 1.
 """
 
 from __future__ import annotations
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.broker import transactions
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -31,23 +32,34 @@ async def handle(node: Node, context: RequestContext, request: FindCoordinatorRe
     if not node.authorizer.allows(context, Operation.DESCRIBE, resource_type, request.key):
         return _nobody(refusal)
     if request.key_type == TRANSACTION:
-        return _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return _of_transactions(node, context, request.key)
     if not node.metadata.has_topic(TOPIC):
         await node.auto_creation.create(TOPIC)
         return _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     partition = TopicPartition(TOPIC, node.coordinators.groups.runtime.partition_for(request.key))
     info = node.metadata.partition(partition)
-    address = None if info is None else node.metadata.address(info.leader, context.listener_name)
-    if info is None or address is None:
+    return _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE) if info is None else _broker(node, context, info.leader)
+
+
+def _of_transactions(node: Node, context: RequestContext, transactional_id: str) -> FindCoordinatorResponse:
+    try:
+        return _broker(node, context, transactions.coordinator_of(node, transactional_id))
+    except KafkaError as error:
+        return _nobody(error.code, error.detail)
+
+
+def _broker(node: Node, context: RequestContext, broker_id: int) -> FindCoordinatorResponse:
+    address = node.metadata.address(broker_id, context.listener_name)
+    if address is None:
         return _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return FindCoordinatorResponse(
         error_code=ErrorCode.NONE,
         error_message="NONE",
-        node_id=info.leader,
+        node_id=broker_id,
         host=address.host,
         port=address.port,
     )
 
 
-def _nobody(code: ErrorCode) -> FindCoordinatorResponse:
-    return FindCoordinatorResponse(error_code=code, error_message=code.meaning, node_id=-1, host="", port=-1)
+def _nobody(code: ErrorCode, detail: str = "") -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(error_code=code, error_message=detail or code.meaning, node_id=-1, host="", port=-1)

@@ -1,4 +1,4 @@
-"""InitProducerId: an id for an idempotent producer. Transactional ids need a coordinator, which this broker lacks yet.
+"""InitProducerId: an id for an idempotent producer. Transactional ids need a coordinator, which this broker is not.
 
 Source: group and transaction facts, section 8.
 """
@@ -6,6 +6,7 @@ Source: group and transaction facts, section 8.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker import transactions
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -29,7 +30,7 @@ async def handle(node: Node, context: RequestContext, request: InitProducerIdReq
     if transactional_id == "":
         raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
     if transactional_id is not None:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker coordinates no transactions")
+        raise transactions.refuse(node, transactional_id)
     producer_id = await node.producer_ids.next_id()
     return InitProducerIdResponse(
         throttle_time_ms=0, error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0

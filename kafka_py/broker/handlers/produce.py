@@ -9,10 +9,12 @@ from struct import Struct
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.broker import transactions
 from kafka_py.broker.authorization import ALLOW_ALL, Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
 from kafka_py.log.header_trust import HeaderTrust
+from kafka_py.records.batch import MAGIC, TRANSACTIONAL_FLAG
 from kafka_py.replication.delayed import AppendResult
 from kafka_py.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -40,6 +42,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
     refused: dict[TopicPartition, AppendResult] = {}
     metadata = node.metadata
     denied = _denied_topics(node, context, request) if node.authorizer is not ALLOW_ALL else ()
+    transactional = False
     for topic in request.topic_data:
         name = topic.name
         for data in topic.partition_data:
@@ -54,10 +57,15 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
             else:
                 fault = _fault(records, version)
                 if fault is None:
+                    transactional = transactional or _is_transactional(records)
                     accepted.append((topic_partition, _NO_RECORDS if records is None else records))  # type: ignore[arg-type]
                     continue
                 refusal = AppendResult(topic_partition, *fault)
             refused[topic_partition] = refusal
+
+    if transactional:
+        accepted = []
+        refused = _transaction_refusals(request)
 
     def done(results: list[AppendResult]) -> None:
         _answer(context, request, results, refused)
@@ -89,19 +97,35 @@ def _trust(node: Node, context: RequestContext) -> HeaderTrust:
     return trust
 
 
+def _is_transactional(records: memoryview | object | None) -> bool:
+    return (
+        isinstance(records, memoryview)
+        and len(records) >= _FIXED.size
+        and records[16] == MAGIC
+        and records[22] & TRANSACTIONAL_FLAG != 0
+    )
+
+
+def _transaction_refusals(request: ProduceRequest) -> dict[TopicPartition, AppendResult]:
+    """One transactional batch and the whole request is refused, for good: what no marker can end must not begin.
+
+    Apache Kafka answers so without a transactional id, or without the right to use it; this broker offers none.
+    """
+    error = transactions.refused()
+    refusals = {}
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            topic_partition = TopicPartition(topic.name, data.index)
+            refusals[topic_partition] = AppendResult(topic_partition, error.code, error.detail)
+    return refusals
+
+
 def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:
-    """Topics this principal may not write to, with the error; a transactional id needs a right of its own."""
-    authorizer = node.authorizer
-    names = [topic.name for topic in request.topic_data]
-    transactional_id = request.transactional_id
-    if transactional_id is not None and not authorizer.allows(
-        context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
-    ):
-        return dict.fromkeys(names, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    """Topics this principal may not write to, with the error."""
     return {
-        name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        for name in names
-        if not authorizer.allows(context, Operation.WRITE, ResourceType.TOPIC, name)
+        topic.name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        for topic in request.topic_data
+        if not node.authorizer.allows(context, Operation.WRITE, ResourceType.TOPIC, topic.name)
     }
 
 

@@ -166,6 +166,11 @@ class GroupStore:
 
     # ---- what goes
 
+    def complete_txn(self, partition: int, producer_id: int, *, committed: bool) -> None:
+        """A marker was appended to a partition: the commits of that transaction hold in its groups, or are dropped."""
+        for group in self._groups.get(partition, {}).values():
+            group.offsets.complete_txn(producer_id, committed=committed)
+
     def remove(self, group: Group) -> None:
         """The group, which is Dead, goes with all its offsets."""
         offsets = group.offsets

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kafka_py.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -87,9 +88,9 @@ async def test_the_new_start_survives_a_clean_restart(broker: LocalBroker) -> No
 async def test_producers_of_a_partition_are_described(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     await broker.produce("t", batch(b"a", b"b", producer_id=7, producer_epoch=1, base_sequence=0, timestamp=5))
-    await broker.produce(
-        "t", batch(b"c", producer_id=8, producer_epoch=0, base_sequence=0, transactional=True, timestamp=6)
-    )
+    partition = broker.server.node.replicas.partitions[TopicPartition("t", 0)]
+    left_open = batch(b"c", producer_id=8, producer_epoch=0, base_sequence=0, transactional=True, timestamp=6)
+    partition.append(memoryview(bytearray(left_open)), 1, 0)
     request = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0, 3])])
     [topic] = (await broker.ask(request, 0)).topics
     known, unknown = topic.partitions

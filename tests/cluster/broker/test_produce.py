@@ -181,9 +181,10 @@ async def test_producer_ids_are_never_handed_out_twice(broker: LocalBroker) -> N
 
 
 @on_broker()
-async def test_a_transactional_id_is_put_off_until_there_is_a_coordinator(broker: LocalBroker) -> None:
+async def test_a_transactional_id_is_refused_for_good(broker: LocalBroker) -> None:
     got = await broker.ask(InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=1000), 4)
-    assert (got.error_code, got.producer_id, got.producer_epoch) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, -1)
+    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert (got.error_code, got.producer_id, got.producer_epoch) == (refused, -1, -1)
     empty = await broker.ask(InitProducerIdRequest(transactional_id="", transaction_timeout_ms=1000), 4)
     assert empty.error_code == ErrorCode.INVALID_REQUEST
 

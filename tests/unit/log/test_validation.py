@@ -46,7 +46,7 @@ def test_a_plain_batch_is_taken_as_it_is():
     prepared = prepare_leader_append(data, LogConfig.for_topic(), NOW, Origin.CLIENT)
     assert isinstance(prepared, RecordWork)
     prepared = prepared.run()
-    assert prepared.records is data
+    assert prepared[0] is data
     assert prepared[1] == read_header(data)
 
 
