@@ -135,6 +135,7 @@ def main() -> int:
     parser.add_argument("--troubles", type=int, default=8, help="how many things go wrong in a schedule")
     parser.add_argument("--jobs", type=int, default=1, help="how many seeds at a time, each in a process")
     parser.add_argument("--limit", type=float, default=120, help="seconds of real time that a seed may take")
+    parser.add_argument("--stop", action="store_true", help="end with the first seed that fails")
     parser.add_argument("--trace", action="store_true", help="print what the brokers log")
     options = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
@@ -157,6 +158,8 @@ def main() -> int:
     )
     for seed in range(options.seed, options.seed + options.count):
         children.begin(seed)
+        if options.stop and children.total.failed:
+            break
     children.finish()
     total, took_s = children.total, time.perf_counter() - began_s
     print(f"{options.count} schedules, {total.failed} failed, {total.simulated_s:.0f} s simulated in {took_s:.1f} s, "

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.configs import BrokerConfig
@@ -19,11 +20,12 @@ from kafka_py.log.partition_log import PartitionLog
 from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.partition import Partition
 from kafka_py.testing.files import FakeFiles, Loss
+from kafka_py.testing.simulation.history import History
 from kafka_py.testing.simulation.network import NodeNetwork, SimulatedNetwork
 from kafka_py.testing.simulation.nodes import InlineExecutor, Node, NodeLoop
 from kafka_py.testing.virtual_time import VirtualClock
 from kafka_py.testing.zookeeper import FakeSession, FakeZookeeper
-from kafka_py.zk.session import SessionState
+from kafka_py.zk.session import Op, SessionState
 
 LOG_DIR = "/kafka-logs"
 PORT = 9092
@@ -67,6 +69,8 @@ class SimulatedBroker:
         self.session: FakeSession | None = None
         self.failure: BaseException | None = None
         """Why its last start failed."""
+        self.ends: dict[TopicPartition, int] = {}
+        """Where its logs ended when its last life did."""
         self._cluster = cluster
         self._life: asyncio.Task[None] | None = None
 
@@ -104,6 +108,8 @@ class SimulatedBroker:
         """kill -9; with a loss the whole machine goes."""
         if self.node is None:
             return
+        if self.server is not None:
+            self.ends = {log.topic_partition: log.log_end_offset for log in self.server.node.log_dirs.all_logs()}
         self.node.kill()
         self._cluster.network.node_died(self.name)
         self.files.crash(loss, rng)
@@ -153,6 +159,13 @@ class SimulatedBroker:
         """What it hosts; nothing while it is not up."""
         return self.server.node.replicas.partitions if self.server is not None else {}
 
+    def end_offset(self, topic_partition: TopicPartition) -> int | None:
+        """Where its log of a partition ends; None when that cannot be known, as its directory has failed."""
+        if self.server is None:
+            return self.ends.get(topic_partition)
+        log = self.log(topic_partition)
+        return log.log_end_offset if log is not None else None
+
     def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
         return self.server.node.log_dirs.get(topic_partition) if self.server is not None else None
 
@@ -162,7 +175,13 @@ class SimulatedZookeeper(FakeZookeeper):
 
     def __init__(self, loop: NodeLoop) -> None:
         super().__init__(VirtualClock(loop), session_timeout_ms=SESSION_TIMEOUT_MS)
+        self.history = History(loop.time)
         self._loop = loop
+
+    def apply_all(self, session_id: int, ops: Sequence[Op]) -> list[Any]:
+        results = super().apply_all(session_id, ops)
+        self.history.written(ops)
+        return results
 
     def cut_off(self, session: FakeSession) -> None:
         """Its process is gone: nothing reaches it any more."""
@@ -183,6 +202,23 @@ class SimulatedCluster:
         """Dead brokers: nothing of theirs may be collected, and so run its last words, before the end."""
         self.brokers = [SimulatedBroker(self, number + 1) for number in range(brokers)]
         self.outside = NodeNetwork(self.network, OUTSIDE)
+
+    @property
+    def history(self) -> History:
+        """What really happened."""
+        return self.zookeeper.history
+
+    def held_in_sync(self, topic_partition: TopicPartition) -> int | None:
+        """What every replica in sync holds ends here (exclusive), so no more can be committed; None: not known.
+
+        In sync is who ZooKeeper says is. Where an election was unclean, nothing is known.
+        """
+        history = self.history
+        if history.had_unclean_election(topic_partition):
+            return None
+        members = history.isr.get(topic_partition, frozenset())
+        ends = [self.brokers[broker_id - 1].end_offset(topic_partition) for broker_id in members]
+        return min((end for end in ends if end is not None), default=None)
 
     @property
     def bootstrap(self) -> str:

@@ -1,10 +1,8 @@
-"""What must hold in a simulated cluster whatever goes wrong, watched while it runs and checked when it has healed."""
+"""What must hold in a simulated cluster when it has healed, whatever went wrong; watch.py looks while it runs."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Collection
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.partition_log import PartitionLog
@@ -12,58 +10,6 @@ from kafka_py.records.batch import decode_records, iter_headers
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.workload import Acknowledged, Reader
 from kafka_py.testing.simulation.znodes import replicas_of
-from kafka_py.zk.session import NoNode
-
-WATCH_EVERY_S = 0.05
-
-
-class Watch:
-    """Looks at the brokers all the time: one leader per epoch, and a controller epoch that only grows.
-
-    passing: topics that are made again, whose epochs so begin again.
-    """
-
-    def __init__(self, cluster: SimulatedCluster, faults: list[str], passing: Collection[str]) -> None:
-        self._cluster = cluster
-        self._passing = passing
-        self._faults = faults
-        self._leaders: dict[tuple[TopicPartition, int], int] = {}
-        self._controller_epoch = 0
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._look_on())
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-
-    async def _look_on(self) -> None:
-        while True:
-            self.look()
-            await asyncio.sleep(WATCH_EVERY_S)
-
-    def look(self) -> None:
-        """One look."""
-        for broker in self._cluster.servers():
-            for topic_partition, partition in broker.partitions().items():
-                if not partition.is_leader or topic_partition.topic in self._passing:
-                    continue
-                key = topic_partition, partition.leader_epoch
-                leader = self._leaders.setdefault(key, broker.broker_id)
-                if leader != broker.broker_id:
-                    self._faults.append(f"{topic_partition}: {leader} and {broker.broker_id} lead in epoch {key[1]}")
-        epoch = self._controller_epoch_now()
-        if epoch < self._controller_epoch:
-            self._faults.append(f"the controller epoch went from {self._controller_epoch} to {epoch}")
-        self._controller_epoch = max(epoch, self._controller_epoch)
-
-    def _controller_epoch_now(self) -> int:
-        try:
-            return int(self._cluster.zookeeper.node("/controller_epoch").data or b"0")
-        except NoNode:
-            return 0
 
 
 def log_bytes(log: PartitionLog, end_offset: int) -> bytes:

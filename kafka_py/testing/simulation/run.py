@@ -15,12 +15,13 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.simulation import operations
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.group import Group
-from kafka_py.testing.simulation.invariants import Watch, check_logs
+from kafka_py.testing.simulation.invariants import check_logs
 from kafka_py.testing.simulation.nodes import NodeLoop
 from kafka_py.testing.simulation.operations import Administrator, Operation, draw_operations
 from kafka_py.testing.simulation.randomness import seeded
 from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
+from kafka_py.testing.simulation.watch import Watch
 from kafka_py.testing.simulation.workload import Load, Reader
 from kafka_py.testing.simulation.znodes import replicas_of
 from kafka_py.testing.virtual_time import Busy
@@ -29,6 +30,7 @@ from kafka_py.zk.topics import TopicAssignment
 
 HEAL_DEADLINE_S = 180.0
 CALM_BEFORE_S = 1.0
+MOST_FAULTS = 12
 MOST_TURNS = 1_000_000
 """Of the loop in one schedule; the usual one has 5,000 to 40,000."""
 
@@ -68,7 +70,9 @@ def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int 
         verdict = Verdict(seed, scenario, drawn, draw_operations(rng, scenario.operations))
         loop.limit_turns(MOST_TURNS)
         try:
-            loop.run_until_complete(_Run(loop, rng, verdict).run())
+            run = _Run(loop, rng, verdict)
+            with run.cluster.history.listening():
+                loop.run_until_complete(run.run())
         except Busy as busy:
             verdict.faults.append(f"the loop never comes to rest: {busy}")
     verdict.simulated_s = loop.time()
@@ -96,12 +100,16 @@ class _Run:
         self.verdict = verdict
         self.cluster = cluster = SimulatedCluster(loop, rng, scenario.brokers, scenario.settings)
         cluster.topics_stay = not scenario.operations
-        faults = verdict.faults
-        self.watch = Watch(cluster, faults, operations.PASSING)
-        self.reader = Reader(cluster, scenario.partitions, faults.append)
+        self.watch = Watch(cluster, self._report, operations.PASSING)
+        self.reader = Reader(cluster, scenario.partitions, self._report)
         self.load = Load(cluster, scenario.partitions, pause_s=0.05)
         self.administrator: Administrator | None = None
         self.group: Group | None = None
+
+    def _report(self, fault: str) -> None:
+        """Notes a fault; one that is seen again and again says enough after some times."""
+        if len(self.verdict.faults) < MOST_FAULTS:
+            self.verdict.faults.append(f"at {self.cluster.loop.time():.3f} s: {fault}")
 
     async def run(self) -> None:
         """From start to verdict."""
@@ -132,7 +140,7 @@ class _Run:
         if scenario.operations:
             self.administrator = Administrator(cluster, store, scenario.partitions, self._grown)
         if scenario.members:
-            self.group = Group(cluster, TOPIC, scenario.partitions, self.verdict.faults.append)
+            self.group = Group(cluster, TOPIC, scenario.partitions, self._report)
             self.group.start(scenario.members)
         self.watch.start()
         self.load.start()

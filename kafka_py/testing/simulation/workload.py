@@ -175,6 +175,10 @@ class Reader:
                     self._report(f"{topic_partition}: offset {record.offset} changed its record")
                 seen[record.offset] = record.value or b""
             self._positions[topic_partition] = max(self._positions[topic_partition], header.next_offset)
+        held = self._cluster.held_in_sync(topic_partition)
+        if held is not None and self._positions[topic_partition] > held:
+            position = self._positions[topic_partition]
+            self._report(f"{topic_partition}: {leader} let a reader have up to {position}, committed is up to {held}")
 
     async def _wire(self, host: str) -> BrokerConnection:
         wire = self._wires.get(host)
