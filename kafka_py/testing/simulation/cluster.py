@@ -224,6 +224,10 @@ class SimulatedCluster:
     def bootstrap(self) -> str:
         return ",".join(f"{broker.name}:{PORT}" for broker in self.brokers)
 
+    def broker(self, name: str) -> SimulatedBroker:
+        """By its host's name."""
+        return next(broker for broker in self.brokers if broker.name == name)
+
     def connector(self, client_id: str) -> Connect:
         """How a client of kafka_py reaches a broker."""
 

@@ -8,7 +8,8 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.records.batch import decode_records, iter_headers
 from kafka_py.testing.simulation.cluster import SimulatedCluster
-from kafka_py.testing.simulation.workload import Acknowledged, Reader
+from kafka_py.testing.simulation.reader import Reader
+from kafka_py.testing.simulation.workload import Acknowledged
 from kafka_py.testing.simulation.znodes import replicas_of
 
 

@@ -19,10 +19,11 @@ from kafka_py.testing.simulation.invariants import check_logs
 from kafka_py.testing.simulation.nodes import NodeLoop
 from kafka_py.testing.simulation.operations import Administrator, Operation, draw_operations
 from kafka_py.testing.simulation.randomness import seeded
+from kafka_py.testing.simulation.reader import Reader
 from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
 from kafka_py.testing.simulation.watch import Watch
-from kafka_py.testing.simulation.workload import Load, Reader
+from kafka_py.testing.simulation.workload import Load
 from kafka_py.testing.simulation.znodes import replicas_of
 from kafka_py.testing.virtual_time import Busy
 from kafka_py.zk.store import ZkStore
@@ -101,7 +102,7 @@ class _Run:
         self.cluster = cluster = SimulatedCluster(loop, rng, scenario.brokers, scenario.settings)
         cluster.topics_stay = not scenario.operations
         self.watch = Watch(cluster, self._report, operations.PASSING)
-        self.reader = Reader(cluster, scenario.partitions, self._report)
+        self.reader = Reader(cluster, scenario.partitions, self._report, rng)
         self.load = Load(cluster, scenario.partitions, pause_s=0.05)
         self.administrator: Administrator | None = None
         self.group: Group | None = None
@@ -178,7 +179,7 @@ class _Run:
             faults += self.group.faults(told.values)
             await self.group.stop()
         await cluster.until(lambda: is_quiet(cluster), HEAL_DEADLINE_S, "high watermarks at the ends of all logs")
-        await asyncio.sleep(1)
+        await cluster.until(lambda: not self.reader.behind(), HEAL_DEADLINE_S, "the reader has read everything")
         faults += check_logs(cluster, told, self.reader)
         faults += [f"not sent: {each}" for each in told.failed[:3]]
 

@@ -16,6 +16,8 @@ from kafka_py.testing.simulation.network import USUAL_DELAY_MS
 from kafka_py.testing.simulation.power import forget, has_stopped_clean, lose_power
 
 MOST_WRONG_CLOCK_MS = 14 * 60_000
+LAG_MAX_S = 2.0
+"""replica.lag.time.max.ms of the brokers."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,18 @@ async def _lose_zookeeper(cluster: SimulatedCluster, trouble: Trouble, rng: rand
     broker.mend_zookeeper()
 
 
+async def _shrink_unwritten(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
+    """A leader whose follower is about to fall out of sync cannot write that down."""
+    pair = _names(cluster, trouble)
+    cluster.network.cut(*pair)
+    await asyncio.sleep(LAG_MAX_S * (0.5 + 0.4 * trouble.amount))
+    cluster.brokers[trouble.broker].cut_zookeeper()
+    await asyncio.sleep(LAG_MAX_S * 0.95)
+    cluster.brokers[trouble.broker].mend_zookeeper()
+    await asyncio.sleep(trouble.lasts_s / 4)
+    cluster.network.mend(*pair)
+
+
 async def _expire(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
     cluster.brokers[trouble.broker].expire()
 
@@ -147,6 +161,7 @@ KINDS: dict[str, Carry] = {
     "reset": _reset,
     "isolate": _isolate,
     "lose ZooKeeper": _lose_zookeeper,
+    "shrink unwritten": _shrink_unwritten,
     "expire": _expire,
     "lose a reply": _lose_reply,
     "slow network": _slow,
