@@ -56,6 +56,11 @@ SETTINGS = {
 }
 
 
+def rack_of(broker_id: int) -> str:
+    """Every broker stands in a rack of its own."""
+    return f"rack{broker_id}"
+
+
 class SimulatedBroker:
     """A broker with its disk, over all its lives."""
 
@@ -89,6 +94,7 @@ class SimulatedBroker:
     async def _live(self, node: Node) -> None:
         cluster = self._cluster
         settings = {**SETTINGS, **cluster.settings, "broker.id": str(self.broker_id)}
+        settings["broker.rack"] = rack_of(self.broker_id)
         settings["advertised.listeners"] = f"PLAINTEXT://{self.name}:{PORT}"
         self.session = cluster.zookeeper.session()
         server = KafkaServer(
@@ -104,12 +110,25 @@ class SimulatedBroker:
         except Exception as error:  # a verdict for the invariants, whatever it is
             self.failure = error
 
+    @property
+    def log_dirs(self) -> list[str]:
+        """The paths of its log directories."""
+        return self._cluster.settings.get("log.dirs", LOG_DIR).split(",")
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it needs a new start: it ended by itself, or goes on without one of its directories."""
+        return self.failure is not None or (
+            self.server is not None and bool(self.server.node.log_dirs.offline_directories)
+        )
+
     def kill(self, loss: Loss = Loss.NOTHING, rng: random.Random | None = None) -> None:
         """kill -9; with a loss the whole machine goes."""
         if self.node is None:
             return
         if self.server is not None:
-            self.ends = {log.topic_partition: log.log_end_offset for log in self.server.node.log_dirs.all_logs()}
+            self.ends = {log.topic_partition: log.log_end_offset for log in self.server.node.log_dirs.all_logs()
+                         if not log.is_future}  # fmt: skip
         self.node.kill()
         self._cluster.network.node_died(self.name)
         self.files.crash(loss, rng)
@@ -274,7 +293,7 @@ class SimulatedCluster:
             if broker.node is not None and broker.node.is_paused:
                 broker.resume()
             broker.mend_zookeeper()
-            if broker.failure is not None:
+            if broker.has_failed:
                 broker.kill()
             if not broker.is_running:
                 broker.start()

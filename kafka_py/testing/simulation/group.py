@@ -9,8 +9,8 @@ classic: an answer counts only if its broker was leader in an epoch no older tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -33,6 +33,32 @@ DESCRIBE_VERSION = 4
 NO_EPOCH = -1
 
 
+@dataclass(frozen=True)
+class MemberKind:
+    """How the members of a group take part. is_static: each keeps an instance id (KIP-345)."""
+
+    name: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    is_static: bool = False
+
+    @property
+    def commits_itself(self) -> bool:
+        """Whether the consumer commits, not its user."""
+        return self.settings.get("enable.auto.commit") == "true"
+
+
+USUAL = MemberKind("usual members")
+_AUTOMATIC = {"enable.auto.commit": "true", "auto.commit.interval.ms": "300"}
+_COOPERATIVE = {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"}
+MEMBER_KINDS = (
+    USUAL,
+    MemberKind("automatic commits", _AUTOMATIC),
+    MemberKind("static members", is_static=True),
+    MemberKind("cooperative members", _COOPERATIVE),
+    MemberKind("cooperative members with automatic commits", {**_AUTOMATIC, **_COOPERATIVE}),
+)
+
+
 @dataclass
 class Committed:
     """The furthest commit of a partition that was acknowledged. epoch: of the coordinator, or a later one."""
@@ -44,8 +70,10 @@ class Committed:
 class Member:
     """One consumer of the group: reads, commits after each round, comes back when the group has thrown it out."""
 
-    def __init__(self, group: Group, number: int) -> None:
+    def __init__(self, group: Group, number: int, kind: MemberKind = USUAL) -> None:
         self._group = group
+        self._commits_itself = kind.commits_itself
+        instance = {"group.instance.id": f"instance{number}"} if kind.is_static else {}
         self._consumer = AsyncConsumer(
             {
                 "bootstrap.servers": group.cluster.bootstrap, "group.id": GROUP, "client.id": f"member{number}",
@@ -53,6 +81,7 @@ class Member:
                 "heartbeat.interval.ms": "500", "request.timeout.ms": "3000", "default.api.timeout.ms": "8000",
                 "retry.backoff.ms": "50", "metadata.max.age.ms": "5000", "reconnect.backoff.ms": "20",
                 "reconnect.backoff.max.ms": "500", "max.poll.interval.ms": "60000", "fetch.max.wait.ms": "300",
+                **kind.settings, **instance,
             },
             clock=group.cluster.brokers[0].clock,
             connect=group.cluster.connector(f"member{number}"),
@@ -66,7 +95,7 @@ class Member:
                 records = await self._consumer.poll(0.3)
                 for record in records:
                     self._group.read.setdefault(record.topic_partition, set()).add(record.offset)
-                if records:
+                if records and not self._commits_itself:
                     offsets = {each: records.records(each)[-1].offset + 1 for each in records.partitions()}
                     await self._consumer.commit(offsets)
                     self._group.acknowledged(offsets)
@@ -98,8 +127,8 @@ class Group:
         self._members: list[Member] = []
         self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self, members: int) -> None:
-        self._members = [Member(self, number) for number in range(members)]
+    def start(self, members: int, kind: MemberKind = USUAL) -> None:
+        self._members = [Member(self, number, kind) for number in range(members)]
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(member.run()) for member in self._members]
         self._tasks.append(loop.create_task(self._audit()))
@@ -153,6 +182,9 @@ class Group:
         for answer in response.topics[0].partitions:
             name = TopicPartition(self.topic, answer.partition_index)
             self.seen[name] = answer.committed_offset
+            delivered = max(self.read.get(name, ()), default=-1) + 1
+            if answer.committed_offset > delivered:
+                self._report(f"{name}: {answer.committed_offset} is committed, members have read up to {delivered}")
             known = before[name]
             if epoch >= known.epoch and not answer.error_code and answer.committed_offset < known.offset:
                 self._report(
@@ -179,11 +211,11 @@ class Group:
         return [f"{each}: {self.seen.get(each)} of {end} committed" for each, end in ends.items()
                 if self.seen.get(each) != end]  # fmt: skip
 
-    def faults(self, told: dict[TopicPartition, list[tuple[int, int, bytes]]]) -> list[str]:
-        """Acknowledged records that reached no member."""
+    def faults(self, promised: Mapping[TopicPartition, Iterable[int]]) -> list[str]:
+        """Acknowledged records that reached no member. promised: by partition the offsets of records that stay."""
         faults = []
         for each in self.partitions:
-            missing = [offset for _, offset, _ in told.get(each, ()) if offset not in self.read.get(each, ())]
+            missing = [offset for offset in promised.get(each, ()) if offset not in self.read.get(each, ())]
             if missing:
                 faults.append(f"{each}: no member has read {len(missing)} acknowledged records, at {missing[:5]}")
         return faults

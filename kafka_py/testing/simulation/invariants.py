@@ -1,22 +1,29 @@
-"""What must hold in a simulated cluster when it has healed, whatever went wrong; watch.py looks while it runs."""
+"""What must hold in a simulated cluster when it has healed, whatever went wrong; watch.py looks while it runs.
+
+Replicas are the same; every record that was promised to stay is where its producer was told, once and in order as far
+as that producer may expect; what a reader saw is still there. A compacted log says of every key what all records that
+were ever written say.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.partition_log import PartitionLog
-from kafka_py.records.batch import decode_records, iter_headers
+from kafka_py.records.batch import Record, decode_records, iter_headers
 from kafka_py.testing.simulation.cluster import SimulatedCluster
+from kafka_py.testing.simulation.history import History
 from kafka_py.testing.simulation.reader import Reader
-from kafka_py.testing.simulation.workload import Acknowledged
+from kafka_py.testing.simulation.workload import Acknowledged, Promise, Told
 from kafka_py.testing.simulation.znodes import replicas_of
 
 
-def log_bytes(log: PartitionLog, end_offset: int) -> bytes:
-    """The batches of a log below an offset (exclusive), which is where a batch ends."""
+def log_bytes(log: PartitionLog, start_offset: int, end_offset: int) -> bytes:
+    """The batches of a log from that which holds an offset to another one (exclusive), which is where a batch ends."""
     found = bytearray()
-    offset = log.log_start_offset
+    offset = start_offset
     while offset < end_offset:
         part = log.read(offset, 1 << 30, up_to_offset=end_offset, min_one_batch=True).slice
         if part is None:
@@ -27,51 +34,121 @@ def log_bytes(log: PartitionLog, end_offset: int) -> bytes:
     return bytes(found)
 
 
-def check_logs(cluster: SimulatedCluster, told: Acknowledged, reader: Reader) -> list[str]:
+def records_of(log: PartitionLog) -> list[Record]:
+    """All that is committed, from the start of the log."""
+    data = log_bytes(log, log.log_start_offset, log.high_watermark)
+    return [record for position, _header in iter_headers(data) for record in decode_records(data, position)]
+
+
+def check_logs(
+    cluster: SimulatedCluster, told: Sequence[Acknowledged], readers: Sequence[Reader]
+) -> list[str]:  # fmt: skip
     """What is wrong with the logs of a healed and quiet cluster.
 
-    A log that a broker still has of a partition it was not there to give up counts for nothing: the classic's brokers
-    keep it as well.
+    A log that a broker still has of a partition it was not there to drop counts for nothing: Apache's brokers keep it
+    as well.
     """
     faults: list[str] = []
-    for topic_partition, replicas in replicas_of(cluster.zookeeper).items():
-        logs = {broker.broker_id: broker.log(topic_partition) for broker in cluster.brokers}
-        held = {each: log_bytes(log, log.high_watermark) for each in replicas if (log := logs[each]) is not None}
-        if len(held) != len(replicas) or len(set(held.values())) != 1:
-            ends = {broker_id: log and (log.high_watermark, log.log_end_offset) for broker_id, log in logs.items()}
-            faults.append(f"{topic_partition}: the replicas differ; (high watermark, log end offset) of each: {ends}")
-        elif topic_partition in reader.seen:
-            faults += _check_data(topic_partition, next(iter(held.values())), told, reader)
+    for name, replicas in replicas_of(cluster.zookeeper).items():
+        logs = {broker.broker_id: broker.log(name) for broker in cluster.brokers}
+        here = {each: log for each in replicas if (log := logs[each]) is not None}
+        start = max((log.log_start_offset for log in here.values()), default=0)
+        is_compacted = any(log.config.is_compacted for log in here.values())
+        contents = {log_bytes(log, start, log.high_watermark) for log in here.values()}
+        if len(here) != len(replicas) or (len(contents) != 1 and not is_compacted):
+            ends = {each: log and (log.high_watermark, log.log_end_offset) for each, log in logs.items()}
+            faults.append(f"{name}: the replicas differ; (high watermark, log end offset) of each: {ends}")
+            continue
+        if is_compacted:
+            for broker_id, log in here.items():
+                faults += check_compacted(f"{name} on broker{broker_id}", cluster.history, log)
+        for reader in readers:
+            if name in reader.seen:
+                log = next(iter(here.values()))
+                records = {record.offset: record.value for record in records_of(log)}
+                faults += _check_reader(name, cluster.history, records, reader, start)
+        if any(name in each.values for each in told):
+            log = next(iter(here.values()))
+            records = {record.offset: record.value for record in records_of(log)}
+            for each in told:
+                faults += _check_producer(name, cluster.history, log, records, each, start)
     return faults
 
 
-def _check_data(topic_partition: TopicPartition, data: bytes, told: Acknowledged, reader: Reader) -> list[str]:
-    """data: all that is committed."""
-    records = {
-        record.offset: record.value or b""
-        for position, _header in iter_headers(data)
-        for record in decode_records(data, position)
-    }
-    faults = _check_records(topic_partition, records, told.values.get(topic_partition, []))
-    for offset, value in reader.seen[topic_partition].items():
-        now = records.get(offset)
-        if now != value:
-            faults.append(f"{topic_partition}: a reader saw {value!r} at {offset}, it is now {now!r}")
-            break
-    return faults
+def promised(history: History, log: PartitionLog, told: Acknowledged) -> list[Told]:
+    """The acknowledged records of a log that have to be there still, unless their time was over."""
+    name = log.topic_partition
+    if told.kind.promise is Promise.NEVER or history.had_unclean_election(name):
+        return []
+    records = told.values.get(name, [])
+    if told.kind.promise is Promise.ALWAYS:
+        return records
+    return [each for each in records if len(history.leaders_since(log, each.offset)) == 1]
 
 
-def _check_records(
-    topic_partition: TopicPartition, records: dict[int, bytes], told: list[tuple[int, int, bytes]]
+def _check_reader(
+    name: TopicPartition, history: History, records: dict[int, bytes | None], reader: Reader, start_offset: int
 ) -> list[str]:
+    if history.had_unclean_election(name):
+        return []
+    for offset, value in reader.seen[name].items():
+        if offset >= start_offset and records.get(offset, b"nothing") != value:
+            return [f"{name}: a reader saw {value!r} at {offset}, it is now {records.get(offset)!r}"]
+    return []
+
+
+def _check_producer(
+    name: TopicPartition, history: History, log: PartitionLog, records: dict[int, bytes | None], told: Acknowledged,
+    start_offset: int,
+) -> list[str]:  # fmt: skip
+    """What is wrong with one producer's records."""
     faults = []
-    lost = [(number, offset) for number, offset, value in told if records.get(offset) != value]
+    lost = [(each.number, each.offset) for each in promised(history, log, told)
+            if each.offset >= start_offset and records.get(each.offset) != each.value]  # fmt: skip
     if lost:
-        faults.append(f"{topic_partition}: {len(lost)} acknowledged records are lost; (number, offset): {lost[:5]}")
-    values = [records[offset] for offset in sorted(records)]
-    if len(set(values)) != len(values):
-        faults.append(f"{topic_partition}: {len(values) - len(set(values))} records stand twice")
-    numbers = [int(value) for value in values]
-    if numbers != sorted(numbers):
-        faults.append(f"{topic_partition}: records are out of order")
+        faults.append(f"{name}: {len(lost)} acknowledged records are lost; (number, offset): {lost[:5]}")
+    if history.had_unclean_election(name):
+        return faults
+    prefix = b"%s:" % told.name.encode()
+    numbers = [int(value[len(prefix):]) for _offset, value in sorted(records.items())
+               if value is not None and value.startswith(prefix)]  # fmt: skip
+    first_times = list(dict.fromkeys(numbers))
+    if len(first_times) != len(numbers) and not told.kind.may_repeat:
+        faults.append(f"{name}: {len(numbers) - len(first_times)} records are there twice")
+    if first_times != sorted(first_times) and not told.kind.may_reorder:
+        faults.append(f"{name}: records of {told.name} are out of order")
     return faults
+
+
+def check_compacted(where: str, history: History, log: PartitionLog) -> list[str]:
+    """Whether a compacted replica says of each key what all records ever written to it say."""
+    written = list(history.lineage(log, log.high_watermark))
+    kept = records_of(log)
+    faults = []
+    by_offset = {record.offset: record for record in written}
+    for record in kept:
+        known = by_offset.get(record.offset)
+        if known is None or (known.key, known.value) != (record.key, record.value):
+            faults.append(f"{where}: nobody wrote {record.key!r} = {record.value!r} at {record.offset}")
+            break
+    expected, found = _values(written), _values(kept)
+    for key in sorted(expected.keys() | found.keys()):
+        if expected.get(key) != found.get(key):
+            faults.append(
+                f"{where}: {key!r} is {found.get(key)!r}, the records that were written say {expected.get(key)!r}"
+            )
+    return faults[:3]
+
+
+def _values(records: Iterable[Record]) -> dict[bytes, bytes]:
+    """What a reader of all records holds in the end: the last value of each key that was not deleted."""
+    values: dict[bytes, bytes] = {}
+    for record in records:
+        if record.key is None:
+            continue
+        key = bytes(record.key)
+        if record.value is None:
+            values.pop(key, None)
+        else:
+            values[key] = bytes(record.value)
+    return values

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.clients.admin.client import AsyncAdminClient
+from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ResourceType
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.log import filenames
-from kafka_py.testing.simulation.cluster import LOG_DIR, SimulatedCluster
+from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.znodes import assignments, children_of, data_of, replicas_of
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore
@@ -59,9 +60,8 @@ class Operation:
         return f"+{self.after_s:.2f} s operation: {self.kind}"
 
 
-def draw_operations(rng: random.Random, count: int) -> list[Operation]:
+def draw_operations(rng: random.Random, count: int, kinds: Sequence[str]) -> list[Operation]:
     """Some follow each other at once."""
-    kinds = sorted(KINDS)
     return [
         Operation(rng.choice((0.05, 0.5, 3.0)) * rng.random(), rng.choice(kinds), rng.getrandbits(32))
         for _ in range(count)
@@ -76,7 +76,7 @@ class Administrator:
 
     def __init__(
         self, cluster: SimulatedCluster, store: ZkStore, partitions: Iterable[TopicPartition],
-        grown: Callable[[TopicPartition], None],
+        grown: Callable[[TopicPartition], None], passing_configs: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.carried_out = 0
         self.cluster = cluster
@@ -90,6 +90,10 @@ class Administrator:
             connect=cluster.connector("admin"),
         )  # fmt: skip
         self.grown = grown
+        self.passing_configs = dict(passing_configs or {})
+        """Of the topics that come and go."""
+        self.deleted_to: dict[TopicPartition, int] = {}
+        """By partition: the first record that must be left, at the least."""
         replicas = replicas_of(cluster.zookeeper)
         self.targets = {each: {frozenset(replicas[each])} for each in partitions}
         """By partition: every set of replicas that it was ever to have."""
@@ -175,7 +179,7 @@ class Administrator:
             await self._make(topic, chance)
 
     async def _make(self, topic: str, chance: random.Random) -> None:
-        new = NewTopic(topic, chance.randrange(1, 3), chance.randrange(2, 4))
+        new = NewTopic(topic, chance.randrange(1, 3), chance.randrange(2, 4), configs=self.passing_configs)
         (await self.admin.create_topics([new], timeout=CALL_TIMEOUT_S)).all()
 
     async def delete(self, chance: random.Random) -> None:
@@ -185,7 +189,9 @@ class Administrator:
 
     async def make_again(self, chance: random.Random) -> None:
         """Deleted, and made anew as soon as that is possible."""
-        topic = self._passing(chance, existing=True)
+        await self._make_again(self._passing(chance, existing=True), chance)
+
+    async def _make_again(self, topic: str, chance: random.Random) -> None:
         async with self.locks[topic]:
             (await self.admin.delete_topics([topic], timeout=CALL_TIMEOUT_S)).all()
             for _ in range(10):
@@ -196,6 +202,46 @@ class Administrator:
                     if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                         raise
                 await asyncio.sleep(0.3)
+
+    async def cancel_and_make_again(self, chance: random.Random) -> None:
+        """A topic is moved, the move cancelled; the topic is deleted, made again, and moved again."""
+        topic = self._passing(chance, existing=True)
+        async with self.locks[topic]:
+            await self._move_all(topic, chance)
+            await asyncio.sleep(chance.choice((0.02, 0.5)) * chance.random())
+            moved: dict[TopicPartition, list[int] | None] = dict.fromkeys(
+                each for each in replicas_of(self.cluster.zookeeper) if each.topic == topic
+            )
+            await self.admin.alter_partition_reassignments(moved, timeout=CALL_TIMEOUT_S)
+        await self._make_again(topic, chance)
+        async with self.locks[topic]:
+            await self._move_all(topic, chance)
+
+    async def _move_all(self, topic: str, chance: random.Random) -> None:
+        brokers = [broker.broker_id for broker in self.cluster.brokers]
+        wanted: dict[TopicPartition, list[int] | None] = {
+            each: chance.sample(brokers, 2) for each in replicas_of(self.cluster.zookeeper) if each.topic == topic
+        }
+        if wanted:
+            await self.admin.alter_partition_reassignments(wanted, timeout=CALL_TIMEOUT_S)
+
+    async def move_to_directory(self, chance: random.Random) -> None:
+        """One broker's replicas of a topic go to its other directory, whichever that is."""
+        known = replicas_of(self.cluster.zookeeper)
+        topic = chance.choice(sorted({each.topic for each in known}))
+        moves = {
+            TopicPartitionReplica(*each, broker_id): chance.choice(self.cluster.brokers[broker_id - 1].log_dirs)
+            for each, replicas in known.items() if each.topic == topic for broker_id in replicas
+        }  # fmt: skip
+        (await self.admin.alter_replica_log_dirs(moves, timeout=CALL_TIMEOUT_S)).all()
+
+    async def delete_records(self, chance: random.Random) -> None:
+        """Up to somewhere below what is committed."""
+        topic_partition = chance.choice(sorted(self.targets))
+        logs = [log for broker in self.cluster.servers() if (log := broker.log(topic_partition)) is not None]
+        offset = chance.randrange(max((log.high_watermark for log in logs), default=0) + 1)
+        (await self.admin.delete_records({topic_partition: offset}, timeout=CALL_TIMEOUT_S)).all()
+        self.deleted_to[topic_partition] = max(offset, self.deleted_to.get(topic_partition, 0))
 
     async def change(self, chance: random.Random) -> None:
         topic = chance.choice(sorted({each.topic for each in self.targets}))
@@ -229,10 +275,12 @@ class Administrator:
             if row.adding or row.removing
         ]
         for broker in self.cluster.servers():
-            for entry in broker.files.list(LOG_DIR):
+            entries = [entry for path in broker.log_dirs for entry in broker.files.list(path)]
+            for entry in entries:
                 if entry.is_directory:
                     topic = filenames.parse_partition_directory(entry.name).topic_partition.topic
-                    if topic in PASSING and (topic not in existing or "-delete" in entry.name):
+                    is_gone = topic in PASSING and (topic not in existing or "-delete" in entry.name)
+                    if is_gone or entry.name.endswith("-future"):
                         left.append(f"{broker.name} still has {entry.name}")
         return left
 
@@ -244,7 +292,20 @@ class Administrator:
             replicas = existing[topic_partition.topic].partitions[topic_partition.partition].replicas
             if frozenset(replicas) not in targets:
                 faults.append(f"{topic_partition}: nobody asked for the replicas {replicas}")
-        if len(existing[GROWING].partitions) < self.count:
+        for topic_partition, offset in self.deleted_to.items():
+            for broker in self.cluster.servers():
+                log = broker.log(topic_partition)
+                if (
+                    log is not None
+                    and broker.broker_id
+                    in existing[topic_partition.topic].partitions[topic_partition.partition].replicas
+                    and log.log_start_offset < offset
+                ):
+                    faults.append(
+                        f"{topic_partition} on {broker.name}: deleted below {offset}, it starts at "
+                        f"{log.log_start_offset}"
+                    )
+        if self.count and len(existing[GROWING].partitions) < self.count:
             faults.append(f"{GROWING}: {self.count} partitions were made, {len(existing[GROWING].partitions)} are left")
         for (topic, name), values in self.values.items():
             faults += self._setting_faults(topic, name, values)
@@ -266,7 +327,7 @@ class Administrator:
         ]
 
 
-KINDS: dict[str, Callable[[Administrator, random.Random], Awaitable[None]]] = {
+USUAL_KINDS: dict[str, Callable[[Administrator, random.Random], Awaitable[None]]] = {
     "move by znode": Administrator.move_by_znode,
     "move": Administrator.move,
     "call a move off": Administrator.call_off,
@@ -276,5 +337,11 @@ KINDS: dict[str, Callable[[Administrator, random.Random], Awaitable[None]]] = {
     "make a topic": Administrator.make,
     "delete a topic": Administrator.delete,
     "make a topic again": Administrator.make_again,
+    "cancel a move, make the topic again": Administrator.cancel_and_make_again,
     "change a setting": Administrator.change,
+}
+KINDS = {
+    **USUAL_KINDS,
+    "move to a directory": Administrator.move_to_directory,
+    "delete records": Administrator.delete_records,
 }

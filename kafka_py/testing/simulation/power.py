@@ -17,7 +17,7 @@ import random
 from kafka_py.log.filenames import CLEAN_SHUTDOWN
 from kafka_py.replication.isr import Expanding
 from kafka_py.testing.files import Loss
-from kafka_py.testing.simulation.cluster import LOG_DIR, SESSION_TIMEOUT_MS, SimulatedBroker, SimulatedCluster
+from kafka_py.testing.simulation.cluster import SESSION_TIMEOUT_MS, SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.znodes import partition_states
 
 OUT_DEADLINE_S = 8.0
@@ -57,7 +57,7 @@ def forget(cluster: SimulatedCluster, broker: SimulatedBroker, rng: random.Rando
 
 def has_stopped_clean(broker: SimulatedBroker) -> bool:
     """Whether its last life ended with everything synced."""
-    return not broker.is_running and broker.files.exists(f"{LOG_DIR}/{CLEAN_SHUTDOWN}")
+    return not broker.is_running and all(broker.files.exists(f"{path}/{CLEAN_SHUTDOWN}") for path in broker.log_dirs)
 
 
 def is_dispensable(cluster: SimulatedCluster, broker: SimulatedBroker) -> bool:

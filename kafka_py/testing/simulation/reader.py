@@ -53,7 +53,7 @@ class Reader:
         self._positions: dict[TopicPartition, int] = dict.fromkeys(self.seen, 0)
         self._leaders: dict[TopicPartition, str] = {}
         self._epochs: dict[TopicPartition, int] = {}
-        """The newest leader epoch heard of: one who led before and does not know better says so, instead of nonsense."""
+        """The newest known, sent along: a broker that led before, and does not know better, then refuses."""
         self._preferred: dict[TopicPartition, str] = {}
         self._high_watermarks: dict[TopicPartition, tuple[object, int, int]] = {}
         """(life of the leader's broker, leader epoch, high watermark) of the last answer."""
@@ -137,7 +137,7 @@ class Reader:
                     current_leader_epoch=self._epochs[each],
                     fetch_offset=self._positions[each],
                     partition_max_bytes=1 << 20,
-                )  # fmt: skip
+                )
             )
         request = FetchRequest(
             replica_id=-1, max_wait_ms=0, min_bytes=0, topics=list(topics.values()), rack_id=self._rack

@@ -15,7 +15,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.simulation import operations
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.group import Group
-from kafka_py.testing.simulation.invariants import check_logs
+from kafka_py.testing.simulation.invariants import check_logs, promised
 from kafka_py.testing.simulation.nodes import NodeLoop
 from kafka_py.testing.simulation.operations import Administrator, Operation, draw_operations
 from kafka_py.testing.simulation.randomness import seeded
@@ -23,7 +23,7 @@ from kafka_py.testing.simulation.reader import Reader
 from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
 from kafka_py.testing.simulation.watch import Watch
-from kafka_py.testing.simulation.workload import Load
+from kafka_py.testing.simulation.workload import KeyedLoad, Load, Promise
 from kafka_py.testing.simulation.znodes import replicas_of
 from kafka_py.testing.virtual_time import Busy
 from kafka_py.zk.store import ZkStore
@@ -31,6 +31,8 @@ from kafka_py.zk.topics import TopicAssignment
 
 HEAL_DEADLINE_S = 180.0
 CALM_BEFORE_S = 1.0
+TOMBSTONES_GO_MS = 3 * 3_600_000
+"""More than delete.retention.ms of the compacted topics."""
 MOST_FAULTS = 12
 MOST_TURNS = 1_000_000
 """Of the loop in one schedule; the usual one has 5,000 to 40,000."""
@@ -55,7 +57,7 @@ class Verdict:
     simulated_s: float = 0.0
 
     def __str__(self) -> str:
-        lines = [f"seed {self.seed} ({self.scenario.name}): {self.acknowledged} records acknowledged, "
+        lines = [f"seed {self.seed} ({self.scenario}): {self.acknowledged} records acknowledged, "
                  f"{self.simulated_s:.0f} s simulated"]  # fmt: skip
         lines += [f"  {each}" for each in (*self.troubles, *self.operations)]
         lines += [f"  FAULT {fault}" for fault in self.faults]
@@ -68,7 +70,7 @@ def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int 
     with seeded(seed) as rng, _as_running(loop):
         scenario = scenario_of(seed, brokers, partitions)
         drawn = draw(rng, scenario.brokers, troubles)
-        verdict = Verdict(seed, scenario, drawn, draw_operations(rng, scenario.operations))
+        verdict = Verdict(seed, scenario, drawn, draw_operations(rng, scenario.operations, scenario.operation_kinds))
         loop.limit_turns(MOST_TURNS)
         try:
             run = _Run(loop, rng, verdict)
@@ -102,8 +104,16 @@ class _Run:
         self.cluster = cluster = SimulatedCluster(loop, rng, scenario.brokers, scenario.settings)
         cluster.topics_stay = not scenario.operations
         self.watch = Watch(cluster, self._report, operations.PASSING)
-        self.reader = Reader(cluster, scenario.partitions, self._report, rng)
-        self.load = Load(cluster, scenario.partitions, pause_s=0.05)
+        racks = ["", scenario.rack] if scenario.rack else [""]
+        self.readers = [
+            Reader(cluster, scenario.partitions, self._report, rng, deleting=scenario.deleting, rack=rack)
+            for rack in racks
+        ]
+        self.loads = [
+            Load(cluster, kind, f"p{number}", scenario.partitions, 0.05 * len(scenario.producers), scenario.compression)
+            for number, kind in enumerate(scenario.producers)
+        ]
+        self.keyed = KeyedLoad(cluster, scenario.keyed, rng) if scenario.keyed else None
         self.administrator: Administrator | None = None
         self.group: Group | None = None
 
@@ -136,20 +146,27 @@ class _Run:
         await session.connect()
         store = ZkStore(session)
         for topic, replicas in scenario.topics.items():  # as kafka-topics.sh --zookeeper does
-            await store.create_topic(topic, TopicAssignment.of(replicas))
+            await store.create_topic(topic, TopicAssignment.of(replicas), scenario.configs.get(topic))
         await cluster.until(lambda: is_in_sync(cluster), 60, "the topics are there")
         if scenario.operations:
-            self.administrator = Administrator(cluster, store, scenario.partitions, self._grown)
+            configs = scenario.configs.get(operations.PASSING[0])
+            self.administrator = Administrator(cluster, store, scenario.partitions, self._grown, configs)
         if scenario.members:
             self.group = Group(cluster, TOPIC, scenario.partitions, self._report)
-            self.group.start(scenario.members)
+            self.group.start(scenario.members, scenario.member_kind)
         self.watch.start()
-        self.load.start()
-        self.reader.start()
+        for load in self.loads:
+            load.start()
+        for reader in self.readers:
+            reader.start()
+        if self.keyed is not None:
+            self.keyed.start()
 
     def _grown(self, topic_partition: TopicPartition) -> None:
-        self.load.add(topic_partition)
-        self.reader.add(topic_partition)
+        for load in self.loads:
+            load.add(topic_partition)
+        for reader in self.readers:
+            reader.add(topic_partition)
 
     async def _heal(self) -> None:
         cluster = self.cluster
@@ -163,8 +180,12 @@ class _Run:
 
     async def _finish(self) -> None:
         """Everybody comes to an end, and all that must hold is looked at."""
-        cluster, faults, told = self.cluster, self.verdict.faults, self.load.acknowledged
-        await self.load.finish()
+        cluster, faults = self.cluster, self.verdict.faults
+        for load in self.loads:
+            await load.finish()
+        if self.keyed is not None:
+            await self.keyed.pause()
+        told = [load.acknowledged for load in self.loads]
         if self.administrator is not None:
             try:
                 await cluster.until(self.administrator.is_over, HEAL_DEADLINE_S, "the operations end")
@@ -176,16 +197,53 @@ class _Run:
                 await cluster.until(self.group.is_settled, HEAL_DEADLINE_S, "the group has read everything")
             except AssertionError:
                 faults += [f"the group is {self.group.state}", *self.group.behind()]
-            faults += self.group.faults(told.values)
+            faults += self.group.faults(self._promised())
             await self.group.stop()
-        await cluster.until(lambda: is_quiet(cluster), HEAL_DEADLINE_S, "high watermarks at the ends of all logs")
-        await cluster.until(lambda: not self.reader.behind(), HEAL_DEADLINE_S, "the reader has read everything")
-        faults += check_logs(cluster, told, self.reader)
-        faults += [f"not sent: {each}" for each in told.failed[:3]]
+        await self._quiet()
+        if self.keyed is not None:
+            await self._let_tombstones_go(self.keyed)
+        await cluster.until(lambda: not self._behind(), HEAL_DEADLINE_S, "the readers have read everything")
+        faults += check_logs(cluster, told, self.readers)
+        faults += [
+            f"not sent: {each[0]}" for acknowledged in told for name, each in acknowledged.failed.items()
+            if acknowledged.kind.promise is not Promise.NEVER and not cluster.history.had_unclean_election(name)
+        ]  # fmt: skip
+
+    async def _quiet(self) -> None:
+        await self.cluster.until(
+            lambda: is_quiet(self.cluster), HEAL_DEADLINE_S, "high watermarks at the ends of all logs"
+        )
+
+    def _behind(self) -> list[str]:
+        return [each for reader in self.readers for each in reader.behind()]
+
+    def _promised(self) -> dict[TopicPartition, list[int]]:
+        """The offsets of acknowledged records that have to be there still."""
+        offsets: dict[TopicPartition, list[int]] = {}
+        for broker in self.cluster.servers():
+            for name, partition in broker.partitions().items():
+                if partition.is_leader and partition.log is not None:
+                    offsets[name] = [
+                        each.offset for load in self.loads
+                        for each in promised(self.cluster.history, partition.log, load.acknowledged)
+                    ]  # fmt: skip
+        return offsets
+
+    async def _let_tombstones_go(self, keyed: KeyedLoad) -> None:
+        """delete.retention.ms passes, and compacted logs are compacted twice, with all that was sent before."""
+        for broker in self.cluster.brokers:
+            broker.clock.jump_wall(TOMBSTONES_GO_MS)
+        for _ in range(2):
+            for topic in self.verdict.scenario.keyed:
+                for number in range(60):
+                    await keyed.send(topic, b"filler%d" % (number % 5))
+            await keyed.flush()
+            await asyncio.sleep(1.5)
+        await self._quiet()
 
     async def _end(self) -> None:
         verdict = self.verdict
-        verdict.acknowledged = self.load.acknowledged.count
+        verdict.acknowledged = sum(load.acknowledged.count for load in self.loads)
         verdict.delivered = self.cluster.network.delivered
         if self.administrator is not None:
             verdict.carried_out = self.administrator.carried_out
@@ -194,7 +252,10 @@ class _Run:
             verdict.commits = self.group.commits
             await self.group.stop()
         await self.watch.stop()
-        await self.reader.stop()
+        for reader in self.readers:
+            await reader.stop()
+        if self.keyed is not None:
+            await self.keyed.close()
         self.cluster.close()
 
 

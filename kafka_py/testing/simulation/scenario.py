@@ -1,50 +1,174 @@
-"""What kind of schedule a seed stands for: troubles alone, an administrator at work, or a consumer group."""
+"""What a seed stands for: a cluster, its topics, and who is at work on it, drawn from tables.
+
+What is at the centre follows from the seed's last digit; the rest (replication, producers, compression, log
+directories, unclean elections, reading from followers, kinds of members) is drawn, each in some of the seeds.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.testing.simulation import group, operations
+from kafka_py.testing.simulation import group, operations, workload
+from kafka_py.testing.simulation.cluster import LOG_DIR
 
 TOPIC = "t"
-ONE_OF_EACH = (0, 3, 4)
-"""Seeds of every kind."""
+KEYED = "c"
+"""A compacted topic."""
+CENTRES = ("troubles", "troubles", "compaction", "operations", "group", "troubles", "retention", "compaction",
+           "operations", "group")  # fmt: skip
+ONE_OF_EACH = (0, 2, 3, 4, 6)
+"""Seeds of every centre."""
+
+REPLICATION = ((3, 2),) * 6 + ((3, 1), (2, 1), (2, 2), (1, 1), (4, 3), (5, 3))
+"""(replicas, min.insync.replicas) of the topic."""
+PRODUCERS = (
+    *(("idempotent",),) * 4,
+    ("idempotent", "one at a time"),
+    ("idempotent", "leader"),
+    ("all", "leader"),
+    ("one at a time",),
+    ("leader", "nobody"),
+)
+COMPRESSION = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
+SECOND_DIR = f"{LOG_DIR}-2"
+FETCH_FROM_FOLLOWER = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+COMPACTION = {
+    "log.cleaner.backoff.ms": "300",
+    "log.segment.delete.delay.ms": "1000",
+}
+COMPACTED = {
+    "cleanup.policy": "compact", "segment.bytes": "1500", "min.cleanable.dirty.ratio": "0.01",
+    "delete.retention.ms": "7200000",
+}  # fmt: skip
+RETENTION = {"log.retention.check.interval.ms": "700", "log.segment.delete.delay.ms": "500"}
+RETAINED = {"segment.bytes": "2048", "retention.bytes": "6000"}
+DELETED_BY_HAND = {"segment.bytes": "2048"}
 
 
 @dataclass(frozen=True)
 class Scenario:
     """A cluster and who is at work on it.
 
-    topics: by name the replicas of each partition. operations: how many. members: of the group; 0 for no group.
+    topics: by name the replicas of each partition. configs: of topics. operations: how many, and of which kinds.
+    members: of the group; 0 for no group. keyed: topics that get keys and values, the others get numbered records.
+    rack: of a second reader, which so reads from a follower; empty for none. deleting: records go at the start of logs.
     """
 
     name: str
     brokers: int
     topics: Mapping[str, Mapping[int, list[int]]]
     settings: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     operations: int = 0
+    operation_kinds: tuple[str, ...] = ()
     members: int = 0
+    member_kind: group.MemberKind = group.USUAL
+    producers: tuple[workload.ProducerKind, ...] = (workload.KINDS["idempotent"],)
+    compression: str = "none"
+    keyed: tuple[str, ...] = ()
+    rack: str = ""
+    deleting: bool = False
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """Those that are written and read: not the ones of topics that come and go."""
-        lasting = {topic: rows for topic, rows in self.topics.items() if topic not in operations.PASSING}
-        return [TopicPartition(topic, number) for topic, rows in lasting.items() for number in rows]
+        """Those that are written and read: not the ones of topics that come and go, or are compacted."""
+        special = {*operations.PASSING, *self.keyed}
+        return [
+            TopicPartition(topic, number) for topic, rows in self.topics.items() if topic not in special
+            for number in rows
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        traits = [self.name, *(kind.name for kind in self.producers), self.compression]
+        traits += [f"{len(rows[0])} replicas of {topic}" for topic, rows in self.topics.items()]
+        traits += [f"{topic}: {name}={value}" for topic, row in self.configs.items() for name, value in row.items()
+                   if name in ("min.insync.replicas", "unclean.leader.election.enable")]  # fmt: skip
+        traits += ["two directories"] if "log.dirs" in self.settings else []
+        traits += [f"a reader in {self.rack}"] if self.rack else []
+        traits += [self.member_kind.name] if self.members else []
+        return ", ".join(traits)
 
 
 def scenario_of(seed: int, brokers: int, partitions: int) -> Scenario:
-    """Of five seeds one has an administrator, with a broker more, and one a group."""
-    usual = {TOPIC: _in_turn(brokers, partitions, brokers)}
-    match seed % 5:
-        case 3:
-            passing = {operations.PASSING[0]: _in_turn(brokers + 1, 2, 2)}
-            topics = {**usual, operations.GROWING: _in_turn(brokers + 1, 1, 2), **passing}
-            return Scenario("operations", brokers + 1, topics, operations.SETTINGS, operations=10)
-        case 4:
-            return Scenario("group", brokers, usual, group.SETTINGS, members=2)
-    return Scenario("troubles", brokers, usual)
+    """Follows from the seed alone."""
+    drawn = random.Random(f"scenario {seed}")
+    centre = CENTRES[seed % len(CENTRES)]
+    replicas, in_sync = drawn.choice(REPLICATION)
+    brokers = max(brokers, replicas) + (centre == "operations")
+    topics = {TOPIC: _in_turn(brokers, partitions, replicas)}
+    configs = {TOPIC: {"min.insync.replicas": str(in_sync)}}
+    scenario = Scenario(
+        centre, brokers, topics, {}, configs,
+        producers=tuple(workload.KINDS[name] for name in drawn.choice(PRODUCERS)),
+        compression=drawn.choice(COMPRESSION),
+    )  # fmt: skip
+    if drawn.random() < 0.3:
+        scenario = _with(scenario, {"log.dirs": f"{LOG_DIR},{SECOND_DIR}"})
+    if drawn.random() < 0.25:
+        rack = f"rack{drawn.randrange(brokers) + 1}"
+        scenario = replace(_with(scenario, FETCH_FROM_FOLLOWER), rack=rack)
+    if centre in ("troubles", "compaction") and drawn.random() < 0.3:
+        scenario = _with(scenario, {}, {TOPIC: {"unclean.leader.election.enable": "true"}})
+    return _CENTRE.get(centre, _plain)(scenario, drawn)
+
+
+def _with(
+    scenario: Scenario, settings: Mapping[str, str], configs: Mapping[str, Mapping[str, str]] | None = None
+) -> Scenario:
+    """With more settings of brokers and topics."""
+    merged = {topic: dict(row) for topic, row in scenario.configs.items()}
+    for topic, row in (configs or {}).items():
+        merged.setdefault(topic, {}).update(row)
+    return replace(scenario, settings={**scenario.settings, **settings}, configs=merged)
+
+
+def _plain(scenario: Scenario, drawn: random.Random) -> Scenario:
+    return scenario
+
+
+def _operations(scenario: Scenario, drawn: random.Random) -> Scenario:
+    brokers = scenario.brokers
+    passing = {operations.PASSING[0]: _in_turn(brokers, 2, 2)}
+    topics = {**scenario.topics, operations.GROWING: _in_turn(brokers, 1, 2), **passing}
+    kinds = tuple(sorted(operations.USUAL_KINDS)) + (("move to a directory",) if _has_two_dirs(scenario) else ())
+    return replace(_with(scenario, operations.SETTINGS), topics=topics, operations=10, operation_kinds=kinds)
+
+
+def _group(scenario: Scenario, drawn: random.Random) -> Scenario:
+    kind = drawn.choice(group.MEMBER_KINDS)
+    return replace(_with(scenario, group.SETTINGS), members=2, member_kind=kind)
+
+
+def _compaction(scenario: Scenario, drawn: random.Random) -> Scenario:
+    """A compacted topic of two replicas beside the usual one, and another that comes and goes."""
+    passing = operations.PASSING[0]
+    topics = {TOPIC: _in_turn(scenario.brokers, 1, len(scenario.topics[TOPIC][0])),
+              KEYED: _in_turn(scenario.brokers, 1, 2), passing: _in_turn(scenario.brokers, 1, 2)}  # fmt: skip
+    unclean = scenario.configs[TOPIC].get("unclean.leader.election.enable", "false")
+    compacted = {**COMPACTED, "unclean.leader.election.enable": unclean, "min.insync.replicas": "1"}
+    scenario = _with(scenario, {**operations.SETTINGS, **COMPACTION}, {KEYED: compacted, passing: compacted})
+    kinds = ("make a topic again",) + (("move to a directory",) * 3 if _has_two_dirs(scenario) else ())
+    return replace(
+        scenario, topics=topics, keyed=(KEYED, passing), operations=drawn.randrange(5), operation_kinds=kinds
+    )
+
+
+def _retention(scenario: Scenario, drawn: random.Random) -> Scenario:
+    by_hand = drawn.random() < 0.5
+    scenario = _with(scenario, RETENTION, {TOPIC: DELETED_BY_HAND if by_hand else RETAINED})
+    if not by_hand:
+        return replace(scenario, deleting=True)
+    return replace(scenario, deleting=True, operations=6, operation_kinds=("delete records",))
+
+
+_CENTRE = {"operations": _operations, "group": _group, "compaction": _compaction, "retention": _retention}
+
+
+def _has_two_dirs(scenario: Scenario) -> bool:
+    return "log.dirs" in scenario.settings
 
 
 def _in_turn(brokers: int, partitions: int, replicas: int) -> dict[int, list[int]]:

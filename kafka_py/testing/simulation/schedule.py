@@ -142,12 +142,12 @@ async def _jump(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random)
 
 
 async def _fail_disk(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
-    """A write of a log fails half-way; the broker, which has no other directory, ends, and comes back later."""
+    """A write of a log fails half-way: without another directory the broker ends. It is started again later."""
     broker = cluster.brokers[trouble.broker]
     broker.files.fail("write", errno.EIO, path=".log", partial=rng.randrange(200))
     await asyncio.sleep(trouble.lasts_s)
     broker.files.heal()
-    if broker.failure is not None:
+    if broker.has_failed:
         broker.kill()
         _start(broker)
 

@@ -1,10 +1,17 @@
-"""The producer of a simulation, and what it was told: it is ours, idempotent and with acks=all."""
+"""The producers of a simulation, and what they were told: our own ones, with all that a producer may be promised.
+
+A record's value says who sent it and which one it is; records with keys go to compacted topics.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import random
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
+from typing import NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -12,37 +19,97 @@ from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.clients.producer.producer import AsyncProducer
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 
+CLOSE_TIMEOUT_S = 500
+
+
+class Promise(Enum):
+    """How long an acknowledged record stays."""
+
+    ALWAYS = "as long as every election is clean"
+    WHILE_LED = "as long as nobody else comes to lead"
+    NEVER = "nobody says"
+
+
+@dataclass(frozen=True)
+class ProducerKind:
+    """A way to send. may_repeat: a record may be there twice. may_reorder: a later one may be before it."""
+
+    name: str
+    settings: dict[str, str]
+    promise: Promise = Promise.ALWAYS
+    may_repeat: bool = True
+    may_reorder: bool = True
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        ProducerKind("idempotent", {"acks": "all", "enable.idempotence": "true"}, may_repeat=False, may_reorder=False),
+        ProducerKind("one at a time", {"acks": "all", "max.in.flight.requests.per.connection": "1"}, may_reorder=False),
+        ProducerKind("all", {"acks": "all"}),
+        ProducerKind("leader", {"acks": "1"}, Promise.WHILE_LED),
+        ProducerKind("nobody", {"acks": "0"}, Promise.NEVER),
+    )
+}
+SETTINGS = {
+    "linger.ms": "5", "batch.size": "200", "request.timeout.ms": "3000", "delivery.timeout.ms": "400000",
+    "max.block.ms": "400000", "retry.backoff.ms": "50", "metadata.max.age.ms": "5000", "reconnect.backoff.ms": "20",
+    "reconnect.backoff.max.ms": "500",
+}  # fmt: skip
+
+
+class Told(NamedTuple):
+    """An acknowledgement. number: of the record among its producer's. offset: -1 where the broker did not say."""
+
+    number: int
+    offset: int
+    value: bytes
+
 
 @dataclass
 class Acknowledged:
-    """What the producer was told. values: by partition, (sending number, offset, value)."""
+    """What a producer was told. failed: by partition, records that were not sent, and why."""
 
-    values: dict[TopicPartition, list[tuple[int, int, bytes]]] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
+    name: str
+    kind: ProducerKind
+    values: dict[TopicPartition, list[Told]] = field(default_factory=dict)
+    failed: dict[TopicPartition, list[str]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         return sum(map(len, self.values.values()))
 
+    def note_failed(self, topic_partition: TopicPartition, number: int, error: KafkaError | None) -> None:
+        """A record was refused, or timed out."""
+        self.failed.setdefault(topic_partition, []).append(f"{topic_partition} {number}: {error}")
+
+
+def _producer(cluster: SimulatedCluster, settings: dict[str, str], name: str) -> AsyncProducer:
+    return AsyncProducer(
+        {"bootstrap.servers": cluster.bootstrap, **SETTINGS, **settings},
+        clock=cluster.brokers[0].clock,
+        connect=cluster.connector(name),
+    )
+
 
 class Load:
-    """Sends numbered records to every partition until told to stop."""
+    """Sends numbered records to every partition until told to stop. name: of the producer, in each value."""
 
-    def __init__(self, cluster: SimulatedCluster, partitions: list[TopicPartition], pause_s: float) -> None:
-        self.acknowledged = Acknowledged()
+    def __init__(
+        self,
+        cluster: SimulatedCluster,
+        kind: ProducerKind,
+        name: str,
+        partitions: Iterable[TopicPartition],
+        pause_s: float,
+        compression: str = "none",
+    ) -> None:
+        self.acknowledged = Acknowledged(name, kind)
+        self.name = name
         self._partitions = list(partitions)
         self._pause_s = pause_s
         self._stopping = False
-        self._producer = AsyncProducer(
-            {
-                "bootstrap.servers": cluster.bootstrap, "acks": "all", "enable.idempotence": "true", "linger.ms": "5",
-                "batch.size": "200", "request.timeout.ms": "3000", "delivery.timeout.ms": "400000",
-                "max.block.ms": "400000", "retry.backoff.ms": "50", "metadata.max.age.ms": "5000",
-                "reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "500",
-            },
-            clock=cluster.brokers[0].clock,
-            connect=cluster.connector("producer"),
-        )  # fmt: skip
+        self._producer = _producer(cluster, {**kind.settings, "compression.type": compression}, name)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -61,14 +128,14 @@ class Load:
             await asyncio.sleep(self._pause_s)
 
     async def _send(self, topic_partition: TopicPartition, number: int) -> None:
-        value = b"%d" % number
+        value = f"{self.name}:{number}".encode()
         try:
             await self._producer.send(
                 topic_partition.topic, value, partition=topic_partition.partition,
                 callback=partial(self._answered, topic_partition, number, value),
             )  # fmt: skip
         except KafkaError as error:
-            self.acknowledged.failed.append(f"{topic_partition} {number}: {error}")
+            self.acknowledged.note_failed(topic_partition, number, error)
 
     def _answered(
         self, topic_partition: TopicPartition, number: int, value: bytes, metadata: RecordMetadata | None,
@@ -76,15 +143,60 @@ class Load:
     ) -> None:  # fmt: skip
         if metadata is not None:
             told = self.acknowledged.values.setdefault(topic_partition, [])
-            told.append((number, metadata.offset, value))
+            told.append(Told(number, metadata.offset, value))
         else:
-            self.acknowledged.failed.append(f"{topic_partition} {number}: {error}")
+            self.acknowledged.note_failed(topic_partition, number, error)
 
     async def finish(self) -> None:
         """Sends no more, and waits for every answer."""
         self._stopping = True
         if self._task is not None:
             await self._task
-        async with asyncio.timeout(500):
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
             await self._producer.flush()
             await self._producer.close()
+
+
+class KeyedLoad:
+    """Sends values and deletions of a few keys to compacted topics, some of which come and go; asks for no answer."""
+
+    def __init__(self, cluster: SimulatedCluster, topics: Iterable[str], rng: random.Random) -> None:
+        self._topics = list(topics)
+        self._rng = rng
+        self._stopping = False
+        self._sent = 0
+        settings = {"acks": "all", "max.block.ms": "500", "delivery.timeout.ms": "6000"}
+        self._producer = _producer(cluster, settings, "keyed")
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._send_all())
+
+    async def _send_all(self) -> None:
+        while not self._stopping:
+            for topic in self._topics:
+                key = b"key%d" % self._rng.randrange(12)
+                await self.send(topic, key, deleted=self._rng.random() < 0.4)
+            await asyncio.sleep(0.02)
+
+    async def send(self, topic: str, key: bytes, *, deleted: bool = False) -> None:
+        """One record, if the topic is there; deleted: a tombstone."""
+        self._sent += 1
+        try:
+            await self._producer.send(topic, None if deleted else b"%d" % self._sent, key, 0)
+        except KafkaError:  # not there, or nobody answers
+            return
+
+    async def pause(self) -> None:
+        """Sends no more, and waits until every record is answered or has timed out."""
+        self._stopping = True
+        if self._task is not None:
+            await self._task
+        await self.flush()
+
+    async def flush(self) -> None:
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await self._producer.flush()
+
+    async def close(self) -> None:
+        await self._producer.close(0)

@@ -43,12 +43,20 @@ def group(monkeypatch):
     monkeypatch.setattr(cluster, "servers", lambda: iter(cluster.brokers))
     made = Group(cluster, "t", [T0], [].append)
     made.faults_seen = []
+    made.read[T0] = set(range(7))
     made._report = made.faults_seen.append
     made._wires["broker1"] = made.coordinator = Coordinator()
     made.epochs = {"broker1": 4}
     monkeypatch.setattr(made, "_epoch", lambda broker: made.epochs[broker.name])
     yield made
     loop.close()
+
+
+def test_a_commit_of_what_nobody_has_read_is_a_fault(group):
+    group.read[T0] = {0, 1}
+    group.coordinator.offset = 3
+    ask(group)
+    assert group.faults_seen == ["t-0: 3 is committed, members have read up to 2"]
 
 
 def ask(group):
@@ -81,5 +89,4 @@ def test_a_coordinator_of_an_older_epoch_may_not_know_it(group):
 
 def test_a_record_that_reached_no_member_is_a_fault(group):
     group.read[T0] = {0, 1}
-    told = {T0: [(0, 0, b"0"), (1, 1, b"1"), (2, 2, b"2")]}
-    assert group.faults(told) == ["t-0: no member has read 1 acknowledged records, at [2]"]
+    assert group.faults({T0: [0, 1, 2]}) == ["t-0: no member has read 1 acknowledged records, at [2]"]

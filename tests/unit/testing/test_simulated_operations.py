@@ -13,6 +13,7 @@ from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
 
 T0 = TopicPartition("t", 0)
+KINDS_DRAWN = sorted(KINDS)[:4]
 U0 = TopicPartition(GROWING, 0)
 
 
@@ -85,6 +86,6 @@ def test_logs_of_a_deleted_topic_are_left_over(world, monkeypatch):
 
 
 def test_operations_follow_from_the_generator():
-    drawn = draw_operations(random.Random(3), 20)
-    assert drawn == draw_operations(random.Random(3), 20)
-    assert {each.kind for each in drawn} <= set(KINDS)
+    drawn = draw_operations(random.Random(3), 20, KINDS_DRAWN)
+    assert drawn == draw_operations(random.Random(3), 20, KINDS_DRAWN)
+    assert {each.kind for each in drawn} == set(KINDS_DRAWN)
