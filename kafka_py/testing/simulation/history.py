@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,7 +48,7 @@ class Append:
 class History:
     """The elections and appends of every partition. now_s: the loop's time."""
 
-    def __init__(self, now_s: Any) -> None:
+    def __init__(self, now_s: Callable[[], float]) -> None:
         self.isr: dict[TopicPartition, frozenset[int]] = {}
         """The in-sync set that is written in ZooKeeper."""
         self.elections: dict[TopicPartition, list[Election]] = {}
@@ -118,7 +118,7 @@ class History:
             while starts and starts[-1][0] >= start:
                 starts.pop()
             starts.append((start, epoch))
-        ends = [start for start, _epoch in starts[1:]] + [end_offset]
+        ends = [*(start for start, _epoch in starts), end_offset][1:]
         for (_start, epoch), end in zip(starts, ends, strict=True):
             for first_offset, data in epochs[epoch].batches:
                 if first_offset < min(end, end_offset):

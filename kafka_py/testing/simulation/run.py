@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -136,6 +137,8 @@ class _Run:
             await self._finish()
         except (AssertionError, TimeoutError) as error:
             verdict.faults.append(f"{type(error).__name__}: {error}\n{_state(self.cluster)}")
+        except Exception:  # a check that fails for another reason than what it checks has not passed
+            verdict.faults.append(traceback.format_exc())
         finally:
             await self._end()
 
