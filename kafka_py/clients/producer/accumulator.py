@@ -313,6 +313,16 @@ class Accumulator:
                     self.topics[name] = self._updated(info, view)
             for name in [name for name in self.topics if name in view.topics and view.topics[name].error]:
                 del self.topics[name]
+            self._drop_lost_leaders(view)
+
+    def _drop_lost_leaders(self, view: ClusterView) -> None:
+        """A topic without metadata may have been led by a broker that has left since: nobody leads then."""
+        for name, topic_lanes in self._all_topics.items():
+            info = view.topics.get(name)
+            if info is None or info.error is not ErrorCode.NONE:
+                for lane in topic_lanes.lanes:
+                    if lane.leader not in view.nodes:
+                        lane.leader = NO_NODE
 
     def _updated(self, info: TopicInfo, view: ClusterView) -> TopicLanes:
         available = view.available_partitions(info.name)

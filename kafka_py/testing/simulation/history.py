@@ -17,6 +17,7 @@ from unittest import mock
 
 from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.record_work import Prepared
 from kafka_py.records.batch import Record, decode_records, iter_headers
 from kafka_py.testing.simulation.nodes import current_node
 from kafka_py.zk.session import CreateOp, Op, SetOp
@@ -84,18 +85,18 @@ class History:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Notes every append of a leader meanwhile."""
-        append = PartitionLog.append_as_leader
+        append = PartitionLog.finish_append
 
         def append_and_note(
-            log: PartitionLog, records: memoryview, leader_epoch: int, *arguments: Any, **options: Any
+            log: PartitionLog, prepared: Prepared, leader_epoch: int, *arguments: Any, **options: Any
         ) -> Any:
             end_offset = log.log_end_offset
-            info = append(log, records, leader_epoch, *arguments, **options)
+            info = append(log, prepared, leader_epoch, *arguments, **options)
             if log.log_end_offset != end_offset:
-                self._appended(log, records, leader_epoch)
+                self._appended(log, prepared[0], leader_epoch)
             return info
 
-        with mock.patch.object(PartitionLog, "append_as_leader", append_and_note):
+        with mock.patch.object(PartitionLog, "finish_append", append_and_note):
             yield
 
     def _appended(self, log: PartitionLog, records: memoryview, leader_epoch: int) -> None:

@@ -44,6 +44,18 @@ def test_a_topic_without_metadata_is_not_appended_to() -> None:
     assert made.append("other", None, b"v", None, None, None, None) is None
 
 
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None], ids=["refused", "left out"])
+def test_nobody_leads_a_topic_without_metadata_whose_leader_has_left(error: ErrorCode | None) -> None:
+    made, _ = accumulator()
+    add(made)
+    lane = made.topics["t"].lanes[0]
+    topics = {} if error is None else dict(view(0, error=error).topics)
+    made.take_view(ClusterView({0: Node(0, "h", 1)}, topics))
+    assert lane.leader == 0
+    made.take_view(ClusterView({5: Node(5, "h", 1)}, topics))
+    assert lane.leader == NO_NODE
+
+
 def test_records_share_a_batch_until_it_is_full_and_only_new_batches_wake_the_sender() -> None:
     made, wakes = accumulator(batch_size=400)
     lane = made.topics["t"].lanes[0]
