@@ -235,8 +235,7 @@ class FakeFiles:
         self.check("list", directory)
         if directory not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "no such directory", directory)
-        names = {*self._inodes, *self._directories} - {"/"}
-        return [self._info(path) for path in sorted(names) if posixpath.dirname(path) == directory]
+        return [self._info(path) for path in sorted(self._names_in(directory))]
 
     def exists(self, path: str) -> bool:
         return path in self._inodes or path in self._directories
@@ -383,13 +382,15 @@ class FakeFiles:
             raise FileNotFoundError(errno.ENOENT, "no such directory", path)
 
     def _names_in(self, directory: str) -> dict[str, _Inode | None]:
+        start = directory.rstrip("/") + "/"
+        length = len(start)
         names: dict[str, _Inode | None] = {
             path: inode
             for path, inode in list(self._inodes.items())  # at once: other threads may create files
-            if posixpath.dirname(path) == directory
+            if path.startswith(start) and "/" not in path[length:]
         }
-        inside = [path for path in list(self._directories) if posixpath.dirname(path) == directory and path != "/"]
-        names.update(dict.fromkeys(inside))
+        inside = [path for path in list(self._directories) if path.startswith(start) and "/" not in path[length:]]
+        names.update(dict.fromkeys(path for path in inside if path != "/"))
         return names
 
     def _forget_names(self) -> None:

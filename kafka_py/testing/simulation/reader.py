@@ -27,7 +27,7 @@ from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 
 FETCH_VERSION = 11
 METADATA_VERSION = 9
-PAUSE_S = (0.01, 0.2)
+PAUSE_S = (0.02, 0.3)
 CALL_TIMEOUT_S = 2
 
 

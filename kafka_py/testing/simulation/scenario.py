@@ -99,6 +99,8 @@ def scenario_of(seed: int, brokers: int, partitions: int) -> Scenario:
     replicas, in_sync = drawn.choice(REPLICATION)
     brokers = max(brokers, replicas) + (centre == "operations")
     topics = {TOPIC: _in_turn(brokers, partitions, replicas)}
+    if centre == "operations":  # which move partitions to as few as two replicas
+        in_sync = min(in_sync, 2)
     configs = {TOPIC: {"min.insync.replicas": str(in_sync)}}
     scenario = Scenario(
         centre, brokers, topics, {}, configs,

@@ -20,6 +20,7 @@ from kafka_py.clients.producer.producer import AsyncProducer
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 
 CLOSE_TIMEOUT_S = 500
+KEYED_PAUSE_S = 0.05
 
 
 class Promise(Enum):
@@ -177,7 +178,7 @@ class KeyedLoad:
             for topic in self._topics:
                 key = b"key%d" % self._rng.randrange(12)
                 await self.send(topic, key, deleted=self._rng.random() < 0.4)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(KEYED_PAUSE_S)
 
     async def send(self, topic: str, key: bytes, *, deleted: bool = False) -> None:
         """One record, if the topic is there; deleted: a tombstone."""
