@@ -18,6 +18,8 @@ T = TypeVar("T")
 START_WALL_MS = 1_600_000_000_000
 MOST_TURNS_AT_ONCE = 200_000
 """Of the loop, before virtual time has to move."""
+TICK_S = 0.001
+"""How near a timer counts as due."""
 MOST_TURNS = 1 << 62
 """Of a loop without a limit of its own."""
 
@@ -88,7 +90,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _refuse(self, what: str) -> None:
         """Raises Busy, which then also ends whatever still runs on the loop: the count begins again for that."""
         self._jumping.turns = self._jumping.turns_at_once = 0
-        scheduled = Counter(_described(handle) for handle in self._ready)  # type: ignore[attr-defined]
+        due = [timer for timer in self._scheduled if timer.when() <= self.time() + TICK_S]  # type: ignore[attr-defined]
+        scheduled = Counter(_described(handle) for handle in (*self._ready, *due))  # type: ignore[attr-defined]
         lines = [f"{count} times {name}" for name, count in scheduled.most_common(10)]
         raise Busy("\n  ".join([f"{what}; scheduled:", *lines, *self._ready_descriptors()[:10]]))
 

@@ -168,7 +168,7 @@ class Deliveries:
         if self._identity is not None and code in GAPS:
             self._identity.refuse(batch)
             retriable = True
-        expired = now_ms - batch.created_ms >= self._delivery_ms
+        expired = now_ms >= batch.created_ms + self._delivery_ms
         if retriable and not expired and batch.attempts <= self._options.retries:
             batch.retry_at = now_ms + self._options.retry_backoff_ms
             self._accumulator.put_back(lane, [batch])
@@ -200,7 +200,7 @@ class Deliveries:
 
     def expire(self, lane: Lane, now_ms: float) -> None:
         """Gives up batches that have waited for delivery.timeout.ms."""
-        while lane.queue and now_ms - lane.queue[0].created_ms >= self._delivery_ms:
+        while lane.queue and now_ms >= lane.queue[0].created_ms + self._delivery_ms:
             batch = self._accumulator.take(lane)
             self._give_up(batch, timed_out(batch, now_ms))
 

@@ -40,6 +40,9 @@ EAGER_LINGER_MS = 2.0
 """With linger.ms=0 a batch that is not full still waits for an answer under way to the same broker, but no longer than
 this: otherwise a busy producer would spend its time on requests of a few records each."""
 
+ROUNDING_S = 1e-6
+"""A timer waits this much longer, so that what it waits for is due when it fires, however the sums were rounded."""
+
 UNANSWERED_PAUSE_MS = 1.0
 """With acks=0 no answer tells when to go on: while the socket is full, look again after this long."""
 
@@ -102,7 +105,7 @@ class Sender:
             if not queue:
                 continue
             first = queue[0]
-            if now_ms - first.created_ms >= self._delivery_ms:
+            if now_ms >= first.created_ms + self._delivery_ms:
                 self._deliveries.expire(lane, now_ms)
                 if not queue:
                     continue
@@ -202,7 +205,8 @@ class Sender:
                 return
             self._timer.cancel()
         self._timer_at = at_ms
-        delay_s = max(0.0, at_ms - self._clock.monotonic_ms()) / 1000
+        left_ms = at_ms - self._clock.monotonic_ms()
+        delay_s = left_ms / 1000 + ROUNDING_S if left_ms > 0 else 0.0
         self._timer = self._loop.call_later(delay_s, self._on_timer)
 
     def _on_timer(self) -> None:

@@ -37,11 +37,13 @@ def test_a_task_that_never_lets_time_pass_is_named(monkeypatch):
         run_virtual(spin())
 
 
-def test_a_callback_that_posts_itself_again_is_named(monkeypatch):
+@pytest.mark.parametrize("delay_s", [None, 0.0])
+def test_a_callback_that_posts_itself_again_is_named(monkeypatch, delay_s):
     monkeypatch.setattr(virtual_time, "MOST_TURNS_AT_ONCE", 500)
 
     def post_again():
-        asyncio.get_running_loop().call_soon(post_again)
+        loop = asyncio.get_running_loop()
+        loop.call_soon(post_again) if delay_s is None else loop.call_later(delay_s, post_again)
 
     async def wait():
         post_again()
