@@ -39,9 +39,7 @@ class CompactedTopic:
     # ---- lives
 
     def open(self) -> None:
-        self.dirs = LogDirs(
-            self.options, self.files, self.clock, background=InlineBackground(), later=self.clock.later
-        )
+        self.dirs = LogDirs(self.options, self.files, self.clock, background=InlineBackground(), later=self.clock.later)
         self.dirs.open()
         self.dirs.load(lambda _topic: self.config)
 

@@ -92,8 +92,8 @@ class Administrator:
         self.grown = grown
         self.passing_configs = dict(passing_configs or {})
         """Of the topics that come and go."""
-        self.deleted_to: dict[TopicPartition, int] = {}
-        """By partition: the first record that must be left, at the least."""
+        self.deleted_to: dict[tuple[TopicPartition, int], tuple[object, int]] = {}
+        """By partition and broker: the life of a broker, and where its log may begin at the earliest in that life."""
         replicas = replicas_of(cluster.zookeeper)
         self.targets = {each: {frozenset(replicas[each])} for each in partitions}
         """By partition: every set of replicas that it was ever to have."""
@@ -236,12 +236,15 @@ class Administrator:
         (await self.admin.alter_replica_log_dirs(moves, timeout=CALL_TIMEOUT_S)).all()
 
     async def delete_records(self, chance: random.Random) -> None:
-        """Up to somewhere below what is committed."""
+        """Up to somewhere below what is committed. A broker that dies may forget it: it is noted on disk now and then."""
         topic_partition = chance.choice(sorted(self.targets))
         logs = [log for broker in self.cluster.servers() if (log := broker.log(topic_partition)) is not None]
         offset = chance.randrange(max((log.high_watermark for log in logs), default=0) + 1)
         (await self.admin.delete_records({topic_partition: offset}, timeout=CALL_TIMEOUT_S)).all()
-        self.deleted_to[topic_partition] = max(offset, self.deleted_to.get(topic_partition, 0))
+        for broker in self.cluster.servers():
+            log = broker.log(topic_partition)
+            if log is not None and log.log_start_offset >= offset:
+                self.deleted_to[topic_partition, broker.broker_id] = broker.server, offset
 
     async def change(self, chance: random.Random) -> None:
         topic = chance.choice(sorted({each.topic for each in self.targets}))
@@ -292,19 +295,11 @@ class Administrator:
             replicas = existing[topic_partition.topic].partitions[topic_partition.partition].replicas
             if frozenset(replicas) not in targets:
                 faults.append(f"{topic_partition}: nobody asked for the replicas {replicas}")
-        for topic_partition, offset in self.deleted_to.items():
-            for broker in self.cluster.servers():
-                log = broker.log(topic_partition)
-                if (
-                    log is not None
-                    and broker.broker_id
-                    in existing[topic_partition.topic].partitions[topic_partition.partition].replicas
-                    and log.log_start_offset < offset
-                ):
-                    faults.append(
-                        f"{topic_partition} on {broker.name}: deleted below {offset}, it starts at "
-                        f"{log.log_start_offset}"
-                    )
+        for (topic_partition, broker_id), (life, offset) in self.deleted_to.items():
+            broker = self.cluster.brokers[broker_id - 1]
+            log = broker.log(topic_partition)
+            if broker.server is life and log is not None and log.log_start_offset < offset:
+                faults.append(f"{topic_partition} on {broker.name}: begins at {log.log_start_offset}, not {offset}")
         if self.count and len(existing[GROWING].partitions) < self.count:
             faults.append(f"{GROWING}: {self.count} partitions were made, {len(existing[GROWING].partitions)} are left")
         for (topic, name), values in self.values.items():
