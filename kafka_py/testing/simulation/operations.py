@@ -236,7 +236,7 @@ class Administrator:
         (await self.admin.alter_replica_log_dirs(moves, timeout=CALL_TIMEOUT_S)).all()
 
     async def delete_records(self, chance: random.Random) -> None:
-        """Up to somewhere below what is committed. A broker that dies may forget it: it is noted on disk now and then."""
+        """Up to somewhere below what is committed. A broker that dies may forget it, until it is on disk."""
         topic_partition = chance.choice(sorted(self.targets))
         logs = [log for broker in self.cluster.servers() if (log := broker.log(topic_partition)) is not None]
         offset = chance.randrange(max((log.high_watermark for log in logs), default=0) + 1)
