@@ -251,6 +251,49 @@ def test_tools_of_both_makes_work_whoever_is_the_controller(mixed: Mixed, tmp_pa
             until(lambda: not any((each.log_dirs[0] / f"{topic}-0").exists() for each in mixed.brokers))  # noqa: B023
 
 
+@each_mixture("one-2.8", "two-2.6", core="one-2.8")
+def test_a_move_that_is_cancelled_by_either_controller_leaves_nothing_on_our_broker(
+    mixed: Mixed, tmp_path: Path
+) -> None:
+    """KAFKA-13972: Apache's controller has the replica deleted in the epoch in which it was added, and so has ours.
+
+    A topic of the same name, with another id, is then made and moved to the same broker.
+    """
+    bootstrap = ("--bootstrap-server", bootstrap_of(mixed.brokers))
+    kinds = ["apache"] if mixed.kinds == ONE_OF_OURS else ["apache", "ours"]
+    for controller in kinds:
+        mixed.make_controller(controller)
+        topic = f"cancelled-by-{controller}"
+        plan = tmp_path / f"{topic}.json"
+        plan.write_text(
+            json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": [0, 1]}]})
+        )
+        moving = (*bootstrap, "--reassignment-json-file", str(plan))
+        create = (*bootstrap, "--create", "--topic", topic, "--replica-assignment", "0:2")
+        ours = mixed.brokers[1].log_dirs[0] / f"{topic}-0"
+        run_tool("ours", "kafka-topics.sh", *create)
+        until(lambda: mixed.peek.isr(topic) == {0, 2})  # noqa: B023
+        producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap_of(mixed.brokers)})
+        for _ in range(400):
+            producer.produce(topic, b"x" * 10_000)  # more than one fetch, of which a throttle lets the first pass
+        assert producer.flush(30) == 0
+
+        run_tool("ours", "kafka-reassign-partitions.sh", *moving, "--execute", "--throttle", "2000")
+        until(lambda: any(path.stat().st_size for path in ours.glob("*.log")))  # noqa: B023
+        run_tool("ours", "kafka-reassign-partitions.sh", *moving, "--cancel")
+        until(lambda: not ours.exists())  # noqa: B023
+        run_tool("ours", "kafka-topics.sh", *bootstrap, "--delete", "--topic", topic)
+        until(lambda: topic not in mixed.peek.children("/brokers/topics"))  # noqa: B023
+        until(lambda: not any((each.log_dirs[0] / f"{topic}-0").exists() for each in mixed.brokers))  # noqa: B023
+
+        run_tool("ours", "kafka-topics.sh", *create)
+        until(lambda: mixed.peek.isr(topic) == {0, 2})  # noqa: B023
+        run_tool("ours", "kafka-reassign-partitions.sh", *moving, "--execute")
+        until(lambda: mixed.peek.isr(topic) == {0, 1})  # noqa: B023
+        verified = run_tool("ours", "kafka-reassign-partitions.sh", *moving, "--verify")
+        assert f"Reassignment of partition {topic}-0 is complete." in verified
+
+
 def dumped(broker: AnyBroker, partition: int) -> list[int]:
     """The values in a stopped broker's replica, as kafka-dump-log shows them."""
     files = sorted((broker.log_dirs[0] / f"{TOPIC}-{partition}").glob("*.log"))
