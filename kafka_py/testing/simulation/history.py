@@ -7,17 +7,17 @@ cost records. Notes only: what must hold of all this is in watch.py and verdicts
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
 from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.record_work import Prepared
 from kafka_py.records.batch import Record, decode_records, iter_headers
 from kafka_py.testing.simulation.nodes import current_node
 from kafka_py.zk.session import CreateOp, Op, SetOp
@@ -25,6 +25,8 @@ from kafka_py.zk.znodes import PartitionStateZNode
 
 _STATE_PATH = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 NO_LEADER = -1
+LEADER_APPENDS = ("begin_append", "finish_append")
+"""The methods of a log that append as its leader, none of which calls another; the second argument is the epoch."""
 
 
 @dataclass(frozen=True)
@@ -85,26 +87,28 @@ class History:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Notes every append of a leader meanwhile."""
-        append = PartitionLog.finish_append
-
-        def append_and_note(
-            log: PartitionLog, prepared: Prepared, leader_epoch: int, *arguments: Any, **options: Any
-        ) -> Any:
-            end_offset = log.log_end_offset
-            info = append(log, prepared, leader_epoch, *arguments, **options)
-            if log.log_end_offset != end_offset:
-                self._appended(log, prepared[0], leader_epoch)
-            return info
-
-        with mock.patch.object(PartitionLog, "finish_append", append_and_note):
+        with ExitStack() as taps:
+            for name in LEADER_APPENDS:
+                taps.enter_context(mock.patch.object(PartitionLog, name, self._noting(getattr(PartitionLog, name))))
             yield
 
-    def _appended(self, log: PartitionLog, records: memoryview, leader_epoch: int) -> None:
-        node = current_node()
+    def _noting(self, append: Callable[..., Any]) -> Callable[..., Any]:
+        def append_and_note(log: PartitionLog, records: Any, leader_epoch: int, *others: Any, **options: Any) -> Any:
+            end_offset = log.log_end_offset
+            done = append(log, records, leader_epoch, *others, **options)
+            if log.log_end_offset != end_offset:
+                self._appended(log, end_offset, leader_epoch)
+            return done
+
+        return append_and_note
+
+    def _appended(self, log: PartitionLog, first_offset: int, leader_epoch: int) -> None:
         epochs = self.appends.setdefault((log.topic_partition, log.topic_id), {})
+        node = current_node()
         append = epochs.setdefault(leader_epoch, Append(node.name if node is not None else ""))
-        data = bytes(records)
-        append.batches.append((next(header.base_offset for _position, header in iter_headers(data)), data))
+        part = log.read(first_offset, 1 << 30, up_to_offset=log.log_end_offset, min_one_batch=True).slice
+        assert part is not None
+        append.batches.append((first_offset, os.pread(part.file.fileno(), part.size, part.position)))
         append.end_offset = log.log_end_offset
 
     def lineage(self, log: PartitionLog, end_offset: int) -> Iterator[Record]:
