@@ -10,7 +10,7 @@ from time import process_time
 from typing import Any
 
 from kafka_py import KAFKA_VERSION, __version__
-from kafka_py.base.meters import MetricRegistry, MetricTable
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Distribution, Gauge, Rate
 from kafka_py.broker.request_log import RequestLog
 from kafka_py.net.loop import LoopWatch
@@ -231,12 +231,20 @@ class ProcessMetrics(MetricTable, group="kafka_py:type=process", attributes=True
     threads = Gauge("threads", of=lambda _: active_count(), about="Threads.")
 
 
+class BackgroundMetrics(Fleet, group="kafka_py:type=background", tags=("activity",)):
+    """Work that no request waits for, by activity; one that never failed is not listed."""
+
+    failures = Gauge("failures_total", of=lambda count: count, about="Unforeseen failures; the log has tracebacks.")
+
+
 def measure_server(server: Any, registry: MetricRegistry, watch: LoopWatch | None, started_ms: int) -> ProcessMetrics:
     """From now on the registry has what is measured of the broker as a whole. server: the KafkaServer."""
     ServerMetrics(registry, server)
     HandlerMetrics(registry, watch)
     AppInfoMetrics(registry, started_ms)
     MetricsCount(registry, registry)
+    failures = server.supervisor.failures
+    BackgroundMetrics(registry, lambda: [((activity,), count) for activity, count in failures.items()])
     return ProcessMetrics(registry, started_ms)
 
 

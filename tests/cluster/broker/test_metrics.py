@@ -76,6 +76,14 @@ async def test_what_a_broker_does_shows_in_its_metrics(broker: LocalBroker) -> N
 
 
 @on_broker(metrics_http_port=0)
+async def test_failures_in_the_background_are_counted_by_activity(broker: LocalBroker) -> None:
+    assert not [name for name in await scrape(broker) if name.startswith("background_")]
+    for work in (lambda: 1 // 0, lambda: 0):
+        broker.server.supervisor.call("shrinking of in-sync sets", work)
+    assert (await scrape(broker))['background_failures_total{activity="shrinking of in-sync sets"}'] == 1
+
+
+@on_broker(metrics_http_port=0)
 async def test_what_is_gone_is_not_measured_any_more(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     await broker.produce("t", batch(b"a"))
