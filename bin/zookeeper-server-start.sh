@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
-# zookeeper-server-start.sh [-daemon] zookeeper.properties
-if [ $# -lt 1 ]; then
-  echo "USAGE: $0 [-daemon] zookeeper.properties" >&2
-  exit 1
-fi
+# Runs one ZooKeeper server with the settings of a property file, in the foreground or (-daemon) detached.
+[ $# -gt 0 ] || { echo "USAGE: ${0##*/} [-daemon] PROPERTY_FILE" >&2; exit 1; }
 
-# May be replaced from outside, as in the classic script; set but empty counts as set.
+# May be replaced from outside, as in Apache's script; set but empty counts as set.
 read -r -a options <<< "${EXTRA_ARGS--name zookeeper -loggc}"
 if [ "$1" = "-daemon" ]; then
   options+=(-daemon)

@@ -1,8 +1,5 @@
 #!/usr/bin/env bash
-# zookeeper-shell.sh host:port[/path] [-zk-tls-config-file file] [command ...]
-if [ $# -lt 1 ]; then
-  echo "USAGE: $0 zookeeper_host:port[/path] [-zk-tls-config-file file] [args...]" >&2
-  exit 1
-fi
+# A shell on ZooKeeper: one command from the arguments, or one per line of standard input.
+[ $# -gt 0 ] || { echo "USAGE: ${0##*/} HOST:PORT[/PATH] [COMMAND [ARGUMENT ...]]" >&2; exit 1; }
 exec "$(dirname "${BASH_SOURCE[0]}")/kafka-run-class.sh" org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka \
   -server "$@"

@@ -192,9 +192,9 @@ def own_settings() -> Iterable[str]:
 def warnings_of(config: BrokerConfig) -> Iterable[str]:
     """One line for each thing in the settings that is probably not what was meant."""
     for name in config.unknown_settings():
-        yield f"The configuration '{name}' was supplied but isn't a known config."
+        yield f"Unknown setting {name}: it is ignored."
     for name in config.deprecated_settings():
-        yield f"The configuration '{name}' is deprecated."
+        yield f"Deprecated setting {name}: it still works."
     yield from config.unprotected()
     yield from class_warnings(config.originals)
     without_effect = config.without_effect()

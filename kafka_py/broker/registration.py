@@ -69,7 +69,7 @@ class Registration:
         """Registers in the present session; returns the broker epoch. Raises NodeExists."""
         epoch = await self._store.register_broker(self._broker_id, self._znode())
         listed = ", ".join(self.endpoints)
-        log.info("Registered broker %d with addresses: %s, czxid (broker epoch): %d", self._broker_id, listed, epoch)
+        log.info("Broker %d is registered as %s, epoch %d", self._broker_id, listed, epoch)
         return epoch
 
     async def advertise(self, advertised: Sequence[Endpoint]) -> None:

@@ -29,7 +29,7 @@ from kafka_py.net.loop import LoopWatch, new_event_loop
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 
-USAGE = "USAGE: kafka-server-start.sh [-daemon] server.properties [--override property=value]*"
+USAGE = "USAGE: kafka-server-start.sh [-daemon] PROPERTY_FILE [--override NAME=VALUE ...]"
 EVENT_LOOP = "KAFKA_PY_EVENT_LOOP"
 """`uvloop` in this environment variable has the broker run on it, where it is installed.
 

@@ -32,7 +32,7 @@ from kafka_py.zk.session import (
     ZkSession,
 )
 
-USAGE = "USAGE: zookeeper-shell.sh zookeeper_host:port[/path] [-zk-tls-config-file file] [args...]"
+USAGE = "USAGE: zookeeper-shell.sh HOST:PORT[/PATH] [COMMAND [ARGUMENT ...]]"
 SESSION_TIMEOUT_MS = 30_000
 NOT_FOUND_EXIT = 127
 

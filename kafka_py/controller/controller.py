@@ -358,7 +358,7 @@ class Controller:
         try:
             office = await self._store.elect_controller(self.broker_id, self._clock.wall_ms())
             log.info(
-                "%d successfully elected as the controller. Epoch incremented to %d and epoch zk version is now %d",
+                "Broker %d is the controller now, with epoch %d (version %d of its znode)",
                 self.broker_id, office.epoch, office.epoch_zk_version,
             )  # fmt: skip
             self._resign()

@@ -63,16 +63,14 @@ class StateChanges:
                 states = [state for topic in message.topic_states for state in topic.partition_states]
                 states += message.ungrouped_partition_states
                 leading = sum(state.leader == broker for state in states)
-                LOG.info(
-                    "%s Sending LeaderAndIsr request to broker %d with %d become-leader and %d become-follower "
-                    "partitions", self._prefix, broker, leading, len(states) - leading,
-                )  # fmt: skip
+                LOG.info("%s LeaderAndIsr to broker %d: it leads %d partitions and follows %d", self._prefix, broker,
+                         leading, len(states) - leading)  # fmt: skip
             case UpdateMetadataRequest():
                 count = len(message.ungrouped_partition_states)
                 count += sum(len(topic.partition_states) for topic in message.topic_states)
                 level = logging.INFO if count else logging.DEBUG
-                LOG.log(level, "%s Sending UpdateMetadata request to broker %d for %d partitions", self._prefix, broker,
+                LOG.log(level, "%s UpdateMetadata to broker %d: %d partitions", self._prefix, broker,
                         count)  # fmt: skip
             case StopReplicaRequest():
-                LOG.info("%s Sending StopReplica request to broker %d, %d replicas to be deleted", self._prefix, broker,
+                LOG.info("%s StopReplica to broker %d: %d of the replicas are deleted", self._prefix, broker,
                          len(request.deletes))  # fmt: skip

@@ -61,7 +61,7 @@ class FutureLogs:
         if offline:
             raise KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"a future replica of {topic_partition} may be in one of the offline directories {', '.join(offline)}",
+                f"a directory that is offline may hold a future replica of {topic_partition}: {', '.join(offline)}",
             )
         current, log_dir = self._logs[topic_partition], self._dirs[directory]
         path = log_dir.file(filenames.future_directory(topic_partition, uuid.uuid4()))

@@ -272,7 +272,7 @@ class LogDirs(FutureLogs):
             if not is_new and self.offline_directories:
                 raise KafkaError(
                     ErrorCode.KAFKA_STORAGE_ERROR,
-                    f"{topic_partition} may be in one of the offline directories {', '.join(self.offline_directories)}",
+                    f"a directory that is offline may hold {topic_partition}: {', '.join(self.offline_directories)}",
                 )
             log = self._create(self._place(topic_partition), topic_partition, config or self._default_config)
         if topic_id is not None:

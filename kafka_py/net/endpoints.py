@@ -74,7 +74,7 @@ def parse_endpoints(setting: str, text: str, protocols: Mapping[str, SecurityPro
         raise ConfigError(f"{setting}: at least one listener is needed, as in PLAINTEXT://host:9092")
     twice = _first_repeated(endpoint.listener_name for endpoint in endpoints)
     if twice is not None:
-        raise ConfigError(f"{setting}: each listener must have a different name, {twice} occurs twice in {text}")
+        raise ConfigError(f"{setting}: {twice} names two listeners in {text}")
     return endpoints
 
 
@@ -101,7 +101,7 @@ def listeners_of(options: NetOptions) -> list[Endpoint]:
     endpoints = parse_endpoints("listeners", text, protocols)
     twice = _first_repeated(endpoint.port for endpoint in endpoints if endpoint.port)
     if twice is not None:
-        raise ConfigError(f"listeners: each listener must have a different port, {twice} occurs twice in {text}")
+        raise ConfigError(f"listeners: two listeners share port {twice} in {text}")
     for endpoint in endpoints:
         if endpoint.security_protocol not in SERVED_PROTOCOLS:
             raise ConfigError(
@@ -170,7 +170,7 @@ def _inter_broker_listener_of(options: NetOptions, advertised: list[Endpoint]) -
     names = [endpoint.listener_name for endpoint in advertised]
     if name not in names:
         raise ConfigError(
-            f"{setting}: {name} must be a listener name defined in advertised.listeners ({', '.join(names)})"
+            f"{setting}: advertised.listeners has no {name}, only {', '.join(names)}"
         )
     return name
 
@@ -182,8 +182,7 @@ def _control_plane_listener_of(options: NetOptions, advertised: list[Endpoint], 
     names = [endpoint.listener_name for endpoint in advertised]
     if name not in names:
         raise ConfigError(
-            f"control.plane.listener.name: {name} must be a listener name defined in advertised.listeners "
-            f"({', '.join(names)})"
+            f"control.plane.listener.name: advertised.listeners has no {name}, only {', '.join(names)}"
         )
     if name == inter_broker:
         raise ConfigError(f"control.plane.listener.name: {name} is the inter-broker listener already")

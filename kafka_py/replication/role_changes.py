@@ -157,7 +157,7 @@ class RoleChanges:
                 LOG.info("%s %s %d partitions: %s", who, verb, len(partitions), names)
                 for partition in partitions if LOG.isEnabledFor(logging.DEBUG) else ():
                     LOG.debug(
-                        "[Broker id=%d] %s %s at leader epoch %d from offset %d with high watermark %d",
+                        "[Broker id=%d] %s %s: leader epoch %d, log end %d, high watermark %d",
                         broker, verb, partition.topic_partition, partition.leader_epoch,
                         -1 if partition.log is None else partition.log.log_end_offset,
                         -1 if partition.log is None else partition.log.high_watermark,

@@ -110,8 +110,7 @@ class BrokerStore(ZkAccess):
             if taken and other.id != broker_id:
                 listed = ",".join(f"{host}:{port}" for host, port in sorted(taken))
                 raise ConfigError(
-                    f"Configured end points {listed} in advertised listeners are already registered "
-                    f"by broker {other.id}"
+                    f"advertised.listeners: broker {other.id} is registered with {listed} already"
                 )
 
     async def register_broker(self, broker_id: int, registration: BrokerIdZNode) -> int:

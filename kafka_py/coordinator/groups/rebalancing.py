@@ -55,8 +55,7 @@ class Rebalancing:
         delay_ms = context.limits().group_initial_rebalance_delay_ms
         is_first = group.state is EMPTY
         group.become(PREPARING_REBALANCE, context.clock.wall_ms())
-        log.info("Preparing to rebalance group %s with old generation %d (reason: %s)",
-                 group.id, group.generation, reason)  # fmt: skip
+        log.info("Group %s rebalances after generation %d: %s", group.id, group.generation, reason)
         if is_first:
             self._park(_FirstRound(self, group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0)), delay_ms)
         else:
@@ -164,7 +163,7 @@ class Rebalancing:
         group.generation = following.generation
         group.protocol = None
         group.become(EMPTY, self._context.clock.wall_ms())
-        log.info("Group %s with generation %d is now empty", group.id, group.generation)
+        log.info("Group %s has no members left; generation %d", group.id, group.generation)
         if group.members:
             self.prepare(group, "members came while it became empty")
 
@@ -180,7 +179,7 @@ class Rebalancing:
         group.protocol = group.select_protocol()
         group.become(COMPLETING_REBALANCE, self._context.clock.wall_ms())
         group.pending_syncs = set(group.members)
-        log.info("Stabilized group %s generation %d with %d members", group.id, group.generation, len(group.members))
+        log.info("Group %s has %d members in generation %d", group.id, len(group.members), group.generation)
         assert group.leader is not None
         for member in list(group.members.values()):
             member.is_new = False
@@ -230,8 +229,8 @@ class Rebalancing:
         group.remove(member.member_id)
 
     def _on_session_expired(self, group: Group, member: Member) -> None:
-        log.info("Member %s in group %s has failed, removing it from the group", member.member_id, group.id)
-        self.remove_member(group, member, f"removing member {member.member_id} on heartbeat expiration")
+        log.info("Group %s removes member %s, which sent no heartbeat in time", group.id, member.member_id)
+        self.remove_member(group, member, f"no heartbeat of {member.member_id}")
 
     def _on_pending_expired(self, group: Group, member_id: str) -> None:
         log.info("Pending member %s in group %s did not come back", member_id, group.id)

@@ -88,8 +88,7 @@ class Syncing:
         """The leader's word: written first, then told to all. Members it forgot get nothing, strangers are ignored."""
         generation = group.generation
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
-        log.info("Assignment received from leader of group %s for generation %d, which has %d members",
-                 group.id, generation, len(assignments))  # fmt: skip
+        log.info("Group %s: the leader has assigned generation %d, %d members", group.id, generation, len(assignments))
 
         def persisted(error: ErrorCode) -> None:
             if group.state is not COMPLETING_REBALANCE or group.generation != generation:

@@ -17,7 +17,7 @@ import pytest
 
 from kafka_py.base.properties import format_properties
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.processes import ROOT, Process, ZookeeperServer, free_port, free_ports, wait_until
+from kafka_py.testing.processes import ROOT, NotReady, Process, ZookeeperServer, free_port, free_ports, wait_until
 from kafka_py.testing.topics import ask_metadata, create_topic
 
 BIN = ROOT / "bin"
@@ -138,9 +138,12 @@ def test_java_class_names_in_the_settings_are_no_obstacle(tmp_path: Path, zk_chr
         "kafka.metrics.reporters": "kafka.metrics.KafkaCSVMetricsReporter",
         "principal.builder.class": "com.example.Builder",
     }
+    with pytest.raises(NotReady, match=r"authorizer\.class\.name=\S+ is not supported: "):
+        BrokerProcess(tmp_path / "refused", zk_chroot, settings=classes).start()
+    classes["kafka_py.unenforced.settings"] = "authorizer.class.name,principal.builder.class"
     with BrokerProcess(tmp_path, zk_chroot, settings=classes) as broker:
         warnings = [line for line in broker.output().splitlines() if " WARN " in line]
-        for words in ("everything is allowed", "metric.reporters=com.example.Reporter"):
+        for words in ("everybody could do everything", "metric.reporters=com.example.Reporter"):
             assert [line for line in warnings if words in line], words
         assert not [line for line in warnings if "RackAwareReplicaSelector" in line]
         broker.create_topic("t")

@@ -170,4 +170,4 @@ def test_the_shell_holds_a_conversation(zk_chroot):
 def test_the_shell_without_arguments_shows_its_usage():
     shown = run("zookeeper-shell.sh")
     assert shown.returncode == 1
-    assert "zookeeper_host:port[/path]" in shown.stderr
+    assert "HOST:PORT[/PATH]" in shown.stderr

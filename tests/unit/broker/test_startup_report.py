@@ -43,6 +43,6 @@ def test_deprecated_settings_are_named() -> None:
     given = {"zookeeper.connect": "z:1", "host.name": "h", "quota.producer.default": "5", "port": "9092"}
     warnings = list(warnings_of(BrokerConfig.parse(given)))
     assert warnings == [
-        *(f"The configuration '{name}' is deprecated." for name in ("host.name", "quota.producer.default", "port")),
+        *(f"Deprecated setting {name}: it still works." for name in ("host.name", "quota.producer.default", "port")),
         "Settings without effect on this broker: quota.producer.default (quotas of clients are not enforced)",
     ]

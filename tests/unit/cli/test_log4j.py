@@ -71,12 +71,11 @@ def test_variables_that_name_each_other_in_a_circle_end() -> None:
     parse_logging({"log4j.rootLogger": "${a}", "a": "${b}", "b": "${a}"}, {})
 
 
-def test_the_file_that_is_shipped_names_every_log_of_the_classic_broker() -> None:
+def test_the_file_that_is_shipped_names_every_log_of_a_broker() -> None:
     config = parse_logging(read_properties(ROOT / "config" / "log4j.properties"), {"kafka.logs.dir": "/l"})
     assert config.complaints == []
     assert {appender.file for appender in config.appenders.values()} == {
-        "", "/l/server.log", "/l/controller.log", "/l/state-change.log", "/l/kafka-request.log", "/l/log-cleaner.log",
-        "/l/kafka-authorizer.log",
+        "", "/l/server.log", "/l/controller.log", "/l/state-change.log", "/l/kafka-request.log",
     }  # fmt: skip
     assert config.loggers["kafka.request.logger"].level == logging.WARNING
     assert all(not row.additive for row in config.loggers.values() if row.appenders and row is not config.loggers[""])

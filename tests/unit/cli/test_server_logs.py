@@ -89,7 +89,7 @@ def test_the_folder_of_the_logs() -> None:
 
 def test_with_a_folder_each_log_has_its_file() -> None:
     config = read_configuration({"LOG_DIR": "/a", "KAFKA_LOG4J_OPTS": SHIPPED})
-    assert config.appenders["controllerAppender"].file == "/a/controller.log"
+    assert config.appenders["controller"].file == "/a/controller.log"
     assert config.loggers["kafka.controller"].additive is False
 
 

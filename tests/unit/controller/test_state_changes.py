@@ -66,7 +66,6 @@ def test_requests_are_counted(caplog: pytest.LogCaptureFixture) -> None:
         CHANGES.sent(ControllerRequest(1, UpdateMetadataRequest(live_brokers=[]), 7))  # type: ignore[call-arg]
         CHANGES.sent(ControllerRequest(1, StopReplicaRequest(), 3, frozenset({TopicPartition("t", 0)})))  # type: ignore[call-arg]
     assert lines(caplog) == [
-        "[Controller id=0 epoch=3] Sending LeaderAndIsr request to broker 1 with 2 become-leader and "
-        "1 become-follower partitions",
-        "[Controller id=0 epoch=3] Sending StopReplica request to broker 1, 1 replicas to be deleted",
+        "[Controller id=0 epoch=3] LeaderAndIsr to broker 1: it leads 2 partitions and follows 1",
+        "[Controller id=0 epoch=3] StopReplica to broker 1: 1 of the replicas are deleted",
     ]
