@@ -7,6 +7,7 @@ Source: design (one authorize call per decision).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,6 +35,8 @@ class ClientConnection(Protocol):
     batch_trust: object
 
     def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None: ...
+
+    def long_poll(self, slot: int, end: Callable[[], object]) -> None: ...
 
     def mute(self) -> None: ...
 
@@ -133,6 +136,10 @@ class RequestContext:
     def answer(self, response: Any, *, is_large: bool = False) -> None:
         """Sends the response; None means "no response", as acks=0 wants it. is_large: see Answer."""
         self._send(self, response, is_large=is_large)
+
+    def long_poll(self, end: Callable[[], object]) -> None:
+        """The answer waits for something that may come; `end` has it sent at once, where it holds up a later answer."""
+        self.connection.long_poll(self.slot, end)
 
     def leave_for_later(self) -> None:
         """The handler is through; the answer comes when others have done their part (unless it has left already)."""

@@ -52,10 +52,10 @@ class Connection:
 
     __slots__ = (
         "_backlog", "_backlog_since_s", "_began_s", "_counted", "_early", "_fileno", "_flushing_soon", "_head",
-        "_in_turn", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender", "_services",
-        "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "client_software", "closed", "id",
-        "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port", "principal",
-        "read_s", "security_protocol",
+        "_in_turn", "_long_polls", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender",
+        "_services", "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "client_software", "closed",
+        "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port",
+        "principal", "read_s", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +85,7 @@ class Connection:
         self._next_slot = 0  # of the next request to be handed on
         self._head = 0  # of the oldest request without an answer
         self._early: dict[int, tuple[Sequence[Part], object]] = {}  # answers and notes that wait for older ones
+        self._long_polls: dict[int, Callable[[], object]] = {}  # slot -> what ends the long poll
         self._notes: list[object] = []  # of answers that are leaving
         self._began_s = 0.0  # when the first of them began to
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
@@ -214,6 +215,8 @@ class Connection:
         if note is not None:
             self._notes.append(note)
         self._head = slot + 1
+        if self._long_polls:
+            self._long_polls.pop(slot, None)
         if self._waiting:
             self._waiting_bytes -= self._waiting.pop(slot, 0)
         if self._early:
@@ -228,6 +231,26 @@ class Connection:
         if slot < self._head or slot >= self._next_slot or slot in self._early:
             raise ValueError(f"{self!r} has no unanswered request in slot {slot}")
         self._early[slot] = parts or (), note
+        if self._long_polls:
+            self._long_polls.pop(slot, None)
+            self._end_long_poll()
+
+    def long_poll(self, slot: int, end: Callable[[], object]) -> None:
+        """The request of `slot` waits for something that may come, and could be answered without it.
+
+        end: has it answered at once; called when the answer to a later request is ready and waits behind it, so that a
+            client which sends requests behind its long poll need not wait until the poll's time is over.
+        """
+        if slot >= self._head and not self.closed:
+            self._long_polls[slot] = end
+            self._end_long_poll()
+
+    def _end_long_poll(self) -> None:
+        """Of the oldest unanswered request, if that is one and if it holds up an answer."""
+        if self._early:
+            end = self._long_polls.pop(self._head, None)
+            if end is not None:
+                self._services.loop.call_soon(end)
 
     def _release_early(self) -> None:
         """Answers whose turn has come."""
@@ -240,6 +263,8 @@ class Connection:
                 self._notes.append(note)
             self._waiting_bytes -= self._waiting.pop(slot, 0)
             self._head = slot + 1
+        if self._early and self._long_polls:
+            self._end_long_poll()
 
     def end_turn(self) -> None:
         """Send what is ready, then read on or stop reading as the bounds say."""
@@ -389,6 +414,7 @@ class Connection:
         self._receiver.close()
         self._sender.close()
         self._early.clear()
+        self._long_polls.clear()
         self._notes.clear()
         self._waiting.clear()
         self._backlog.clear()

@@ -32,6 +32,8 @@ from kafka_py.replication.throttle import Throttle
 
 log = logging.getLogger(__name__)
 
+OnParked = Callable[[Callable[[], object]], None]
+
 READS_AT_ONCE = 100
 """Partitions that a fetch in turns reads before others have the loop."""
 
@@ -76,10 +78,13 @@ class Fetches:
         self.choose_replica: Callable[[Partition, int, str], int] | None = None
         self.throttle: Throttle | None = None
 
-    def fetch(self, params: FetchParams, source: FetchSource, on_fetched: OnFetched) -> None:
+    def fetch(
+        self, params: FetchParams, source: FetchSource, on_fetched: OnFetched, on_parked: OnParked = lambda _end: None
+    ) -> None:
         """Reads the source's partitions and calls `on_fetched`: at once, or when enough data is there.
 
         At once: no waiting allowed, nothing asked for, enough bytes, any error, or a follower that must truncate.
+        on_parked: is given what ends the waiting early.
         """
         results = self.read_all(params, source.entries())
         if params.replica_id >= 0:
@@ -97,7 +102,8 @@ class Fetches:
 
         source.parked(results)
         delayed = self._delayed(params, source, answer)
-        self._parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms)
+        if not self._parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms):
+            on_parked(delayed.complete)
 
     def _delayed(
         self, params: FetchParams, source: FetchSource, answer: Callable[[], None], *, is_seen: bool = False
@@ -106,12 +112,14 @@ class Fetches:
         on_expired = metrics.follower_fetch_expired if params.from_follower else metrics.consumer_fetch_expired
         return DelayedFetch(params, source, self._bytes_available, answer, on_expired, is_seen=is_seen)
 
-    async def fetch_in_turns(self, params: FetchParams, source: FetchSource) -> FetchResults:
+    async def fetch_in_turns(
+        self, params: FetchParams, source: FetchSource, on_parked: OnParked = lambda _end: None
+    ) -> FetchResults:
         """As `fetch`, for very many partitions: what it does for all of them is done in turns with other work."""
         results = await self._read_in_turns(params, source.entries(), note_follower=params.from_follower)
         keys = () if params.max_wait_ms <= 0 or _answers_at_once(results, params.min_bytes) else source.watch_keys()
         if keys:
-            await self._wait_for_more(params, source, keys, results)
+            await self._wait_for_more(params, source, keys, results, on_parked)
             results = await self._read_in_turns(params, source.entries())
         if params.from_follower and self.throttle is not None and self.throttle.is_on:
             async for some in sliced(results, READS_AT_ONCE):
@@ -119,7 +127,12 @@ class Fetches:
         return results
 
     async def _wait_for_more(
-        self, params: FetchParams, source: FetchSource, keys: list[Hashable], results: FetchResults
+        self,
+        params: FetchParams,
+        source: FetchSource,
+        keys: list[Hashable],
+        results: FetchResults,
+        on_parked: OnParked,
     ) -> None:
         """Parks the fetch first, then looks at every entry: so nothing that happens meanwhile is missed."""
         woken = asyncio.Event()
@@ -128,6 +141,7 @@ class Fetches:
                 source.parked(some)
             delayed = self._delayed(params, source, woken.set, is_seen=True)
             self._parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms)
+            on_parked(delayed.complete)
             async for some in sliced(results):
                 if delayed.is_completed or delayed.look_at(entry for entry, _ in some):
                     break

@@ -61,7 +61,12 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
     params = _params(node, context, request, is_follower)
     if session.size > _AT_ONCE:
         return _fetch_in_turns(node, context, session, params)
-    node.replicas.fetch(params, session, lambda results: _answer(node, context, session, results, request.replica_id))
+    node.replicas.fetch(
+        params,
+        session,
+        lambda results: _answer(node, context, session, results, request.replica_id),
+        context.long_poll,
+    )
     return ANSWERS_LATER
 
 
@@ -113,7 +118,7 @@ async def _fetch_in_turns(
     node: Node, context: RequestContext, session: FetchContext, params: FetchParams
 ) -> FetchResponse:
     """A fetch of so many partitions, as the first one of a follower, that it would hold up everybody else."""
-    results = await node.replicas.fetches.fetch_in_turns(params, session)
+    results = await node.replicas.fetches.fetch_in_turns(params, session, context.long_poll)
     if context.api_version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
     session_id, changed = await session.finish_in_turns(results)

@@ -10,6 +10,8 @@ from kafka_py.records.batch import iter_headers, iter_records
 from kafka_py.records.compression import Codec
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.fetch import FetchResponse, ForgottenTopic
+from kafka_py.wire.messages.metadata import MetadataRequest
+from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -247,3 +249,52 @@ async def test_traffic_out_is_counted_per_topic(broker: LocalBroker) -> None:
     row = await broker.fetch("t", 0)
     metrics = broker.server.node.replicas.metrics
     assert metrics.topic("t").bytes_out == metrics.all_topics.bytes_out == len(row.record_set)
+
+
+@on_broker()
+async def test_a_request_behind_a_waiting_fetch_is_answered_without_waiting(broker: LocalBroker) -> None:
+    """A C client sends its look-ups of offsets behind the fetch of the partitions that it has begun with."""
+    for name, partitions in (("few", 1), ("many", 300)):
+        await broker.create_topic(name, partitions)
+        offsets = {TopicPartition(name, number): 0 for number in range(partitions)}
+        parked = broker.client.send_nowait(broker.fetch_request(offsets, max_wait_ms=600_000), 11)
+        await broker.until(lambda: broker.server.node.replicas.parked.fetch.watched)
+        metadata = await broker.ask(MetadataRequest(topics=None), 9)
+        assert {topic.name for topic in metadata.topics} >= {name}
+        answer = await parked
+        assert {one.error_code for topic in answer.responses for one in topic.partition_responses} == {0}
+        assert not broker.server.node.replicas.parked.fetch.watched
+
+
+@on_broker()
+async def test_a_fetch_of_very_many_partitions_is_answered_as_a_small_one(broker: LocalBroker) -> None:
+    """Without a session, and in the first, second and third fetch of one."""
+    await broker.create_topic("many", 400)
+    for number in (0, 7, 399):
+        await broker.produce("many", batch(b"%d" % number), partition=number)
+    offsets = {TopicPartition("many", number): 0 for number in range(400)}
+
+    def sizes(answer: FetchResponse) -> dict[int, int]:
+        rows = [one for topic in answer.responses for one in topic.partition_responses]
+        assert {one.error_code for one in rows} <= {0}
+        return {one.partition: len(one.record_set or b"") for one in rows}
+
+    plain = sizes(await broker.ask(broker.fetch_request(offsets, session_epoch=-1), 11))
+    assert [number for number, size in plain.items() if size] == [0, 7, 399]
+    assert len(plain) == 400
+    first = await broker.ask(broker.fetch_request(offsets, session_epoch=0), 11)
+    assert sizes(first) == plain
+    assert first.session_id
+    session = {"session_id": first.session_id}
+    second = sizes(await broker.ask(broker.fetch_request({}, session_epoch=1, **session), 11))
+    assert {number: size for number, size in second.items() if size} == {n: plain[n] for n in (0, 7, 399)}
+    read = {TopicPartition("many", number): 1 for number in (0, 7, 399)}
+    third = broker.client.send_nowait(
+        broker.fetch_request(read, session_epoch=2, max_wait_ms=60_000, **session), 11
+    )  # fmt: skip
+    await broker.until(lambda: broker.server.node.replicas.parked.fetch.watched)
+    other = await broker.connect()
+    data = TopicProduceData(name="many", partition_data=[PartitionProduceData(index=200, records=batch(b"new"))])
+    await other.send(ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data]), 8)
+    assert [number for number, size in sizes(await third).items() if size] == [200]
+    other.close()

@@ -507,3 +507,46 @@ def test_a_client_describes_itself_once() -> None:
     world.connection.describe_client("somebody", "else")
     assert world.connection.client_software == ("me", "1.0")
     assert described == [world.connection]
+
+
+def test_a_long_poll_that_holds_up_a_later_answer_is_ended(world: World) -> None:
+    world.receive(framed(b"poll"))
+    [(slot, _)] = world.requests
+    ended: list[int] = []
+
+    def end() -> None:
+        ended.append(slot)
+        world.connection.respond(slot, [framed(b"nothing")])
+
+    world.connection.long_poll(slot, end)
+    world.loop.run_soon()
+    assert ended == []  # it may wait for as long as nothing waits behind it
+    world.receive(framed(b"now"))
+    world.loop.run_soon()
+    assert ended == [slot]
+    assert b"".join(world.wire.sends) == framed(b"nothing", b"now")
+
+
+def test_a_long_poll_behind_another_request_is_ended_when_its_turn_has_come(world: World) -> None:
+    world.receive(framed(b"slow", b"poll"))
+    (slow, _), (poll, _) = world.requests
+    world.connection.long_poll(poll, lambda: world.connection.respond(poll, [framed(b"nothing")]))
+    world.receive(framed(b"now"))
+    world.loop.run_soon()
+    assert world.wire.sends == []
+    world.connection.respond(slow, [framed(b"slow")])
+    world.loop.run_soon()
+    assert b"".join(world.wire.sends) == framed(b"slow", b"nothing", b"now")
+
+
+def test_a_long_poll_that_was_answered_is_not_ended_again(world: World) -> None:
+    world.receive(framed(b"slow", b"poll", b"other"))
+    (slow, _), (poll, _), (other, _) = world.requests
+    world.connection.long_poll(poll, lambda: pytest.fail("it has its answer"))
+    world.connection.respond(poll, [framed(b"data")])
+    world.connection.respond(slow, [framed(b"slow")])
+    world.receive(framed(b"now"))
+    world.loop.run_soon()
+    world.connection.respond(other, [framed(b"other")])
+    world.loop.run_soon()
+    assert b"".join(world.wire.sends) == framed(b"slow", b"data", b"other", b"now")
