@@ -27,6 +27,7 @@ from typing import Any
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition, random_uuid
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Supervisor
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.channels import Address
 from kafka_py.controller.cluster import Assignment, Cluster, Leadership
@@ -170,7 +171,7 @@ def new_term(connect: Callable[[Address], Awaitable[BrokerConnection]]) -> Term:
     given = Surroundings(
         broker_id=1, store=ZkStore(FakeZookeeper(clock).session()), config=ControllerOptions.parse({}),
         listener=LISTENER, control_listener=LISTENER, request_timeout_ms=30_000, connect=connect, clock=clock,
-        registry=registry, stats=ControllerStats(registry), put=lambda event: None,
+        registry=registry, stats=ControllerStats(registry), put=lambda event: None, supervisor=Supervisor(clock),
     )  # fmt: skip
     return Term(ControllerEpoch(1, 1), given)
 
