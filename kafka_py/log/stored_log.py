@@ -479,6 +479,11 @@ class StoredLog:
         self.let_go(_CLOSED)
 
     @property
+    def is_usable(self) -> bool:
+        """Whether it is neither closed or deleted nor on a directory that has failed."""
+        return not self._failed
+
+    @property
     def is_closed(self) -> bool:
         """Whether `close` has come to its end."""
         return self._failed == _CLOSED

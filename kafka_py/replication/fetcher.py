@@ -22,6 +22,7 @@ from kafka_py.log.answers import NoDescriptorsLeft
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetch_state import Followed
 from kafka_py.replication.fetcher_metrics import FetcherMetrics
+from kafka_py.replication.followed_partitions import FollowedPartitions
 from kafka_py.replication.follower_session import FollowerSession
 from kafka_py.replication.following import Following, pieces
 from kafka_py.replication.leader_link import EpochQuestion, Leader, LinkFailed, OffsetReply, error_of
@@ -62,7 +63,6 @@ class Fetcher:
         supervisor: Supervisor,
     ) -> None:
         self.name = name
-        self.followed: dict[TopicPartition, Followed] = {}
         self.metrics = metrics
         self._replica_id = replica_id
         self._leader = leader
@@ -73,11 +73,8 @@ class Fetcher:
         self._on_failed = on_failed
         self._supervisor = supervisor
         self._session = FollowerSession(sessions=version.follower_requests.fetch >= _FIRST_WITH_SESSIONS)
-        self._truncating: dict[TopicPartition, Followed] = {}
-        self._out_of_range: dict[TopicPartition, Followed] = {}
-        self._delayed: dict[TopicPartition, Followed] = {}
-        self._held_back: dict[TopicPartition, Followed] = {}
-        self._syncing: dict[TopicPartition, Followed] = {}
+        self._places = FollowedPartitions(self._session, clock, lambda: options().replica_fetch_backoff_ms)
+        self.followed = self._places.all
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._failure_logged = ""
@@ -107,43 +104,22 @@ class Fetcher:
             present = self.followed.get(one.topic_partition)
             if present is not None and present.leader_epoch == one.leader_epoch:
                 continue
-            self._leave(one.topic_partition)
+            self._places.leave(one.topic_partition)
             self.followed[one.topic_partition] = one
-            if one.is_truncating:
-                self._truncating[one.topic_partition] = one
-            else:
-                self._want(one)
+            self._resume(one)
         self._woken.set()
 
     def drop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Fetches these no more; what is under way for them is not appended."""
         for topic_partition in topic_partitions:
-            if self.followed.pop(topic_partition, None) is not None:
-                self._leave(topic_partition)
-
-    def _leave(self, topic_partition: TopicPartition) -> None:
-        self._session.forget(topic_partition)
-        self._truncating.pop(topic_partition, None)
-        self._out_of_range.pop(topic_partition, None)
-        self._delayed.pop(topic_partition, None)
-        self._held_back.pop(topic_partition, None)
-        self._syncing.pop(topic_partition, None)
+            self._places.remove(topic_partition)
 
     def note_log_starts(self) -> None:
         """Looks for log starts that moved by themselves (retention): the leader is told."""
         for one in self.followed.values():
             with self._supervisor.guard(_ACTIVITY, one.topic_partition):
-                if one.log.log_start_offset != one.told_log_start and self._is_fetching(one):
+                if one.log.log_start_offset != one.told_log_start and self._places.is_fetching(one):
                     self._want(one)
-
-    def _is_fetching(self, one: Followed) -> bool:
-        topic_partition = one.topic_partition
-        elsewhere = (self._truncating, self._out_of_range, self._delayed, self._held_back, self._syncing)
-        return not any(topic_partition in others for others in elsewhere)
-
-    def _is_current(self, one: Followed) -> bool:
-        """Whether it was neither dropped nor taken up anew, in another epoch, while an answer was on its way."""
-        return self.followed.get(one.topic_partition) is one
 
     def _want(self, one: Followed) -> None:
         """Fetches it with the next request, which acknowledges what the log holds; what flush.messages wants synced
@@ -154,55 +130,47 @@ class Fetcher:
             self._session.want(one)
 
     def _hold_until_synced(self, one: Followed) -> None:
-        if self._syncing.get(one.topic_partition) is one:
+        if self._places.syncing.get(one.topic_partition) is one:
             return
         self._session.forget(one.topic_partition)
-        self._syncing[one.topic_partition] = one
+        self._places.syncing[one.topic_partition] = one
         one.log.flush_in_background(then=lambda succeeded: self._synced(one, succeeded))
 
     def _synced(self, one: Followed, succeeded: bool) -> None:
-        if self._syncing.get(one.topic_partition) is not one:
+        if self._places.syncing.get(one.topic_partition) is not one:
             return
-        del self._syncing[one.topic_partition]
+        del self._places.syncing[one.topic_partition]
         if succeeded:
             self._want(one)
+        elif one.log.is_usable:  # there was no descriptor left
+            self._places.delay(one)
         else:
             self._give_up(one, "its log cannot be synced")
         self._woken.set()
 
-    def _delay(self, one: Followed) -> None:
-        """Leaves it alone for a while."""
-        self._leave(one.topic_partition)
-        one.resume_ms = self._clock.monotonic_ms() + self._options().replica_fetch_backoff_ms
-        self._delayed[one.topic_partition] = one
-
     def _give_up(self, one: Followed, reason: object) -> None:
-        log.warning("%s: %s is not fetched any more: %s", self.name, one.topic_partition, reason)
-        del self.followed[one.topic_partition]
-        self._leave(one.topic_partition)
+        log.warning("%s: %s is no longer fetched: %s", self.name, one.topic_partition, reason)
+        self._places.remove(one.topic_partition)
         self._on_failed(one)
 
     def _went_wrong(self, one: Followed, error: Exception) -> None:
         """One partition raised: without a free descriptor it waits, all else ends its fetching; others continue."""
         if not isinstance(error, KafkaError):
             self._supervisor.report(_ACTIVITY, error, one.topic_partition)
-        if not self._is_current(one):
+        if not self._places.is_current(one):
             return
         if isinstance(error, NoDescriptorsLeft):
             log.warning("%s: %s waits to be tried again: %s", self.name, one.topic_partition, error)
-            self._delay(one)
+            self._places.delay(one)
         else:
             self._give_up(one, error)
 
-    def _resume(self) -> None:
-        """Takes up again what has waited long enough."""
-        now_ms = self._clock.monotonic_ms()
-        for one in [one for one in self._delayed.values() if one.resume_ms <= now_ms]:
-            del self._delayed[one.topic_partition]
-            if one.is_truncating:
-                self._truncating[one.topic_partition] = one
-            else:
-                self._want(one)
+    def _resume(self, one: Followed) -> None:
+        """Begins it, or continues after a delay."""
+        if one.is_truncating:
+            self._places.truncating[one.topic_partition] = one
+        else:
+            self._want(one)
 
     # ---- the loop
 
@@ -213,8 +181,8 @@ class Fetcher:
             self._note_failure(error)
             self._session.failed()
             for one in list(self.followed.values()):
-                if one.topic_partition not in self._delayed and one.topic_partition not in self._syncing:
-                    self._delay(one)
+                if one.topic_partition not in self._places.delayed and one.topic_partition not in self._places.syncing:
+                    self._places.delay(one)
 
     def _after_failure(self, _error: Exception) -> None:
         """A round raised for no partition in particular; one that cannot even be looked at is not fetched again."""
@@ -227,18 +195,18 @@ class Fetcher:
                 self._went_wrong(one, error)
 
     async def _round(self) -> None:
-        if self._delayed:
-            self._resume()
-        if self._truncating:
-            await self._truncate(dict(self._truncating))
-        if self._out_of_range:
-            await self._find_range(dict(self._out_of_range))
+        for one in self._places.take_due() if self._places.delayed else ():
+            self._resume(one)
+        if self._places.truncating:
+            await self._truncate(dict(self._places.truncating))
+        if self._places.out_of_range:
+            await self._find_range(dict(self._places.out_of_range))
         throttle = self._following.throttle
-        if self._held_back or (throttle is not None and throttle.is_on):
+        if self._places.held_back or (throttle is not None and throttle.is_on):
             self._apply_throttle(throttle)
         if len(self._session):
             await self._fetch()
-        elif not self._truncating and not self._out_of_range:
+        elif not self._places.truncating and not self._places.out_of_range:
             await self._wait()
 
     def _apply_throttle(self, throttle: Throttle | None) -> None:
@@ -246,24 +214,18 @@ class Fetcher:
         for one in list(self.followed.values()):
             topic_partition = one.topic_partition
             held = one.lag != 0 and throttle is not None and throttle.holds_back(topic_partition)
-            if held and self._is_fetching(one):
+            if held and self._places.is_fetching(one):
                 self._session.forget(topic_partition)
-                self._held_back[topic_partition] = one
-            elif not held and self._held_back.pop(topic_partition, None) is not None:
+                self._places.held_back[topic_partition] = one
+            elif not held and self._places.held_back.pop(topic_partition, None) is not None:
                 self._want(one)
 
     async def _wait(self) -> None:
         """Until there is something to do: a new partition, or the first of the delayed ones."""
         self._woken.clear()
-        first_ms = min((one.resume_ms for one in self._delayed.values()), default=None)
-        if self._held_back:
-            look_again_ms = self._clock.monotonic_ms() + self._options().replica_fetch_backoff_ms
-            first_ms = look_again_ms if first_ms is None else min(first_ms, look_again_ms)
-        if first_ms is None:
-            await self._woken.wait()
-            return
+        wait_ms = self._places.wait_ms()
         try:
-            async with asyncio.timeout(max(first_ms - self._clock.monotonic_ms(), 1.0) / 1000.0):
+            async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000.0):
                 await self._woken.wait()
         except TimeoutError:
             return
@@ -306,7 +268,7 @@ class Fetcher:
             for answer in topic.partition_responses:
                 topic_partition = TopicPartition(topic.topic, answer.partition)
                 one = self.followed.get(topic_partition)
-                if one is None or one is not sent.get(topic_partition) or not self._is_fetching(one):
+                if one is None or one is not sent.get(topic_partition) or not self._places.is_fetching(one):
                     self._session.not_heeded(topic_partition)
                     continue
                 try:
@@ -327,7 +289,7 @@ class Fetcher:
                 await self._append(one, answer, turn)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._session.forget(one.topic_partition)
-            self._out_of_range[one.topic_partition] = one
+            self._places.out_of_range[one.topic_partition] = one
         else:
             self._refused(one, error_of(code), "fetch")
 
@@ -335,7 +297,7 @@ class Fetcher:
         """One write, but for very many small batches."""
         records = cast("Buffer | None", answer.record_set)  # what was received is never a slice of a file
         for piece in pieces(memoryview(records or b"")):
-            if not self._is_current(one):
+            if not self._places.is_current(one):
                 self._session.not_heeded(one.topic_partition)
                 return
             if not self._append_piece(one, answer, piece):
@@ -352,7 +314,7 @@ class Fetcher:
             if error.code is not ErrorCode.CORRUPT_MESSAGE:
                 raise
             log.error("%s: what was sent of %s cannot be appended: %s", self.name, one.topic_partition, error)
-            self._delay(one)
+            self._places.delay(one)
             return False
         if (one.fetch_offset, one.log.log_start_offset) != before:
             self._want(one)
@@ -367,7 +329,7 @@ class Fetcher:
             logging.DEBUG if error in _EXPECTED else logging.ERROR,
             "%s: %s of %s was answered by %s", self.name, what, one.topic_partition, error.name,
         )  # fmt: skip
-        self._delay(one)
+        self._places.delay(one)
 
     # ---- truncation
 
@@ -380,12 +342,12 @@ class Fetcher:
         }
         turn = Turn(self._clock)
         for topic_partition, one in truncating.items():
-            if topic_partition not in questions and self._is_current(one):
+            if topic_partition not in questions and self._places.is_current(one):
                 self._try_to_cut(one, None)
                 await turn.maybe_yield()
         replies = await self._leader.epoch_ends(questions) if questions else {}
         for topic_partition, one in truncating.items():
-            if topic_partition not in questions or not self._is_current(one):
+            if topic_partition not in questions or not self._places.is_current(one):
                 continue
             reply = replies.get(topic_partition)
             if reply is None or reply.error is not ErrorCode.NONE:
@@ -410,7 +372,7 @@ class Fetcher:
         self._following.truncate(one, cut.offset)
         if one.is_truncating and cut.complete:
             one.is_truncating = False
-            del self._truncating[one.topic_partition]
+            del self._places.truncating[one.topic_partition]
             self._want(one)
 
     # ---- out of range
@@ -426,7 +388,7 @@ class Fetcher:
         earliest = await self._offsets(EARLIEST_TIMESTAMP, undecided) if undecided else {}
         for topic_partition, leader_end in latest.items():
             one = lost[topic_partition]
-            if not self._is_current(one) or topic_partition not in self._out_of_range:
+            if not self._places.is_current(one) or topic_partition not in self._places.out_of_range:
                 continue
             decision = after_out_of_range(one.log.log_end_offset, leader_end, earliest.get(topic_partition))
             if decision is None:
@@ -440,7 +402,7 @@ class Fetcher:
             except Exception as error:
                 self._went_wrong(one, error)
                 continue
-            del self._out_of_range[topic_partition]
+            del self._places.out_of_range[topic_partition]
             self._want(one)
 
     async def _offsets(self, timestamp: int, wanted: dict[TopicPartition, Followed]) -> dict[TopicPartition, int]:
@@ -449,7 +411,7 @@ class Fetcher:
         replies = await self._leader.offsets(timestamp, epochs)
         found = {}
         for topic_partition, one in wanted.items():
-            if not self._is_current(one):
+            if not self._places.is_current(one):
                 continue
             reply = replies.get(topic_partition, OffsetReply(ErrorCode.UNKNOWN_SERVER_ERROR, -1))
             if reply.error is ErrorCode.NONE and reply.offset >= 0:

@@ -273,3 +273,30 @@ def test_an_append_that_finds_no_descriptor_is_tried_again() -> None:
         await broker.fetchers.close()
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize("is_usable", [True, False], ids=["no descriptor was left", "the disk has failed"])
+def test_a_sync_that_fails_is_tried_again_unless_the_disk_has_failed(
+    is_usable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """flush.messages: before the next fetch, which acknowledges, the log is synced."""
+    async def main() -> None:
+        broker = Broker(Leader())
+        hurt, attempts = broker.disks[HURT].log, list[bool]()
+
+        def flush(_self: object, _up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
+            if then is not None:  # else it is that of a roll
+                attempts.append(len(attempts) > 0)
+                then(attempts[-1])
+
+        monkeypatch.setattr(type(hurt), "owes_flush", property(lambda self: self is hurt and not any(attempts)))
+        monkeypatch.setattr(type(hurt), "flush_in_background", flush)
+        monkeypatch.setattr(type(hurt), "is_usable", is_usable)
+        broker.fetchers.start(broker.partitions.values())
+        await broker.until(lambda: broker.end(SOUND) == LEADER_END)
+        await broker.until(lambda: broker.end(HURT) == LEADER_END or HURT in broker.fetchers.failed)
+        assert attempts == ([False, True] if is_usable else [False])
+        assert (HURT in broker.fetchers.failed) is not is_usable
+        await broker.fetchers.close()
+
+    run_virtual(main())
