@@ -239,6 +239,44 @@ async def test_a_replica_that_cannot_be_deleted_is_tried_again_when_its_broker_r
 
 
 @scenario
+async def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names():
+    """Else the deletion would be under way for ever: a broker is not asked again while it is awaited."""
+    world = ControllerWorld()
+    await world.start(1, 2)
+    await world.make_topic("t", {0: [2, 1]})
+
+    def refuse(broker, request, _version):
+        is_refused = broker == 2 and isinstance(request, StopReplicaRequest)
+        return StopReplicaResponse(error_code=-1, partition_errors=[]) if is_refused else None
+
+    world.answer = refuse
+    await world.delete_topic("t")
+    assert world.controller.cluster.ineligible == {"t"}
+    world.answer = lambda *_: None
+    await world.kill(2)
+    await world.start(2)
+    assert "/brokers/topics/t" not in world.zookeeper.tree()
+
+
+@scenario
+async def test_a_refusal_for_another_life_of_the_broker_says_nothing_of_its_replicas():
+    """STALE_BROKER_EPOCH: the broker has registered again, which resumes the deletion; the answer may come after."""
+    world = ControllerWorld()
+    await world.start(1, 2)
+    await world.make_topic("t", {0: [2, 1]})
+    world.answer = lambda broker, request, _version: (
+        StopReplicaResponse(error_code=77, partition_errors=[])
+        if broker == 2 and isinstance(request, StopReplicaRequest) else None
+    )  # fmt: skip
+    await world.delete_topic("t")
+    assert world.controller.cluster.ineligible == set()
+    world.answer = lambda *_: None
+    await world.kill(2)
+    await world.start(2)
+    assert "/brokers/topics/t" not in world.zookeeper.tree()
+
+
+@scenario
 async def test_partitions_added_during_deletion_are_taken_out_again():
     world = ControllerWorld()
     await world.start(1, 2)
