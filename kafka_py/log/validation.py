@@ -54,15 +54,15 @@ def prepare_leader_append(
         _check_cut_short(records, corrupt)
         return None
     size = header.batch_length + LOG_OVERHEAD
+    if header.magic != MAGIC and size <= len(records):
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"records of message format {header.magic} are not supported"
+        )
     if size != len(records):
         if size > len(records):
             return None
         _refuse_second_batch(records, size)
         records = records[:size]
-    if header.magic != MAGIC:
-        raise KafkaError(
-            ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"records of message format {header.magic} are not supported"
-        )
     if origin is Origin.CLIENT and header.base_offset != 0:
         raise _invalid(f"the base offset of a produced batch must be 0, not {header.base_offset}")
     if size > config.max_message_bytes:

@@ -6,15 +6,18 @@ Source: reference replication, section 7.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.slices import FileSlice
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.fetch_sessions import NO_SESSION, FetchContext, open_context, open_in_turns
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.records.batch import LOG_OVERHEAD, MAGIC, SIZE_UP_TO_MAGIC
 from kafka_py.replication.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
 from kafka_py.wire.messages.fetch import (
     AbortedTransaction,
@@ -29,6 +32,7 @@ _NO_RECORDS = b""
 _LAST_WITHOUT_STORAGE_ERROR = 5
 _LAST_WITH_HARD_LIMIT = 2
 _FIRST_WITH_RACK = 11
+_FIRST_WITH_FORMAT_1 = 2
 _FIRST_WITH_FORMAT_2 = 4
 _FIRST_WITH_ZSTD = 10
 _LARGE_REQUEST_BYTES = 8192
@@ -279,14 +283,28 @@ def _for_old_reader(node: Node, entry: FetchEntry, read: PartitionRead, version:
     """The same read as a version that lacks an error code, a codec or the record format is told of it."""
     if read.error is ErrorCode.KAFKA_STORAGE_ERROR and version <= _LAST_WITHOUT_STORAGE_ERROR:
         return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if read.error is not ErrorCode.NONE or not read.size:
+    if read.error is not ErrorCode.NONE:
         return read
-    config = node.topic_configs.of(entry.topic_partition.topic)
-    if config.compression_type == "zstd":
+    if node.topic_configs.of(entry.topic_partition.topic).compression_type == "zstd":
         return PartitionRead(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    if version < _FIRST_WITH_FORMAT_2 and config.magic >= 2:
-        return PartitionRead(ErrorCode.UNSUPPORTED_VERSION)
+    if version < _FIRST_WITH_FORMAT_2 and read.records is not None:
+        readable = 0 if version < _FIRST_WITH_FORMAT_1 else 1
+        if _newest_format(read.records) > readable:
+            return PartitionRead(ErrorCode.UNSUPPORTED_VERSION)
     return read
+
+
+def _newest_format(records: FileSlice) -> int:
+    """The newest format among the batches of what is to be sent; -1 when it holds not even the beginning of one.
+
+    It is looked at in the bytes: what the topic's message.format.version says holds for later appends at best.
+    """
+    data = os.pread(records.file.fileno(), records.size, records.position)
+    newest, position = -1, 0
+    while position + SIZE_UP_TO_MAGIC <= len(data) and newest < MAGIC:
+        newest = max(newest, data[position + 16])
+        position += LOG_OVERHEAD + max(int.from_bytes(data[position + 8 : position + 12], "big", signed=True), 0)
+    return newest
 
 
 def _count_sent(node: Node, sent_bytes: int, is_follower: bool) -> None:

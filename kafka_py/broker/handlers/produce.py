@@ -33,6 +33,7 @@ _OVERHEAD = 12  # base offset and batch length
 _LEAST_LENGTH = 14  # of any format, after the overhead
 _CODEC_MASK = 0x07
 _ZSTD = 4
+_FIRST_WITH_FORMAT_ERROR = 2
 
 
 def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
@@ -67,13 +68,16 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
         accepted = []
         refused = _transaction_refusals(request)
 
-    def done(results: list[AppendResult]) -> None:
-        _answer(context, request, results, refused)
+    acks = request.acks
+    order = _partitions(request) if refused else []
+
+    def done(results: list[AppendResult]) -> None:  # may be kept for long: it must not hold the request's records
+        _answer(context, acks, results, refused, order)
 
     if accepted:
         node.replicas.append(
             accepted,
-            request.acks,
+            acks,
             request.timeout_ms,
             done,
             internal_topics_allowed=context.client_id == ADMIN_CLIENT,
@@ -112,12 +116,11 @@ def _transaction_refusals(request: ProduceRequest) -> dict[TopicPartition, Appen
     Apache Kafka answers so without a transactional id, or without the right to use it; this broker offers none.
     """
     error = transactions.refused()
-    refusals = {}
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            topic_partition = TopicPartition(topic.name, data.index)
-            refusals[topic_partition] = AppendResult(topic_partition, error.code, error.detail)
-    return refusals
+    return {partition: AppendResult(partition, error.code, error.detail) for partition in _partitions(request)}
+
+
+def _partitions(request: ProduceRequest) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, data.index) for topic in request.topic_data for data in topic.partition_data]
 
 
 def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:
@@ -166,15 +169,17 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
 
 def _answer(
     context: RequestContext,
-    request: ProduceRequest,
+    acks: int,
     results: list[AppendResult],
     refused: dict[TopicPartition, AppendResult],
+    order: list[TopicPartition],
 ) -> None:
-    if request.acks == 0:
+    """order: the partitions as they were asked for; needed where some were refused."""
+    if acks == 0:
         _answer_nothing(context, results, refused)
         return
     if refused:
-        results = _in_request_order(request, results, refused)
+        results = _in_request_order(order, results, refused)
     responses: list[TopicProduceResponse] = []
     partitions: list[PartitionProduceResponse] = []
     last_topic = None
@@ -193,6 +198,7 @@ def _answer(
         )
         if result.error is not ErrorCode.NONE:
             context.metrics.count_error(result.error.name)
+            made.error_code = _known_error(result.error, context.api_version)
             made.error_message = result.message
             made.record_errors = [
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
@@ -200,6 +206,13 @@ def _answer(
             ]
         partitions.append(made)
     context.answer(ProduceResponse(responses=responses))
+
+
+def _known_error(error: ErrorCode, version: int) -> ErrorCode:
+    """UNSUPPORTED_FOR_MESSAGE_FORMAT came with the clients of v2; older ones know the general error."""
+    if error is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT and version < _FIRST_WITH_FORMAT_ERROR:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return error
 
 
 def _answer_nothing(
@@ -215,15 +228,10 @@ def _answer_nothing(
 
 
 def _in_request_order(
-    request: ProduceRequest, results: list[AppendResult], refused: dict[TopicPartition, AppendResult]
+    order: list[TopicPartition], results: list[AppendResult], refused: dict[TopicPartition, AppendResult]
 ) -> list[AppendResult]:
     """Accepted and refused partitions together, as they were asked for."""
     appended = iter(results)
-    ordered = []
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            refusal = refused.get(TopicPartition(topic.name, data.index))
-            ordered.append(refusal if refusal is not None else next(appended))
-    return ordered
+    return [refused[partition] if partition in refused else next(appended) for partition in order]
 
 

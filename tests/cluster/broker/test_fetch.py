@@ -1,7 +1,9 @@
 """Fetch against a whole broker: limits, long polls, sessions, versions (replication facts, section 7)."""
 
 import asyncio
+import struct
 import time
+import zlib
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
@@ -43,10 +45,35 @@ async def test_what_was_produced_is_fetched_in_every_version_that_reads_format_2
 @on_broker()
 async def test_older_versions_cannot_be_given_format_2(broker: LocalBroker) -> None:
     await broker.create_topic("t")
-    await broker.produce("t", batch())
+    await broker.create_topic("old", configs={"message.format.version": "0.10.2"})
+    for topic in ("t", "old"):
+        await broker.produce(topic, batch())
+        for version in range(4):
+            row = await broker.fetch(topic, 0, version=version)
+            assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
+            assert not row.record_set
+
+
+@on_broker()
+async def test_older_versions_are_given_the_formats_they_read(broker: LocalBroker) -> None:
+    """A directory of an old cluster: entries of format 1, which versions 2 and 3 read, and 0 and 1 do not."""
+    await broker.create_topic("t")
+    log = broker.server.node.replicas.partitions[TopicPartition("t", 0)].log
+    assert log is not None
+    entry = bytearray(legacy_entry(magic=1, value=b"old"))
+    log._write(memoryview(entry), 0, 5)
+    log.update_high_watermark(1)
     for version in range(4):
         row = await broker.fetch("t", 0, version=version)
-        assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
+        expected = ErrorCode.UNSUPPORTED_VERSION if version < 2 else ErrorCode.NONE
+        assert (row.error_code, bytes(row.record_set or b"")) == (expected, b"" if version < 2 else bytes(entry))
+
+
+def legacy_entry(*, magic: int, value: bytes) -> bytes:
+    """One message of format 0 or 1 at offset 0."""
+    body = struct.pack(">bb", magic, 0) + (struct.pack(">q", 5) if magic else b"")
+    body += struct.pack(">ii", -1, len(value)) + value
+    return struct.pack(">qiI", 0, 4 + len(body), zlib.crc32(body)) + body
 
 
 @on_broker()
@@ -237,6 +264,7 @@ async def test_data_of_several_segments_is_read_on_to_the_end(broker: LocalBroke
 @on_broker()
 async def test_a_zstd_topic_needs_v10(broker: LocalBroker) -> None:
     await broker.create_topic("t", configs={"compression.type": "zstd"})
+    assert (await broker.fetch("t", 0, version=9)).error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     await broker.produce("t", batch(b"a", codec=Codec.ZSTD))
     assert (await broker.fetch("t", 0, version=9)).error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert values(await broker.fetch("t", 0, version=10)) == [b"a"]

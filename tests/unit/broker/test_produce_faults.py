@@ -1,11 +1,26 @@
 """What is wrong with a produce request's records as a set, by request version (replication facts, section 1)."""
 
+import gc
+import random
+import struct
+import weakref
+import zlib
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.handlers.produce import _fault
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.authorization import ALLOW_ALL
+from kafka_py.broker.handlers.produce import _fault, _known_error, handle
+from kafka_py.log.answers import Origin
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.header_trust import HeaderTrust
+from kafka_py.log.validation import prepare_leader_append
+from kafka_py.net.connection import UNKNOWN_SOFTWARE
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
+from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
 def batch(codec: Codec = Codec.NONE) -> bytes:
@@ -62,3 +77,45 @@ def test_zstd_needs_v7() -> None:
 
 def test_before_v3_nothing_is_looked_at() -> None:
     assert code(b"anything", 2) is None
+
+
+def test_several_messages_of_an_old_format_are_refused_with_an_error_that_their_clients_know() -> None:
+    for count in (1, 3):
+        with pytest.raises(KafkaError) as refused:
+            old = memoryview(bytearray(_old_message() * count))
+            prepare_leader_append(old, LogConfig.for_topic(), 0, Origin.CLIENT)
+        assert refused.value.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert _known_error(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, 2) is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert _known_error(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, 1) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def _old_message() -> bytes:
+    body = struct.pack(">bbqii", 1, 0, 5, -1, 3) + b"old"
+    return struct.pack(">qiI", 0, 4 + len(body), zlib.crc32(body)) + body
+
+
+def test_a_request_that_waits_for_followers_keeps_none_of_its_records() -> None:
+    """Up to the queued bytes of a connection would stay in memory while one follower is slow."""
+    kept: list[Any] = []
+
+    class Replicas:
+        def new_trust(self, client: str) -> HeaderTrust:
+            return HeaderTrust(client, random.Random(1))
+
+        def append(self, accepted: Any, acks: int, timeout_ms: int, on_done: Any, **_: Any) -> None:
+            kept.append(on_done)
+
+    node = SimpleNamespace(
+        replicas=Replicas(), authorizer=ALLOW_ALL,
+        metadata=SimpleNamespace(has_partition=lambda topic_partition: topic_partition.partition == 0),
+    )  # fmt: skip
+    connection = SimpleNamespace(batch_trust=None, client_software=UNKNOWN_SOFTWARE, peer_host="h")
+    context = SimpleNamespace(api_version=8, client_id="c", connection=connection)
+    rows = [PartitionProduceData(index=number, records=memoryview(batch())) for number in range(2)]
+    records = [weakref.ref(row.records) for row in rows]
+    request = ProduceRequest(acks=-1, timeout_ms=1, topic_data=[TopicProduceData(name="t", partition_data=rows)])
+    handle(node, context, request)  # type: ignore[arg-type]
+    assert len(kept) == 1
+    del rows, request
+    gc.collect()
+    assert [each() for each in records] == [None, None]
