@@ -191,3 +191,66 @@ def test_a_batch_of_many_records_does_not_hold_the_loop(settings) -> None:
             return max(longest, time.thread_time() - before)
 
     assert asyncio.run(run()) < 0.005
+
+
+# ---- what is counted of refusals
+
+
+def refusals(data: bytes, settings=None) -> tuple[dict[str, float], dict[str, float]]:
+    """What a refused append adds to the metrics of its topic, and of all topics."""
+    world = World(settings=settings)
+    world.append((T0, bytearray(data)))
+    assert world.answers[0][0].error is not ErrorCode.NONE
+    metrics = world.replicas.metrics
+    return tuple(  # type: ignore[return-value]
+        {name: getattr(table, name) for name in COUNTED if getattr(table, name)}
+        for table in (metrics.topic("t"), metrics.all_topics)
+    )
+
+
+COUNTED = (
+    "failed_produce_requests", "bytes_rejected", "no_key_records", "invalid_magic_records", "invalid_crc_records",
+    "invalid_offset_records",
+)  # fmt: skip
+
+
+def changed(position: int, value: bytes, *, seal: bool = True) -> bytes:
+    data = bytearray(batch([b"a", b"b"]))
+    data[position : position + len(value)] = value
+    if seal:
+        struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
+    return bytes(data)
+
+
+FAILED = {"failed_produce_requests": 1}
+
+
+def test_a_batch_that_is_too_large_counts_its_bytes_for_the_topic_too() -> None:
+    data = bytes(batch([b"x" * 1000]))
+    expected = {**FAILED, "bytes_rejected": len(data)}
+    assert refusals(data, {"max.message.bytes": 100}) == (expected, expected)
+
+
+def test_each_missing_key_of_a_compacted_topic_counts() -> None:
+    data = bytes(batch([b"a", b"b", b"c"]))
+    assert refusals(data, {"cleanup.policy": "compact"}) == (FAILED, {**FAILED, "no_key_records": 3})
+
+
+def test_a_wrong_checksum_counts() -> None:
+    assert refusals(changed(40, b"\1", seal=False)) == (FAILED, {**FAILED, "invalid_crc_records": 1})
+
+
+@pytest.mark.parametrize("position", [23, 57], ids=["last offset delta", "count"])
+def test_offsets_and_counts_that_do_not_fit_together_count(position: int) -> None:
+    assert refusals(changed(position, b"\0\0\0\5")) == (FAILED, {**FAILED, "invalid_offset_records": 1})
+
+
+def test_a_missing_sequence_counts() -> None:
+    data = bytes(batch(producer_id=5, producer_epoch=0, base_sequence=-1))
+    assert refusals(data) == (FAILED, {**FAILED, "invalid_offset_records": 1})
+
+
+def test_batches_of_two_formats_count() -> None:
+    following = bytearray(batch())
+    following[16] = 1
+    assert refusals(bytes(batch()) + following) == (FAILED, {**FAILED, "invalid_magic_records": 1})
