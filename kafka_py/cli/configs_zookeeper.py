@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.config_edits import check_places
-from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.setting_names import is_stored_password, row_of
 from kafka_py.cli.configs import TOPICS, Changes, Entity, Refused, in_hash_order
 from kafka_py.cli.zookeeper_connection import on_zookeeper
 from kafka_py.log.configs import LogConfig
@@ -101,8 +101,8 @@ async def _check_broker(store: ZkStore, entity: Entity, changed: Collection[str]
         )
     check_places(wanted, is_default=not entity.name)
     for name, value in wanted.items():
-        if name in BrokerConfig.ROWS:
-            row = BrokerConfig.ROWS[name]
-            if row.sensitive:
-                raise Refused(f"{name} is a password: it must be changed through a broker, with --bootstrap-server")
+        row = row_of(name)
+        if is_stored_password(name) or (row is not None and row.sensitive):
+            raise Refused(f"{name} is a password: it is not written to ZooKeeper in clear")
+        if row is not None:
             row.parse(value)

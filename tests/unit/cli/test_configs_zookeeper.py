@@ -110,6 +110,10 @@ def test_what_a_broker_cannot_change_is_refused() -> None:
     for added, error, says in (
         ({"log.dirs": "/x"}, ConfigError, "Cannot update these configs dynamically"),
         ({BACKOFF: "x"}, ConfigError, BACKOFF),
+        ({"listener.name.a.ssl.keystore.password": "hunter2"}, Refused, "is a password"),
+        ({"listener.name.a.plain.sasl.jaas.config": "hunter2"}, Refused, "is a password"),
+        ({"sasl.jaas.config": "hunter2"}, Refused, "is a password"),
     ):
-        with pytest.raises(error, match=says):
+        with pytest.raises(error, match=says) as refused:
             run(change(Entity("brokers", "7"), added))
+        assert "hunter2" not in str(refused.value)
