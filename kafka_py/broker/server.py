@@ -256,12 +256,12 @@ class KafkaServer:
             self._cleaner_pool.resize(config.log_cleaner_threads)
             for partition_log in self._log_dirs.all_logs():
                 partition_log.config = self._topic_configs.of(partition_log.topic_partition.topic)
-        if self._sockets is not None and self._registration is not None:
-            self._sockets.reconfigure(config)
-            self._relisten(config)
         if self._controller is not None:
             self._controller.reconfigure(config)
             self.node.replication.reconfigure(config)
+        if self._sockets is not None and self._registration is not None:  # last: a port may be in use by now
+            self._sockets.reconfigure(config)
+            self._relisten(config)
 
     def _relisten(self, config: BrokerConfig) -> None:
         """Takes over other listeners, and tells ZooKeeper where this broker is reached now. Raises ConfigError."""

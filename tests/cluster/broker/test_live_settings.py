@@ -3,6 +3,7 @@
 What may change where is the column `dynamic` of the classic's table (KIP-226); the table here is checked against it.
 """
 
+import socket
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
@@ -122,6 +123,19 @@ async def test_a_broker_listens_where_it_is_told_while_it_runs(broker: LocalBrok
     assert list(broker.server.ports) == ["PLAINTEXT"]
     await broker.until(lambda: client.closed)  # connections end with their listener
     assert await shown(broker, "0", "listeners") is not None  # the first connection has lived through all of it
+
+
+@on_broker()
+async def test_a_listener_that_cannot_be_bound_keeps_no_other_setting_from_its_place(broker: LocalBroker) -> None:
+    own, plain = broker.server.node.live_config, f"PLAINTEXT://127.0.0.1:{broker.port}"
+    assert (await change(broker, "0", "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,EXTRA:PLAINTEXT"))[0] == 0
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert (await change(broker, "0", "listeners", f"{plain},EXTRA://127.0.0.1:{port}"))[0] == 0
+        await broker.until(lambda: "listeners" in own.own)
+        assert await change(broker, "", "num.replica.fetchers", "2") == (0, "")
+        await broker.until(lambda: broker.server.node.replication.fetchers._count == 2)
+    assert await shown(broker, "0", "listeners") is not None  # this connection lives
 
 
 @on_broker()
