@@ -57,6 +57,8 @@ class OffsetCheckpoints:
         self._logs = logs
         self._io_failed = io_failed
         self._is_due = False
+        self._left: list[str] = []
+        """The files that the present round has still to write."""
         self._is_stopped = False
         self._written_ms = -float(_PAUSE_MS)
         self._removed: set[TopicPartition] = set()
@@ -93,10 +95,10 @@ class OffsetCheckpoints:
             return
         self._is_due = True
         if self._later is None:
-            self._write_lowered()
+            self._begin_round()
         else:
             waited_ms = self._clock.monotonic_ms() - self._written_ms
-            self._later(max(_PAUSE_MS - waited_ms, 0), self._write_if_due)
+            self._later(max(_PAUSE_MS - waited_ms, 0), self._begin_round)
 
     def removed(self, topic_partition: TopicPartition) -> None:
         """A log is gone: its rows are removed soon."""
@@ -107,8 +109,11 @@ class OffsetCheckpoints:
         """Returns when no row of a truncated or removed log is wrong on disk. Blocks, in the rare case that one is."""
         if self._is_stopped:
             return
-        if self._is_due:
-            self._write_lowered(now=True)
+        if self._is_due or self._left:
+            self._is_due = False
+            self._left.clear()
+            for name in _LOWERED:
+                self.write(name, now=True)
         else:
             self._finish_writes()
         self._removed.clear()
@@ -119,19 +124,25 @@ class OffsetCheckpoints:
         if topic_partition in self._removed or topic_partition in self._removed_before:
             self.settle()
 
-    def _write_if_due(self) -> None:
-        if self._is_due and not self._is_stopped:
-            self._write_lowered()
-
-    def _write_lowered(self, *, now: bool = False) -> None:
+    def _begin_round(self) -> None:
+        if not self._is_due or self._is_stopped:
+            return
         self._is_due = False
         self._written_ms = self._clock.monotonic_ms()
         if all(log_dir.is_checkpointed for log_dir in self._dirs.values()):
             self._removed_before.clear()
         self._removed_before |= self._removed
         self._removed.clear()
-        for name in _LOWERED:
-            self.write(name, now=now)
+        self._left = list(_LOWERED)
+        self._write_next()
+
+    def _write_next(self) -> None:
+        """One file in one turn of the loop, for each has a row of every log."""
+        while self._left and not self._is_stopped:
+            self.write(self._left.pop())
+            if self._later is not None:
+                self._later(0, self._write_next)
+                return
 
     def _finish_writes(self) -> None:
         for path, log_dir in self._dirs.items():
