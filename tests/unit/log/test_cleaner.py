@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,13 +15,15 @@ from kafka_py.log.answers import Origin
 from kafka_py.log.background import InlineBackground
 from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.cleaning import CleanJob, Stopped
-from kafka_py.log.configs import LogOptions
+from kafka_py.log.configs import LogConfig, LogOptions
 from kafka_py.log.dirtiness import dirtiness_of
+from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.log.recovery import Checkpointed
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType
-from kafka_py.testing.files import Loss
+from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.files import FakeFiles, Loss
 from kafka_py.testing.stored_logs import LogWorld
 
 DAY_MS = 86_400_000
@@ -452,3 +455,111 @@ def test_everything_may_go_and_the_log_goes_on() -> None:
     assert [row[1] for row in world.texts()][-1] == "c"
     log: PartitionLog = world.open(is_clean=True)
     assert log.log_end_offset == 4
+
+
+# ---- the cleaner among other work
+
+
+class Many:
+    """Many compacted logs of one directory; each look at the clock takes a tenth of a millisecond."""
+
+    def __init__(self, count: int) -> None:
+        self.clock = ManualClock()
+        self.turns: list[Callable[[], None]] = []
+        self.shared, self.own = HeldJobs(), HeldJobs()
+        options = LogOptions.parse({"log.dirs": "/logs", "log.cleaner.threads": "2"})
+        self.dirs = LogDirs(
+            options, FakeFiles(now_ms=self.clock.wall_ms), self, background=self.shared,
+            cleaner_background=self.own, later=lambda _delay_ms, turn: self.turns.append(turn),
+        )  # fmt: skip
+        self.dirs.open()
+        self.dirs.load()
+        config = LogConfig.for_topic(None, {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01",
+                                            "segment.index.bytes": "1200"})  # fmt: skip
+        self.logs = [self.dirs.get_or_create(TopicPartition("t", number), config) for number in range(count)]
+        for number, log in enumerate(self.logs):
+            for _ in range(1 + number % 3):
+                builder = BatchBuilder()
+                builder.append(self.clock.wall_ms(), b"k", b"v")
+                batch = memoryview(bytearray(builder.build()))
+                log.append_as_leader(batch, 0, self.clock.wall_ms(), origin=Origin.COORDINATOR)
+                log.roll(self.clock.wall_ms())
+            log.update_high_watermark(log.log_end_offset)
+
+    def wall_ms(self) -> int:
+        return self.clock.wall_ms()
+
+    def monotonic_ms(self) -> float:
+        self.clock.advance(0)
+        self.clock._monotonic_ms += 0.1
+        return self.clock.monotonic_ms()
+
+
+class HeldJobs:
+    """Jobs wait until they are run."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Any, Any, Any]] = []
+
+    def run(self, work: Any, done: Any = None, failed: Any = None) -> None:
+        self.jobs.append((work, done, failed))
+
+    def run_all(self) -> None:
+        while self.jobs:
+            InlineBackground().run(*self.jobs.pop(0))
+
+
+def test_a_look_at_many_logs_leaves_the_loop_now_and_then_and_begins_as_many_as_there_are_threads() -> None:
+    world = Many(100)
+    world.dirs.cleaner.start()
+    turns = 0
+    while not world.own.jobs:
+        assert world.turns, "the look continues"
+        world.turns.pop(0)()
+        turns += 1
+    assert 4 <= turns <= 7, "some twenty logs in two milliseconds"
+    assert len(world.own.jobs) == 2
+
+
+def test_compactions_use_their_own_threads_alone() -> None:
+    """fsyncs, checkpoints and cold reads have the others."""
+    world = Many(6)
+    world.shared.run_all()
+    world.dirs.cleaner.look()
+    assert len(world.own.jobs) == 2 and not world.shared.jobs
+    while not all(log.cleaned_to == log.log_end_offset for log in world.logs):
+        world.own.run_all()
+        for turn in world.turns[:]:
+            world.turns.remove(turn)
+            turn()
+        assert all("clean" not in work.__qualname__ for work, _, _ in world.shared.jobs)
+        world.shared.run_all()
+        world.dirs.cleaner.look()
+
+
+def test_retention_leaves_a_log_alone_while_it_is_compacted_and_is_applied_at_the_end() -> None:
+    world = Many(1)
+    log = world.logs[0]
+    settings = {"cleanup.policy": "compact,delete", "retention.ms": 1000, "segment.index.bytes": 1200}
+    log.config = LogConfig.for_topic(None, {**settings, "min.cleanable.dirty.ratio": "0.01"})
+    world.dirs.cleaner.look()
+    world.clock.advance(60_000)
+    world.dirs.upkeep.delete_old_segments()
+    assert len(log.segments) == 2 and log.log_start_offset == 0
+    world.own.run_all()
+    assert log.cleaned_to == 1
+    assert len(log.segments) == 1 and log.log_start_offset == 1
+
+
+def test_the_files_of_an_unused_result_are_gone_before_the_log_is_compacted_again() -> None:
+    """They have the names that the next result will have."""
+    world = Many(1)
+    world.dirs.cleaner.look()
+    world.dirs.cleaner.abort(world.logs[0].topic_partition)
+    InlineBackground().run(*world.own.jobs.pop(0))
+    assert len(world.own.jobs) == 1, "their removal"
+    world.dirs.cleaner.look()
+    assert len(world.own.jobs) == 1
+    world.own.run_all()
+    world.dirs.cleaner.look()
+    assert len(world.own.jobs) == 1

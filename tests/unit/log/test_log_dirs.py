@@ -14,6 +14,7 @@ from kafka_py.log.configs import LogConfig, LogOptions
 from kafka_py.log.log_dir import LogDirError
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.meta_properties import InconsistentBrokerId, MetaProperties
+from kafka_py.log.partition_log import PartitionLog
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.files import FakeFiles, Loss
 from kafka_py.testing.stored_logs import batch
@@ -602,3 +603,58 @@ def test_new_logs_are_placed_by_counts_that_follow_every_change():
             path: logs.count(path) for path in ("/a", "/b", "/c")
         }
         broker.restart()
+
+
+# -- what holds the loop
+
+
+def test_a_mass_deletion_writes_the_checkpoints_now_and_then_and_one_in_a_turn():
+    broker = Broker()
+    for number in range(50):
+        broker.append("t", number)
+    background = broker.dirs._dirs["/logs"].context.background
+    assert isinstance(background, InlineBackground)
+    broker.files.calls.clear()
+    for number in range(50):
+        broker.dirs.delete(TopicPartition("t", number))
+        broker.clock.advance(10)
+
+    def writes():
+        return [path for operation, path in broker.files.calls if operation == "rename" and path.endswith(".tmp")]
+
+    assert 3 * 3 <= len(writes()) <= 3 * 4, "500 ms at one round in 200 ms"
+    broker.clock.advance(200)
+    assert broker.text("/logs/recovery-point-offset-checkpoint") == "0\n0\n"
+    written = len(writes())
+    broker.clock.advance(1000)
+    assert len(writes()) == written
+
+
+def test_the_text_of_a_checkpoint_is_made_where_it_is_written(monkeypatch):
+    broker = Broker()
+    broker.append(count=2).update_high_watermark(2)
+    log_dir = broker.dirs._dirs["/logs"]
+    held = HeldBackground()
+    for file in log_dir._checkpoints.values():
+        monkeypatch.setattr(file, "_background", held)
+    made = []
+    monkeypatch.setattr("kafka_py.log.log_dir.format_offsets", lambda offsets: made.append(offsets) or b"0\n0\n")
+    broker.dirs.checkpoint_high_watermarks()
+    assert made == []
+    held.run_all()
+    assert made == [{TopicPartition("t", 0): 2}]
+
+
+def test_work_for_every_log_leaves_the_loop_now_and_then(monkeypatch):
+    broker = Broker()
+    logs = [broker.append("t", number) for number in range(450)]
+    turns = []
+    broker.dirs.upkeep._later = lambda _delay_ms, turn: turns.append(turn)
+    seen = []
+    monkeypatch.setattr(PartitionLog, "remove_expired_producers", lambda log, _now_ms: seen.append(log))
+    broker.dirs.upkeep.remove_expired_producers()
+    counts = [len(seen)]
+    while turns:
+        turns.pop(0)()
+        counts.append(len(seen))
+    assert counts == [200, 400, 450, 450] and seen == logs
