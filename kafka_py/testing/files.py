@@ -11,6 +11,7 @@ import errno
 import os
 import posixpath
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -211,6 +212,7 @@ class FakeFiles:
         self._inodes: dict[str, _Inode] = {}
         self._directories: set[str] = {"/"}
         self._durable_names: dict[str, dict[str, _Inode | None]] = {}
+        self._names = threading.RLock()  # directories are loaded and closed in threads
 
     # -- the Files protocol
 
@@ -223,7 +225,8 @@ class FakeFiles:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
             self._require_parent(path)
-            inode = self._inodes[path] = _Inode(modified_ms=self.now_ms())
+            with self._names:
+                inode = self._inodes[path] = _Inode(modified_ms=self.now_ms())
         return FakeFile(self, inode, path)
 
     def read_bytes(self, path: str) -> bytes:
@@ -252,41 +255,47 @@ class FakeFiles:
         if source in self._inodes:
             if target in self._directories:
                 raise IsADirectoryError(errno.EISDIR, "is a directory", target)
-            self._inodes[target] = self._inodes.pop(source)
+            with self._names:
+                self._inodes[target] = self._inodes.pop(source)
             return
         if source not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "no such file or directory", source)
         if target in self._directories and self.list(target):
             raise OSError(errno.ENOTEMPTY, "directory not empty", target)
-        self._inodes = {_moved(path, source, target): inode for path, inode in self._inodes.items()}
-        self._directories = {_moved(path, source, target) for path in self._directories}
-        self._durable_names = {_moved(path, source, target): names for path, names in self._durable_names.items()}
+        with self._names:
+            self._inodes = {_moved(path, source, target): inode for path, inode in self._inodes.items()}
+            self._directories = {_moved(path, source, target) for path in self._directories}
+            self._durable_names = {_moved(path, source, target): names for path, names in self._durable_names.items()}
 
     def remove(self, path: str) -> None:
         self.check("remove", path)
         self._inode(path)
-        del self._inodes[path]
+        with self._names:
+            del self._inodes[path]
 
     def remove_tree(self, directory: str) -> None:
         self.check("remove_tree", directory)
         if directory not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "no such directory", directory)
-        self._inodes = {path: inode for path, inode in self._inodes.items() if not _is_in(path, directory)}
-        self._directories = {path for path in self._directories if not _is_in(path, directory)}
+        with self._names:
+            self._inodes = {path: inode for path, inode in self._inodes.items() if not _is_in(path, directory)}
+            self._directories = {path for path in self._directories if not _is_in(path, directory)}
 
     def make_directory(self, path: str) -> None:
         self.check("make_directory", path)
         while path not in self._directories:
             if path in self._inodes:
                 raise FileExistsError(errno.EEXIST, "a file of that name exists", path)
-            self._directories.add(path)
+            with self._names:
+                self._directories.add(path)
             path = posixpath.dirname(path)
 
     def sync_directory(self, path: str) -> None:
         self.check("sync_directory", path)
         if path not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "no such directory", path)
-        self._durable_names[path] = self._names_in(path)
+        with self._names:
+            self._durable_names[path] = self._names_in(path)
 
     def set_modified_ms(self, path: str, modified_ms: int) -> None:
         self.check("set_modified_ms", path)
@@ -384,12 +393,13 @@ class FakeFiles:
     def _names_in(self, directory: str) -> dict[str, _Inode | None]:
         start = directory.rstrip("/") + "/"
         length = len(start)
-        names: dict[str, _Inode | None] = {
-            path: inode
-            for path, inode in list(self._inodes.items())  # at once: other threads may create files
-            if path.startswith(start) and "/" not in path[length:]
-        }
-        inside = [path for path in list(self._directories) if path.startswith(start) and "/" not in path[length:]]
+        with self._names:
+            names: dict[str, _Inode | None] = {
+                path: inode
+                for path, inode in self._inodes.items()
+                if path.startswith(start) and "/" not in path[length:]
+            }
+            inside = [path for path in self._directories if path.startswith(start) and "/" not in path[length:]]
         names.update(dict.fromkeys(path for path in inside if path != "/"))
         return names
 
