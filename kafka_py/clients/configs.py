@@ -129,15 +129,15 @@ class ClientOptions(SslOptions, SaslOptions):
         """
         table = cls.parse(properties)
         for name in table.unknown:
-            _log.warning("The configuration %r was supplied but isn't a known config.", name)
+            _log.warning("There is no setting %r; it is ignored", name)
         for name, reason in table.without_effect().items():
-            _log.warning("The configuration %r has no effect: %s", name, reason)
+            _log.warning("The setting %r has no effect: %s", name, reason)
         return table
 
     def validate(self) -> None:
         super().validate()
         if not [server for server in self.bootstrap_servers if server]:
-            raise ConfigError("No resolvable bootstrap urls given in bootstrap.servers")
+            raise ConfigError("bootstrap.servers names no server")
         for server in self.bootstrap_servers:
             parse_server(server)
         if self.security_protocol != "PLAINTEXT":

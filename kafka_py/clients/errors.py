@@ -36,7 +36,7 @@ class NoOffsetForPartition(KafkaError):
     def __init__(self, partitions: Collection[TopicPartition]) -> None:
         names = ", ".join(str(partition) for partition in sorted(partitions))
         super().__init__(
-            ErrorCode.OFFSET_OUT_OF_RANGE, f"Undefined offset with no reset policy for partitions: [{names}]"
+            ErrorCode.OFFSET_OUT_OF_RANGE, f"no position, and auto.offset.reset is none, for {names}"
         )
         self.partitions = frozenset(partitions)
 
@@ -47,7 +47,7 @@ class OffsetOutOfRange(KafkaError):
     def __init__(self, offsets: dict[TopicPartition, int]) -> None:
         super().__init__(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            "Fetch position out of range with no configured reset policy: "
+            "positions outside their logs, and auto.offset.reset is none: "
             + ", ".join(f"{partition} at {offset}" for partition, offset in sorted(offsets.items())),
         )
         self.offsets = offsets
@@ -65,7 +65,7 @@ class ConcurrentModification(IllegalState):
     """Two threads, or two tasks, use a consumer at once; only `wakeup` may be called from elsewhere."""
 
     def __init__(self) -> None:
-        super().__init__("KafkaConsumer is not safe for multi-threaded access")
+        super().__init__("another thread or task is using this consumer now; only wakeup may be called from elsewhere")
 
 
 class CommitFailed(KafkaError):
@@ -74,9 +74,8 @@ class CommitFailed(KafkaError):
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(
             code,
-            "Offset commit cannot be completed since the consumer is not part of an active group for auto partition "
-            "assignment; it is likely that the consumer was kicked out of the group. Poll more often than "
-            "max.poll.interval.ms, or lower max.poll.records.",
+            "the commit was refused: this consumer is no longer a member of its group, and others may read its "
+            "partitions. Poll more often than max.poll.interval.ms, or lower max.poll.records.",
         )
 
 
@@ -86,8 +85,8 @@ class RebalanceInProgress(KafkaError):
     def __init__(self) -> None:
         super().__init__(
             ErrorCode.REBALANCE_IN_PROGRESS,
-            "Offset commit cannot be completed since the consumer is undergoing a rebalance for auto partition "
-            "assignment. Poll to complete the rebalance, then commit what is still assigned.",
+            "the commit was refused while the group rebalances. Poll until that is over, then commit what is still "
+            "assigned.",
         )
 
 
@@ -98,10 +97,10 @@ class LogTruncation(KafkaError):
     """
 
     def __init__(self, partition: TopicPartition, offset: int | None, diverging_offset: int | None) -> None:
-        known = "" if diverging_offset is None else f" The first diverging offset is {diverging_offset}."
+        known = "" if diverging_offset is None else f" The logs part at offset {diverging_offset}."
         super().__init__(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"Truncated partition {partition} with fetch offset {offset} and no configured reset policy.{known}",
+            f"the log of {partition} was cut before offset {offset}, and auto.offset.reset is none.{known}",
         )
         self.partition = partition
         self.diverging_offset = diverging_offset

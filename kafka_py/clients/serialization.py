@@ -42,7 +42,7 @@ class Number:
         if data is None:
             return None
         if len(data) != self._struct.size:
-            raise serialization_error(f"Size of data received by {self._name} is not {self._struct.size}")
+            raise serialization_error(f"{self._name} needs {self._struct.size} bytes, not {len(data)}")
         return self._struct.unpack(data)[0]
 
 
@@ -100,11 +100,11 @@ class Void:
 
     def serialize(self, _topic: str, data: None) -> None:
         if data is not None:
-            raise serialization_error("Data should be null for a VoidSerializer.")
+            raise serialization_error("VoidSerializer takes nothing but null")
 
     def deserialize(self, _topic: str, data: bytes | None) -> None:
         if data is not None:
-            raise serialization_error("Data should be null for a VoidDeserializer.")
+            raise serialization_error("VoidDeserializer takes nothing but null")
 
 
 _BUILT_IN: dict[str, Callable[[], Any]] = {

@@ -124,7 +124,7 @@ class AdminCore:
 
     async def _wait_to_try_again(self, deadline_ms: float, retries: int, error: KafkaError) -> None:
         if not await self._may_try_again(deadline_ms, retries):
-            raise ClientTimeout(f"Timed out waiting for a node assignment. {error}") from error
+            raise ClientTimeout(f"no broker could be asked in time: {error}") from error
 
     async def controller(self) -> NodeConnection:
         """A connection to the controller as it is known now; `refresh_controller` after NOT_CONTROLLER.

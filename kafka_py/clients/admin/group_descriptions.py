@@ -81,7 +81,7 @@ def described(group: DescribedGroup, coordinator: Node) -> ConsumerGroupDescript
     if failure is not None:
         return failure
     if group.protocol_type not in CONSUMER_TYPES:
-        detail = f"group {group.group_id} is not a consumer group but one of type {group.protocol_type}"
+        detail = f"group {group.group_id} holds members of type {group.protocol_type!r} and no consumers"
         return KafkaError(ErrorCode.INVALID_REQUEST, detail)
     bits = group.authorized_operations
     return ConsumerGroupDescription(

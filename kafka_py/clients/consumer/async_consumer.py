@@ -51,9 +51,9 @@ class AsyncConsumer(ConsumerCore):
         if isinstance(topics, str):
             raise ValueError(f"topics are a collection of names, not {topics!r}")
         if pattern is not None and topics:
-            raise IllegalState("Subscription to topics, partitions and pattern are mutually exclusive")
+            raise IllegalState("subscribe takes either topics or a pattern")
         if any(not isinstance(topic, str) or not topic.strip() for topic in topics):
-            raise ValueError("Topic collection to subscribe to cannot contain null or empty topic")
+            raise ValueError("each topic to subscribe to must be a name, and not empty")
         if pattern is not None:
             self._subscriptions.subscribe_pattern(re.compile(pattern))
         elif topics:
@@ -161,7 +161,7 @@ class AsyncConsumer(ConsumerCore):
     def enforce_rebalance(self) -> None:
         """Has the next poll join the group again, for a reason that only the application knows (KIP-568)."""
         if not self._subscriptions.by_group:
-            raise IllegalState("Tried to force a rebalance but consumer does not have a group.")
+            raise IllegalState("a rebalance can only be enforced by a consumer that subscribes as part of a group")
         self._membership().member.request_rejoin("the application enforced a rebalance")
 
     # Positions
@@ -170,7 +170,7 @@ class AsyncConsumer(ConsumerCore):
         """Goes on at `offset`. Raises IllegalState for a partition that is not assigned."""
         offset, epoch = (offset.offset, offset.leader_epoch) if isinstance(offset, OffsetAndMetadata) else (offset, -1)
         if offset < 0:
-            raise ValueError("seek offset must not be a negative number")
+            raise ValueError(f"cannot seek {partition} to {offset}: offsets are not negative")
         self._subscriptions.of(partition).seek(offset, epoch)
         self._fetcher.step()
 
@@ -203,8 +203,7 @@ class AsyncConsumer(ConsumerCore):
             self._positions.begin()
             if not await wait_until_set(self._news, deadline_ms - self._clock.monotonic_ms()):
                 raise ClientTimeout(
-                    f"Timeout of {self._timeout_ms(timeout):.0f} ms expired before the position for partition "
-                    f"{partition} could be determined"
+                    f"the position in {partition} was not found within {self._timeout_ms(timeout):.0f} ms"
                 )
 
     def lag(self, partition: TopicPartition) -> int | None:

@@ -1,7 +1,7 @@
 """Offsets of a group, stored with and fetched from its coordinator, tried again while that may help.
 
 Works for members of the group and for consumers that only keep their offsets under its name. When to commit by itself
-is auto_commit.py's business. Source: the OffsetCommit and OffsetFetch APIs, KIP-320 (epochs), KIP-447 (stable offsets).
+is committer.py's business. Source: the OffsetCommit and OffsetFetch APIs, KIP-320 (epochs), KIP-447 (stable offsets).
 """
 
 from __future__ import annotations
@@ -179,12 +179,12 @@ def _may_pass(error: KafkaError) -> bool:
 
 def _commit_timeout(timeout_ms: float, offsets: Offsets) -> ClientTimeout:
     named = ", ".join(f"{partition}: {each.offset}" for partition, each in sorted(offsets.items()))
-    return ClientTimeout(f"Timeout of {timeout_ms:.0f}ms expired before successfully committing offsets {{{named}}}")
+    return ClientTimeout(f"offsets {{{named}}} could not be committed within {timeout_ms:.0f} ms")
 
 
 def _fetch_timeout(timeout_ms: float, partitions: Collection[TopicPartition]) -> ClientTimeout:
     named = ", ".join(str(partition) for partition in sorted(partitions))
     return ClientTimeout(
-        f"Timeout of {timeout_ms:.0f}ms expired before the last committed offset for partitions [{named}] could be "
-        "determined. Try tuning default.api.timeout.ms larger to relax the threshold."
+        f"the coordinator did not say within {timeout_ms:.0f} ms what is committed for {named}; "
+        "default.api.timeout.ms is how long it may take"
     )

@@ -107,7 +107,7 @@ class Committer:
         if callback is not None:
             self._answered.append(lambda: callback(offsets, problem))
         elif problem is not None:
-            _log.warning("Offset commit with offsets %s failed: %s", _shown(offsets), problem)
+            _log.warning("Commit of %s failed: %s", _shown(offsets), problem)
         if self._answered:
             self._on_news()
 
@@ -155,9 +155,9 @@ class Committer:
             return
         if isinstance(problem, KafkaError) and problem.retriable:
             self.due_ms = min(self.due_ms, self._clock.monotonic_ms() + self._options.retry_backoff_ms)
-            _log.debug("Automatic commit of %s failed and is tried again: %s", _shown(offsets), problem)
+            _log.debug("Automatic commit of %s failed, and is tried again soon: %s", _shown(offsets), problem)
         else:
-            _log.warning("Asynchronous auto-commit of offsets %s failed: %s", _shown(offsets), problem)
+            _log.warning("Automatic commit of %s failed: %s", _shown(offsets), problem)
 
     async def commit_automatically(self, timeout_ms: float) -> None:
         """Commits what poll has returned, if commits are automatic, and waits for it. Failures are logged."""
@@ -167,7 +167,7 @@ class Committer:
         try:
             await self.commit(offsets, timeout_ms)
         except KafkaError as error:
-            _log.warning("Synchronous auto-commit of offsets %s failed: %s", _shown(offsets), error)
+            _log.warning("Automatic commit of %s before partitions are given up failed: %s", _shown(offsets), error)
 
     def close(self) -> None:
         """Gives up what is still under way."""

@@ -64,12 +64,11 @@ class ConsumerOptions(ClientOptions):
         super().validate()
         if self.group_id is None:
             if self.enable_auto_commit and "enable.auto.commit" in self.originals:
-                raise ConfigError("enable.auto.commit cannot be set to true when default group id (null) is used.")
+                raise ConfigError("enable.auto.commit needs a group.id to commit for")
             self.__dict__["enable_auto_commit"] = False
         elif self.group_id == "":
             _log.warning(
-                "Support for using the empty group id by consumers is deprecated and will be removed in the next major "
-                "release."
+                "group.id is empty: offsets are kept under the empty name, which other applications may use as well"
             )
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
-            raise ConfigError("Heartbeat must be set lower than the session timeout")
+            raise ConfigError("heartbeat.interval.ms must be below session.timeout.ms")

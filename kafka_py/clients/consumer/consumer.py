@@ -72,7 +72,7 @@ class Consumer:
             raise ConcurrentModification
         if self._closed:
             coroutine.close()
-            raise IllegalState("This consumer has already been closed.")
+            raise IllegalState("the consumer is closed")
         self._owner = me
         self._calls += 1
         try:

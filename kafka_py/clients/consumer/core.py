@@ -96,7 +96,7 @@ class ConsumerCore:
 
     def _ensure_started(self) -> None:
         if self._closed:
-            raise IllegalState("This consumer has already been closed.")
+            raise IllegalState("the consumer is closed")
         if self._started:
             return
         options = self.options
@@ -138,8 +138,7 @@ class ConsumerCore:
         if self._group is None:
             raise KafkaError(
                 ErrorCode.INVALID_GROUP_ID,
-                "To use the group management or offset commit APIs, you must provide a valid group.id in the consumer "
-                "configuration.",
+                "subscribing and committing need a group.id among the settings",
             )
         return self._group
 

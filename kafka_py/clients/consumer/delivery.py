@@ -89,6 +89,11 @@ class Delivery:
         """No more will be added."""
         self.records = ConsumerRecords({each: part.records for each, part in self.parts.items() if part.records})
 
+    def end(self) -> dict[TopicPartition, DeliveredPartition]:
+        """Forgets its parts, which refer to it: records are to be freed at once, not by the garbage collector."""
+        parts, self.parts = self.parts, {}
+        return parts
+
     def hand_out(self, interceptors: Interceptors) -> ConsumerRecords:
         """All records, as the interceptors leave them. From the assignment of `complete` on nothing may be raised."""
         records = self.records

@@ -213,8 +213,8 @@ class Fetched:
         except Exception as error:
             raise KafkaError(
                 ErrorCode.INVALID_RECORD,
-                f"Error deserializing key/value for partition {self.topic_partition} at offset {record.offset}. "
-                f"If needed, please seek past the record to continue consumption. ({error})",
+                f"the record at offset {record.offset} of {self.topic_partition} cannot be deserialized: {error}. "
+                f"A seek to offset {record.offset + 1} leaves it out.",
             ) from error
         return ConsumerRecord(
             topic,

@@ -373,7 +373,7 @@ class Fetcher:
             self._held.partition_failed(state, OffsetOutOfRange({partition: wanted.fetch_offset}))
         else:
             offset = wanted.fetch_offset
-            _log.info("Fetch offset %d is out of range for partition %s, resetting offset", offset, partition)
+            _log.info("Offset %d is not in the log of %s; continuing where auto.offset.reset says", offset, partition)
             self._reset(state)
         self._on_news()
 

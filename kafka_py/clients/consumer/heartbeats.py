@@ -84,12 +84,11 @@ class Heartbeats:
 
     async def _give_up(self) -> None:
         _log.warning(
-            "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than "
-            "the configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time "
-            "processing messages. You can address this either by increasing max.poll.interval.ms or by reducing the "
-            "maximum size of batches returned in poll() with max.poll.records."
+            "The application has not polled for max.poll.interval.ms (%d ms); leaving group %s, so that others can "
+            "have the partitions. A larger max.poll.interval.ms, or fewer max.poll.records, give it more time.",
+            self._options.max_poll_interval_ms, self._member.group_id,
         )
-        await self._member.leave("consumer poll timeout has expired.")
+        await self._member.leave("the application did not poll within max.poll.interval.ms")
 
     async def _beat(self, now_ms: float) -> None:
         """One heartbeat and what its answer asks for. Nothing is raised: what is fatal waits for the next poll."""

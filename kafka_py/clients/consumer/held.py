@@ -125,7 +125,7 @@ class HeldAnswers:
 
     def _take_back(self) -> None:
         """Ends the last delivery: what was not handed out comes before everything else that is held."""
-        for part in reversed(self._delivery.parts.values()):
+        for part in reversed(self._delivery.end().values()):
             if part.is_current:
                 state = part.state
                 if not part.is_handed_out and self._subscriptions.get(state.topic_partition) is state:

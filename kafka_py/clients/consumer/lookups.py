@@ -60,7 +60,7 @@ class Lookups:
         for partition, timestamp in timestamps.items():
             if timestamp < 0:
                 raise ValueError(
-                    f"The target time for partition {partition} is {timestamp}. The target time cannot be negative."
+                    f"cannot look up offsets of {partition} by time {timestamp}: it is negative"
                 )
         return await self._look_up(timestamps, timeout_ms)
 

@@ -48,7 +48,7 @@ class OffsetLookup:
             left_ms = deadline_ms - clock.monotonic_ms()
             if left_ms <= 0:
                 names = ", ".join(str(partition) for partition in sorted(missing))
-                raise ClientTimeout(f"Failed to get offsets by times in {timeout_ms:.0f} ms for {names}: {problem}")
+                raise ClientTimeout(f"offsets of {names} were not found within {timeout_ms:.0f} ms: {problem}")
             answers = await asyncio.gather(
                 *(self._ask(node_id, part, found, left_ms) for node_id, part in by_leader.items())
             )

@@ -113,7 +113,7 @@ class Positions:
             if found is None:
                 left.append(state)
             else:
-                _log.info("Setting offset for partition %s to the committed offset %d", partition, found.offset)
+                _log.info("Reading %s from offset %d on, which the group has committed", partition, found.offset)
                 state.seek(found.offset, found.leader_epoch)
         self._by_policy([state for state in left if self._subscriptions.get(state.topic_partition) is state])
 
@@ -131,7 +131,7 @@ class Positions:
             answer = found.get(partition)
             if answer is None or state.generation != generations[partition]:
                 continue
-            _log.info("Resetting offset for partition %s to offset %d.", partition, answer.offset)
+            _log.info("Reading %s from offset %d on", partition, answer.offset)
             state.seek(answer.offset, answer.leader_epoch)
 
     def close(self) -> None:

@@ -226,7 +226,7 @@ class Rebalancing:
         """Notes what the group gives, for `_take`. Raises IllegalState for an assignor that is not ours."""
         assignor = self._assignors.get(joined.generation.protocol)
         if assignor is None:
-            raise IllegalState(f"Coordinator selected invalid assignment protocol: {joined.generation.protocol}")
+            raise IllegalState(f"the coordinator chose assignor {joined.generation.protocol!r}, which is not ours")
         assignment = decode_assignment(joined.assignment)
         if not all(self._subscriptions.matches(each) for each in assignment.partitions):
             self.member.request_rejoin("partitions were assigned that are not subscribed to any more")
@@ -289,7 +289,7 @@ class Rebalancing:
         """The leader's work: what each member gets. Raises IllegalState, and what the assignor raises."""
         assignor = self._assignors.get(protocol)
         if assignor is None:
-            raise IllegalState(f"Coordinator selected invalid assignment protocol: {protocol}")
+            raise IllegalState(f"the coordinator chose assignor {protocol!r}, which is not ours")
         wants = {each.member_id: decode_subscription(bytes(each.metadata), each.group_instance_id) for each in members}
         self._subscriptions.group_topics = frozenset(topic for each in wants.values() for topic in each.topics)
         if not self._subscriptions.group_topics <= self._cluster.view.topics.keys():
@@ -337,6 +337,6 @@ def _check_cooperative(shares: dict[str, Assignment], wants: dict[str, Subscript
     if moved:
         raise KafkaError(
             ErrorCode.UNKNOWN_SERVER_ERROR,
-            "Assignor supporting the COOPERATIVE protocol violates its requirements: these partitions go to new "
-            f"owners before the old ones have given them up: {sorted(moved)}",
+            "a cooperative assignor must not give partitions to new owners before the old ones have given them up: "
+            f"{sorted(moved)}",
         )

@@ -32,10 +32,10 @@ _generations = itertools.count(1)
 class Kind(enum.Enum):
     """How the partitions are chosen."""
 
-    NONE = "none"
-    TOPICS = "topics"
-    PATTERN = "pattern"
-    USER_ASSIGNED = "user assigned"
+    NONE = "without a subscription"
+    TOPICS = "subscribed to topics"
+    PATTERN = "subscribed to a pattern"
+    USER_ASSIGNED = "assigned partitions by hand"
 
 
 class AssignedPartition:
@@ -172,7 +172,7 @@ class Subscriptions:
 
     def _become(self, kind: Kind) -> None:
         if self.kind not in (Kind.NONE, kind):
-            raise IllegalState("Subscription to topics, partitions and pattern are mutually exclusive")
+            raise IllegalState(f"this consumer is {self.kind.value}; unsubscribe before it is {kind.value}")
         self.kind = kind
 
     def unsubscribe(self) -> None:
@@ -216,7 +216,7 @@ class Subscriptions:
         """The state of an assigned partition. Raises IllegalState when it is not assigned."""
         state = self._assigned.get(partition)
         if state is None:
-            raise IllegalState(f"No current assignment for partition {partition}")
+            raise IllegalState(f"{partition} is not assigned to this consumer")
         return state
 
     def partitions(self) -> set[TopicPartition]:
@@ -241,4 +241,4 @@ class Subscriptions:
     def check_not_empty(self) -> None:
         """Raises IllegalState when nothing was subscribed to."""
         if self.kind is Kind.NONE:
-            raise IllegalState("Consumer is not subscribed to any topics or assigned any partitions")
+            raise IllegalState("nothing to poll: subscribe to topics or assign partitions first")

@@ -137,12 +137,12 @@ class Validation:
             self._delay([state])
             self._on_error(state, LogTruncation(partition, offset, end_offset))
         elif end_offset is None:
-            _log.info("Truncation detected for partition %s at offset %s, resetting offset", partition, offset)
+            _log.info("The log of %s was cut before offset %s; resetting the position", partition, offset)
             self._reset(state)
         else:
             _log.info(
-                "Truncation detected for partition %s at offset %s, resetting offset to the first offset known to "
-                "diverge %d", partition, offset, end_offset,
+                "The log of %s was cut before offset %s; continuing at %d, where the logs part", partition, offset,
+                end_offset,
             )  # fmt: skip
             state.seek(end_offset if state.position is None else min(state.position, end_offset))
 

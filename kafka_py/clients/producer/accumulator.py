@@ -166,8 +166,7 @@ class Accumulator:
         if size > self._largest:
             raise KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"The message is {size} bytes when serialized which is larger than {self._largest}, "
-                "which is the value of the max.request.size configuration.",
+                f"a batch of {size} bytes exceeds max.request.size, {self._largest} bytes",
             )
         with self.lock:
             if not self.pool.try_allocate(size):
@@ -271,8 +270,7 @@ class Accumulator:
             if bound > limit:
                 raise KafkaError(
                     ErrorCode.MESSAGE_TOO_LARGE,
-                    f"The message is {bound} bytes when serialized which is larger than {limit}, "
-                    f"which is the value of the {setting} configuration.",
+                    f"the record takes up to {bound} bytes, which exceeds {setting}, {limit} bytes",
                 )
         return bound
 

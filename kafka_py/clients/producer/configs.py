@@ -66,8 +66,7 @@ class ProducerOptions(ClientOptions):
         acks = (properties or {}).get("acks")
         if acks is not None and not isinstance(acks, str):
             raise ConfigError(
-                f"Invalid value {acks} for configuration acks: Expected value to be a string, "
-                f"but it was a {type(acks).__name__}"
+                f"Invalid value {acks} for configuration acks: it is a {type(acks).__name__}, and has to be a str"
             )
         return super().parse(properties)
 
@@ -82,7 +81,7 @@ class ProducerOptions(ClientOptions):
         if self.enable_idempotence:
             self._validate_idempotence()
         elif self.transactional_id is not None:
-            raise ConfigError("Cannot set a transactional.id without also enabling idempotence.")
+            raise ConfigError("transactional.id needs enable.idempotence")
 
     def _settle_delivery_timeout(self) -> None:
         needed = min(self.linger_ms + self.request_timeout_ms, INT_MAX)
@@ -91,20 +90,20 @@ class ProducerOptions(ClientOptions):
         if "delivery.timeout.ms" in self.originals:
             raise ConfigError(
                 f"Invalid value {self.delivery_timeout_ms} for configuration delivery.timeout.ms: "
-                "should be equal to or larger than linger.ms + request.timeout.ms"
+                f"linger.ms and request.timeout.ms alone take {needed}"
             )
         self.__dict__["delivery_timeout_ms"] = needed
 
     def _validate_idempotence(self) -> None:
         """Unset settings are raised to what idempotence needs; set ones that contradict it are refused."""
         if "retries" in self.originals and self.retries == 0:
-            raise ConfigError("Must set retries to non-zero when using the idempotent producer.")
+            raise ConfigError("enable.idempotence needs retries, which is 0")
         if self.max_in_flight > IDEMPOTENT_MAX_IN_FLIGHT:
             raise ConfigError(
-                f"Must set max.in.flight.requests.per.connection to at most {IDEMPOTENT_MAX_IN_FLIGHT} "
-                "to use the idempotent producer."
+                f"enable.idempotence allows up to {IDEMPOTENT_MAX_IN_FLIGHT} max.in.flight.requests.per.connection, "
+                f"not {self.max_in_flight}"
             )
         if "acks" not in self.originals:
             self.__dict__["acks"] = "all"
         elif self.acks_code != -1:
-            raise ConfigError("Must set acks to all in order to use the idempotent producer.")
+            raise ConfigError(f"enable.idempotence needs acks=all, not {self.acks}")

@@ -179,8 +179,8 @@ class ProducerCore:
             if isinstance(error, TimeoutError):
                 self._counts.exhausted += 1
                 raise BufferExhausted(
-                    f"Failed to allocate {size} bytes within the configured max blocking time "
-                    f"{self.options.max_block_ms} ms. Total memory: {self.options.buffer_memory} bytes."
+                    f"{size} of the {self.options.buffer_memory} bytes of buffer.memory did not become free within "
+                    f"max.block.ms, {self.options.max_block_ms} ms"
                 ) from None
             raise
         finally:
@@ -216,10 +216,10 @@ class ProducerCore:
             except ClientTimeout as error:
                 waited_ms = self.clock.monotonic_ms() - started_ms
                 if topic_lanes is not None:
-                    missing = f"Partition {partition} of topic {topic} with partition count {topic_lanes.count} is"
+                    missing = f"topic {topic} has {topic_lanes.count} partitions, and no partition {partition},"
                 else:
-                    missing = f"Topic {topic}"
-                raise ClientTimeout(f"{missing} not present in metadata after {waited_ms:.0f} ms.") from error
+                    missing = f"topic {topic} is still unknown"
+                raise ClientTimeout(f"{missing} after {waited_ms:.0f} ms: {error}") from error
 
     async def partitions_for(self, topic: str) -> list[PartitionInfo]:
         """The topic's partitions; waits as `send` does."""
@@ -231,7 +231,7 @@ class ProducerCore:
         if self._closed:
             return
         self._closed = True
-        self.accumulator.stop(IllegalState("Cannot perform operation after producer has been closed"))
+        self.accumulator.stop(IllegalState("the producer is closed"))
         if self._loop is None:
             self._close_plugins()
             return
@@ -242,7 +242,7 @@ class ProducerCore:
         except TimeoutError:
             pass
         finally:
-            self.sender.close(KafkaError(ErrorCode.NETWORK_EXCEPTION, "Producer is closed forcefully."))
+            self.sender.close(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before the answer"))
             await self.cluster.close()
             self._close_plugins()
 

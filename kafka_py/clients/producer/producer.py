@@ -121,12 +121,12 @@ class Producer:
         False when metadata (partitions_for asks for it) or memory is missing: then it is to be tried again.
         """
         if self._closed:
-            raise IllegalState("Cannot perform operation after producer has been closed")
+            raise IllegalState("the producer is closed")
         return self._core.accumulator.append_batch(topic, partition, timestamp, records, count, callback)
 
     def _send_waiting(self, *arguments: Any) -> RecordFuture:
         if self._closed:
-            raise IllegalState("Cannot perform operation after producer has been closed")
+            raise IllegalState("the producer is closed")
         return self._thread.run(self._core.send_waiting(*arguments))
 
     def flush(self, timeout: float | None = None) -> None:

@@ -56,6 +56,6 @@ def timed_out(batch: ProducerBatch, now_ms: float, because: str = "") -> KafkaEr
     """The end of delivery.timeout.ms for a batch."""
     return KafkaError(
         ErrorCode.REQUEST_TIMED_OUT,
-        f"Expiring {len(batch.details)} record(s) for {batch.lane}:"
-        f"{now_ms - batch.created_ms:.0f} ms has passed since batch creation{because}",
+        f"{len(batch.details)} record(s) for {batch.lane} were not delivered within delivery.timeout.ms: their batch "
+        f"was opened {now_ms - batch.created_ms:.0f} ms ago{because}",
     )

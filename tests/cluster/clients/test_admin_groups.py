@@ -106,7 +106,7 @@ def test_a_group_whose_coordinator_does_not_come_back_keeps_the_last_error(clust
 def test_without_any_broker_the_call_times_out(cluster: FakeCluster, admin: AdminClient) -> None:
     cluster.stop_broker(0)
     cluster.stop_broker(1)
-    with pytest.raises(ClientTimeout, match="Timed out waiting for a node assignment"):
+    with pytest.raises(ClientTimeout, match="no broker could be asked in time"):
         admin.describe_consumer_groups(["live"], timeout=0.3)
     with pytest.raises(ClientTimeout):
         admin.list_consumer_groups(timeout=0.3)

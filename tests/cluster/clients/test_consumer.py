@@ -128,8 +128,8 @@ def test_we3_15_an_offset_past_the_end_is_reset(cluster: FakeCluster, caplog: py
         while made.position(A) != 100 and time.monotonic() < deadline:
             made.poll(0.05)
         assert made.position(A) == 100
-    assert "Fetch offset 101 is out of range for partition t-0, resetting offset" in caplog.text
-    assert "Resetting offset for partition t-0 to offset 100." in caplog.text
+    assert "Offset 101 is not in the log of t-0" in caplog.text
+    assert "Reading t-0 from offset 100 on" in caplog.text
 
 
 def test_without_a_policy_an_offset_out_of_range_is_raised(cluster: FakeCluster) -> None:
@@ -156,7 +156,7 @@ def test_seek_goes_anywhere_in_the_log(cluster: FakeCluster) -> None:
         assert made.position(A) == 20
         with pytest.raises(ValueError, match="negative"):
             made.seek(A, -1)
-        with pytest.raises(IllegalState, match="No current assignment for partition t-1"):
+        with pytest.raises(IllegalState, match="t-1 is not assigned"):
             made.seek(B, 0)
 
 
@@ -170,7 +170,7 @@ def test_we3_16_offsets_are_found_by_time(cluster: FakeCluster) -> None:
         assert made.offsets_for_times({A: 9000}) == {A: None}
         assert made.beginning_offsets([A, B]) == {A: 0, B: 0}
         assert made.end_offsets([A, B]) == {A: 3, B: 0}
-        with pytest.raises(ValueError, match="cannot be negative"):
+        with pytest.raises(ValueError, match="is negative"):
             made.offsets_for_times({A: -1})
 
 
@@ -202,7 +202,7 @@ def test_we3_6_polling_without_assignment_is_refused(cluster: FakeCluster) -> No
     with consumer(cluster) as made:
         made.assign([A])
         made.unsubscribe()
-        with pytest.raises(IllegalState, match="not subscribed"):
+        with pytest.raises(IllegalState, match="nothing to poll"):
             made.poll(0)
 
 
@@ -243,7 +243,7 @@ def test_kip_320_a_truncated_log_is_noticed(
         expected = [b"new 2", b"new 3", b"new 4"]
         assert [record.value for record in read(made, 3)][-3:] == expected
         assert made.position(A) == 5
-    assert "Truncation detected for partition t-0 at offset 4" in caplog.text
+    assert "The log of t-0 was cut before offset 4" in caplog.text
 
 
 def test_kip_320_without_a_policy_the_application_decides(cluster: FakeCluster) -> None:
@@ -316,7 +316,7 @@ def test_an_offset_look_up_is_repeated_until_its_time_is_over(cluster: FakeClust
     with consumer(cluster, reconnect_backoff_ms=5) as made:
         assert made.end_offsets([A]) == {A: 0}
         cluster.fail(ApiKey.LIST_OFFSETS, *[ErrorCode.LEADER_NOT_AVAILABLE] * 500)
-        with pytest.raises(ClientTimeout, match=r"Failed to get offsets by times in 100 ms for t-0"):
+        with pytest.raises(ClientTimeout, match=r"offsets of t-0 were not found within 100 ms"):
             made.end_offsets([A], timeout=0.1)
 
 
@@ -336,7 +336,7 @@ def test_we3_18_a_second_thread_is_refused_and_wakeup_is_not(cluster: FakeCluste
         deadline = time.monotonic() + 10
         while made._owner is None and time.monotonic() < deadline:
             time.sleep(0.001)
-        with pytest.raises(ConcurrentModification, match="not safe for multi-threaded access"):
+        with pytest.raises(ConcurrentModification, match="another thread or task"):
             made.position(A)
         made.wakeup()
         thread.join(5)
@@ -356,7 +356,7 @@ def test_deserializers_convert_and_name_what_they_cannot(cluster: FakeCluster) -
     with consumer(cluster, value_deserializer=int) as made:
         made.assign([A])
         assert read(made, 1)[0].value == 1
-        with pytest.raises(KafkaError, match="partition t-0 at offset 1"):
+        with pytest.raises(KafkaError, match="offset 1 of t-0"):
             made.poll(1)
         made.seek(A, 2)
         assert read(made, 1)[0].value == 3
@@ -443,5 +443,5 @@ def test_a_closed_consumer_says_so(cluster: FakeCluster) -> None:
     made = consumer(cluster)
     made.close()
     made.close()
-    with pytest.raises(IllegalState, match="already been closed"):
+    with pytest.raises(IllegalState, match="consumer is closed"):
         made.poll(0)

@@ -94,7 +94,7 @@ def test_we3_3_an_empty_group_id_is_refused_by_the_group(bootstrap: str, topic: 
         assert caught.value.code is ErrorCode.INVALID_GROUP_ID
     with Consumer({"bootstrap.servers": bootstrap}) as made:
         for call in (lambda: made.subscribe([topic]), lambda: made.commit(), lambda: made.committed([])):
-            with pytest.raises(KafkaError, match=r"you must provide a valid group\.id"):
+            with pytest.raises(KafkaError, match=r"need a group\.id"):
                 call()
 
 
@@ -171,14 +171,14 @@ def test_we3_6_three_ways_to_read_nothing(bootstrap: str, topic: str, group: str
         ways[how](made)
         assert made.assignment() == made.subscription() == set()
         assert made.group_metadata().member_id == ""
-        with pytest.raises(IllegalState, match="not subscribed to any topics or assigned any partitions"):
+        with pytest.raises(IllegalState, match="nothing to poll"):
             made.poll(0)
         made.assign([TopicPartition(topic, 0)])  # any kind is possible again
 
 
 def test_we3_7_kinds_of_subscription_exclude_each_other(bootstrap: str, topic: str, group: str) -> None:
     """WE3-7"""
-    exclusive = "Subscription to topics, partitions and pattern are mutually exclusive"
+    exclusive = "unsubscribe before|either topics or a pattern"
     with consumer(bootstrap, group) as made:
         made.subscribe([topic])
         with pytest.raises(IllegalState, match=exclusive):
@@ -294,7 +294,7 @@ def test_we3_13_we3_14_seek_needs_an_assignment(bootstrap: str, topic: str, grou
     one = TopicPartition(topic, 0)
     with consumer(bootstrap, group) as made:
         made.subscribe([topic])
-        with pytest.raises(IllegalState, match=f"No current assignment for partition {one}"):
+        with pytest.raises(IllegalState, match=f"{one} is not assigned"):
             made.seek(one, 10)
         made.poll(0)
         assert made.assignment() == set()
@@ -367,7 +367,7 @@ def test_interceptors_hear_of_every_commit(bootstrap: str, topic: str, group: st
 
 def test_an_enforced_rebalance_begins_another_generation(bootstrap: str, topic: str, group: str) -> None:
     with consumer(bootstrap, group) as made:
-        with pytest.raises(IllegalState, match="does not have a group"):
+        with pytest.raises(IllegalState, match="subscribes as part of a group"):
             made.enforce_rebalance()
         made.subscribe([topic])
         wait_assigned(made, 1)

@@ -139,7 +139,7 @@ def test_without_an_answer_the_request_is_repeated(cluster: FakeCluster) -> None
 
 def test_delivery_timeout_ends_the_retries(cluster: FakeCluster) -> None:
     cluster.fail(ApiKey.PRODUCE, *[ErrorCode.NOT_ENOUGH_REPLICAS] * 500)
-    text = r"Expiring 1 record\(s\) for t-0.*has passed since batch creation"
+    text = r"1 record\(s\) for t-0 were not delivered within delivery.timeout.ms"
     with producer(cluster, delivery_timeout_ms=150, request_timeout_ms=100) as made, pytest.raises(
         KafkaError, match=text
     ):
@@ -238,7 +238,7 @@ def test_we2_13_a_full_buffer_blocks_and_then_raises(cluster: FakeCluster) -> No
     with producer(cluster, buffer_memory=32_768, max_block_ms=100) as made:
         made.partitions_for("t")
         started = time.monotonic()
-        with pytest.raises(BufferExhausted, match="max blocking time 100 ms"):
+        with pytest.raises(BufferExhausted, match=r"within max\.block\.ms, 100 ms"):
             for _ in range(10):
                 made.send("t", b"x" * 16_000)
         assert time.monotonic() - started >= 0.09
@@ -279,9 +279,9 @@ def test_linger_collects_records_and_flush_ends_it(cluster: FakeCluster) -> None
 
 def test_an_unknown_topic_times_out_by_name(cluster: FakeCluster) -> None:
     with producer(cluster, max_block_ms=100) as made:
-        with pytest.raises(ClientTimeout, match="Topic nowhere not present in metadata after"):
+        with pytest.raises(ClientTimeout, match="topic nowhere is still unknown after"):
             made.send("nowhere", b"v")
-        with pytest.raises(ClientTimeout, match="Partition 5 of topic t with partition count 1 is not present"):
+        with pytest.raises(ClientTimeout, match="topic t has 1 partitions, and no partition 5"):
             made.send("t", b"v", partition=5)
         with pytest.raises(ValueError, match="-1"):
             made.send("t", b"v", partition=-1)
@@ -344,7 +344,7 @@ def test_closing_without_time_fails_what_is_left(cluster: FakeCluster) -> None:
     made = producer(cluster, linger_ms=10_000)
     future = made.send("t", b"v")
     made.close(timeout=0)
-    with pytest.raises(KafkaError, match="closed forcefully"):
+    with pytest.raises(KafkaError, match="closed before the answer"):
         future.result(1)
 
 

@@ -51,5 +51,5 @@ def protocol_of(assignors: Iterable[Assignor]) -> RebalanceProtocol:
     for each in assignors:
         shared &= set(each.protocols)
     if not shared:
-        raise ConfigError(f"Specified assignors do not have commonly supported rebalance protocol: {SETTING}")
+        raise ConfigError(f"the assignors in {SETTING} have no rebalance protocol in common")
     return max(shared)

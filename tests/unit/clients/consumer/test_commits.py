@@ -140,7 +140,7 @@ def test_outside_of_a_generation_nothing_is_asked() -> None:
 def test_a_commit_has_its_time() -> None:
     async def scenario(play: Played, offsets: GroupOffsets) -> None:
         play.script(OffsetCommitRequest, HANG)
-        with pytest.raises(ClientTimeout, match=r"30ms expired before successfully committing offsets {t-0: 7}"):
+        with pytest.raises(ClientTimeout, match=r"{t-0: 7} could not be committed within 30 ms"):
             await offsets.commit(OFFSETS, 30, as_member=True)
         play.script(OffsetCommitRequest, *[ErrorCode.NOT_COORDINATOR] * 1000)
         with pytest.raises(ClientTimeout):
@@ -165,7 +165,7 @@ def test_a_fetch_that_cannot_be_answered_is_raised(code: ErrorCode) -> None:
         with pytest.raises(KafkaError, match=code.name):
             await offsets.fetch([A], 30_000)
         play.script(OffsetFetchRequest, HANG)
-        with pytest.raises(ClientTimeout, match=r"last committed offset for partitions \[t-0\]"):
+        with pytest.raises(ClientTimeout, match=r"what is committed for t-0"):
             await offsets.fetch([A], 20)
 
     played(scenario)

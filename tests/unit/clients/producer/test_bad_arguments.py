@@ -239,7 +239,7 @@ def test_a_partition_that_a_topic_no_longer_has_is_not_sent_to() -> None:
             assert (await (await producer.send("t", b"v", partition=1))).offset == 0
             del world.cluster.partitions[TopicPartition("t", 1)]
             await producer._core.cluster.refresh()
-            with pytest.raises(KafkaError, match="partition count 1"):
+            with pytest.raises(KafkaError, match="has 1 partitions"):
                 await producer.send("t", b"v", partition=1)
             assert (await (await producer.send("t", b"v"))).partition == 0
 

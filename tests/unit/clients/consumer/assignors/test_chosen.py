@@ -54,5 +54,5 @@ def test_the_protocol_is_the_highest_that_all_know() -> None:
 
     assert protocol("CooperativeStickyAssignor") is RebalanceProtocol.COOPERATIVE
     assert protocol("CooperativeStickyAssignor", "RangeAssignor") is RebalanceProtocol.EAGER
-    with pytest.raises(ConfigError, match="commonly supported rebalance protocol"):
+    with pytest.raises(ConfigError, match="no rebalance protocol in common"):
         protocol_of([*assignors_of([JAVA + "RangeAssignor"], {}), Mine()])
