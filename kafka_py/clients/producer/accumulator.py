@@ -362,10 +362,10 @@ class Accumulator:
         with self.lock:
             return next((batch.created_ms for batch in self.incomplete), math.inf)
 
-    def overdue(self, opened_by_ms: float) -> list[ProducerBatch]:
-        """The batches not answered yet that were opened at this time or before."""
+    def overdue(self, now_ms: float, longest_ms: float) -> list[ProducerBatch]:
+        """The batches not answered yet that were opened `longest_ms` ago or before."""
         with self.lock:
-            return list(itertools.takewhile(lambda batch: batch.created_ms <= opened_by_ms, self.incomplete))
+            return list(itertools.takewhile(lambda batch: batch.created_ms + longest_ms <= now_ms, self.incomplete))
 
     def take(self, lane: Lane, index: int = 0) -> ProducerBatch:
         """Removes a batch (the oldest) from a lane's queue for sending; nothing is added to it any more."""

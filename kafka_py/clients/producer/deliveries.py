@@ -206,7 +206,7 @@ class Deliveries:
 
     def expire_in_flight(self, now_ms: float) -> None:
         """Gives up sent batches that delivery.timeout.ms has run out for; their answers come too late."""
-        for batch in self._accumulator.overdue(now_ms - self._delivery_ms):
+        for batch in self._accumulator.overdue(now_ms, self._delivery_ms):
             if batch in batch.lane.in_flight:
                 batch.lane.in_flight.remove(batch)
                 self._give_up(batch, timed_out(batch, now_ms, "; it was sent, and not answered"))

@@ -6,6 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID
+from kafka_py.base.supervision import Supervisor
 from kafka_py.clients.metadata import ClusterView, Node, PartitionInfo, TopicInfo
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics
 from kafka_py.clients.producer.accumulator import Accumulator
@@ -24,6 +25,7 @@ class Unreachable:
 
     def __init__(self, clock):
         self.clock = clock
+        self.supervisor = Supervisor(clock)
 
     def on_update(self, _listener):
         pass
