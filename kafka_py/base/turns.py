@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Generator
 from itertools import islice
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_py.base.clock import Clock
 
@@ -77,3 +77,11 @@ async def sliced(elements: Collection[T], size: int = SLICE) -> AsyncIterator[li
         left -= size
         if left > 0:
             await asyncio.sleep(0)
+
+
+async def release(elements: list[Any]) -> None:
+    """Empties a list in turns with other work: to free very many values at once takes long as well."""
+    while len(elements) > SLICE:
+        del elements[-SLICE:]
+        await asyncio.sleep(0)
+    elements.clear()

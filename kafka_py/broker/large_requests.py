@@ -45,6 +45,7 @@ class LargeRequests:
             async with self._lane:
                 request = await self._in_turns(connection, steps)
             if request is not None:
+                await asyncio.sleep(0)  # its handler has a turn of its own
                 serve(request)
         except MalformedMessage as error:
             malformed(error)

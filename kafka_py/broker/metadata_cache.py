@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
-from kafka_py.base.turns import sliced
+from kafka_py.base.turns import release, sliced
 
 LEADER_DURING_DELETE = -2
 NO_LEADER = -1
@@ -95,12 +95,14 @@ class MetadataCache:
             if topic_id != ZERO_UUID:
                 self._topic_ids[topic] = topic_id
                 self._topic_names[topic_id] = topic
-        self._put_in_place(changed)
+        await release(self._put_in_place(changed))
         return forgotten, set(changed)
 
-    def _put_in_place(self, changed: dict[str, dict[int, PartitionInfo]]) -> None:
-        """These are the topics' partitions now; one without any is forgotten with its id."""
+    def _put_in_place(self, changed: dict[str, dict[int, PartitionInfo]]) -> list[PartitionInfo]:
+        """These are the topics' partitions now; one without any is forgotten with its id. Returns what was before."""
+        replaced: list[PartitionInfo] = []
         for topic, partitions in changed.items():
+            replaced += self.partitions_of(topic).values()
             if partitions:
                 self._topics[topic] = partitions
             elif topic in self._topics:
@@ -108,6 +110,7 @@ class MetadataCache:
                 topic_id = self._topic_ids.pop(topic, None)
                 if topic_id is not None:
                     self._topic_names.pop(topic_id, None)
+        return replaced
 
     def snapshot(self) -> MetadataCache:
         """A cache with what this one holds now; it stays so, for work that takes several turns."""

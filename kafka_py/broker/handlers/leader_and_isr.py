@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
-from kafka_py.base.turns import Turn, sliced
+from kafka_py.base.turns import Turn, release, sliced
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.log.filenames import can_have_directory
@@ -59,6 +59,9 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
             rows.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
             await turn.maybe_yield()
         topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=rows))
+        if context.exchange is None:  # else the request log still wants it
+            topic.partition_states = []
+    await release(roles)
     return LeaderAndIsrResponse(error_code=ErrorCode.NONE, topics=topics)
 
 

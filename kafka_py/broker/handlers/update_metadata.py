@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, release
 from kafka_py.broker.handlers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.metadata_cache import Address, LiveBroker, MetadataUpdate, PartitionInfo
 from kafka_py.broker.node import Node
@@ -44,6 +44,10 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
                 node.topic_waits.check_and_complete(waited_for)
         for partition in node.election_waits.watched_keys():
             node.election_waits.check_and_complete(partition)
+    if context.exchange is None:  # else the request log still wants it
+        await release(update.partitions)
+        for states in request.topic_states:
+            await release(states.partition_states)
     return UpdateMetadataResponse(error_code=ErrorCode.NONE)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from kafka_py.base.turns import TURN_MS, Done, Turn, finish, run_turn, sliced
+from kafka_py.base.turns import TURN_MS, Done, Turn, finish, release, run_turn, sliced
 from kafka_py.testing.clock import ManualClock
 
 
@@ -68,5 +68,17 @@ def test_a_large_collection_comes_in_slices_with_a_stop_between() -> None:
         async for some in sliced(range(5), 2):
             seen.append(some)
         assert seen[1:] == [[0, 1], "another", [2, 3], [4]]
+
+    asyncio.run(scenario())
+
+
+def test_many_values_are_freed_in_turns() -> None:
+    async def scenario() -> None:
+        many = list(range(1000))
+        task = asyncio.ensure_future(release(many))
+        await asyncio.sleep(0)
+        assert 0 < len(many) < 1000
+        await task
+        assert many == []
 
     asyncio.run(scenario())

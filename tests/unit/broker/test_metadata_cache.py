@@ -83,14 +83,15 @@ def test_readers_see_a_large_update_whole_or_not_at_all() -> None:
         changing = asyncio.ensure_future(
             cache.update(MetadataUpdate(2, [], [(TopicPartition("t", n), info(leader=2)) for n in range(1000)], {}))
         )
-        generation, turns = cache.generation, 0
+        generation = cache.generation
+        seen = []
         while not changing.done():
-            seen = {one.leader for one in cache.partitions_of("t").values()}
-            assert (seen, cache.controller_id, cache.is_live(1)) == ({1}, 1, True)
-            assert cache.generation == generation
+            leaders = {one.leader for one in cache.partitions_of("t").values()}
+            seen.append((leaders, cache.controller_id, cache.is_live(1), cache.generation))
             await asyncio.sleep(0)
-            turns += 1
-        assert turns > 2
+        old, new = ({1}, 1, True, generation), ({2}, 2, False, generation + 1)
+        assert seen.count(old) > 2
+        assert seen == [old] * seen.count(old) + [new] * seen.count(new)
         assert {one.leader for one in cache.partitions_of("t").values()} == {2}
         assert (cache.controller_id, cache.is_live(1), cache.generation) == (2, False, generation + 1)
         assert {one.leader for one in before.values()} == {1}  # whoever holds it, keeps it
