@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -10,11 +11,15 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.coordinator.loading import TURN_MS, Turn
+from kafka_py.coordinator.loading import RECORDS_AT_ONCE, TURN_MS, Turn
 from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, Surroundings
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.records.batch import BatchHeader, Record
+from kafka_py.log.partition_log import Origin, PartitionLog
+from kafka_py.log.record_work import LEAST_PLAIN_LIMIT
+from kafka_py.records.batch import BatchHeader, Record, read_header
+from kafka_py.records.builder import with_records
+from kafka_py.records.compression import Codec, compress
 from kafka_py.records.control import ControlType
+from kafka_py.records.varints import encode_varint
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.stored_logs import LogWorld, batch
 
@@ -207,3 +212,40 @@ def test_others_have_their_turn_after_a_few_milliseconds() -> None:
 def test_the_name_of_a_group_decides_its_partition(world: World) -> None:
     assert world.runtime.partition_for("my-group") == 1906497762 % 10
     assert TopicPartition(world.runtime.topic, 2) == ("topic", 2)
+
+
+def test_a_batch_of_very_many_records_is_taken_in_piece_by_piece() -> None:
+    """Records of some kilobytes, compressed, must not become a list of a gigabyte."""
+    world = World()
+    count = 60_000
+    out = []
+    for number in range(count):
+        body = b"\0\0" + encode_varint(number) + b"\2k\1\0"
+        out.append(encode_varint(len(body)) + body)
+    header = read_header(batch(timestamp=1000))._replace(record_count=count, last_offset_delta=count - 1)
+    data = with_records(header, Codec.ZSTD, compress(Codec.ZSTD, b"".join(out)), 1000)
+    world.disk.append(memoryview(data), origin=Origin.COORDINATOR)
+    pieces: list[int] = []
+    world.state.records = lambda _header, records: pieces.append(len(records))  # type: ignore[method-assign]
+    tracemalloc.start()
+    try:
+        world.runtime.elected(0, 1)
+        world.run()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(pieces) == count
+    assert max(pieces) <= RECORDS_AT_ONCE
+    assert peak < 4 << 20
+
+
+def test_a_batch_that_holds_more_than_it_may_is_left_out_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    header = read_header(batch(timestamp=1000))._replace(record_count=9, last_offset_delta=8)
+    bomb = with_records(header, Codec.ZSTD, compress(Codec.ZSTD, bytes(LEAST_PLAIN_LIMIT + 1)), 1000)
+    world.disk.append(memoryview(bomb), origin=Origin.COORDINATOR)
+    world.disk.append(batch([b"after"]))
+    world.runtime.elected(0, 1)
+    world.run()
+    assert world.state.seen == [b"after", "in place"]
+    assert any("the batch at offset 0 is left out" in message for message in caplog.messages)
