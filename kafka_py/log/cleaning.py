@@ -23,7 +23,7 @@ from kafka_py.log.scanning import iter_file_batches, iter_file_headers
 from kafka_py.log.segment import Segment
 from kafka_py.log.time_index import TimeOffset
 from kafka_py.log.txn_index import AbortedTransaction, TxnIndex
-from kafka_py.records.batch import BatchHeader, decode_records, read_header, verify_crc
+from kafka_py.records.batch import BatchHeader, iter_record_pieces, read_header, verify_crc
 
 WORK_MS = 1.0
 """How long it computes before others have the processor."""
@@ -184,16 +184,19 @@ class CleanJob:
         if header.magic < 2:
             return True
         verify_crc(batch, 0, header)
-        records = decode_records(batch, header=header)
-        self.records_read += len(records)
-        if header.is_control:
-            transactions.marker(header, records[0] if records else None)
-        elif not transactions.data(header):
-            for record in records:
-                if record.key is not None and record.offset >= self.first_dirty:
-                    if keys.is_full:
-                        return False
-                    keys.put(record.key, record.offset)
+        is_dropped = not header.is_control and transactions.data(header)
+        for records in iter_record_pieces(batch, header=header):
+            self.records_read += len(records)
+            if header.is_control:
+                transactions.marker(header, records[0])
+            elif not is_dropped:
+                for record in records:
+                    if record.key is not None and record.offset >= self.first_dirty:
+                        if keys.is_full:
+                            return False
+                        keys.put(record.key, record.offset)
+        if header.is_control and not header.record_count:
+            transactions.marker(header, None)
         return True
 
     # ---- second pass: what stays

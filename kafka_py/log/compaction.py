@@ -7,16 +7,18 @@ Source: reference replication, section 15; KIP-58 (compaction lag), KIP-354 (lon
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.log.key_offsets import KeyOffsets
 from kafka_py.log.txn_index import AbortedTransaction
-from kafka_py.records.batch import MAGIC, BatchHeader, Record, TimestampType, decode_records
+from kafka_py.records.batch import MAGIC, BatchHeader, Record, TimestampType, decode_records, iter_record_pieces
 from kafka_py.records.builder import BatchBuilder, empty_batch
 from kafka_py.records.control import ControlType, read_control_type
 
 MAX_OFFSET_SPAN = (1 << 31) - 1
+MOST_AT_ONCE = 20_000
+"""Records of one batch that are held in memory together; a compressed batch may have millions."""
 
 
 # ---- which segments
@@ -177,21 +179,32 @@ class Sieve:
         if header.magic != MAGIC:  # formats 0 and 1 stay as they are, and with them the tombstones that come later
             self._has_old_formats = True
             return batch
-        records = decode_records(batch, header=header)
+        kept: Iterable[Record] = ()
         if header.is_control:
+            records = decode_records(batch, header=header)
             is_spent = self.transactions.marker(header, records[0] if records else None)
-            kept = [] if is_spent and not keeps_deletes else records
+            kept_count = 0 if is_spent and not keeps_deletes else len(records)
         elif self.transactions.data(header):
-            kept = []
-        else:
-            kept = [record for record in records if self._stays(record, keeps_deletes=keeps_deletes)]
-        self.records_kept += len(kept)
-        if kept and len(kept) == len(records):
+            kept_count = 0
+        elif header.record_count <= MOST_AT_ONCE:
+            kept = list(self._staying(batch, header, keeps_deletes))
+            kept_count = len(kept)
+        else:  # read twice rather than held in memory as records
+            kept = self._staying(batch, header, keeps_deletes)
+            kept_count = sum(1 for _ in self._staying(batch, header, keeps_deletes))
+        self.records_kept += kept_count
+        if kept_count and kept_count == header.record_count:
             return batch
-        if kept:
+        if kept_count:
             return _rebuilt(header, kept)
         last = self._producers.get(header.producer_id) if header.producer_id >= 0 else None
         return empty_batch(header) if last is not None and last.is_in(header) else None
+
+    def _staying(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> Iterator[Record]:
+        for piece in iter_record_pieces(batch, header=header):
+            for record in piece:
+                if self._stays(record, keeps_deletes=keeps_deletes):
+                    yield record
 
     def _stays(self, record: Record, *, keeps_deletes: bool) -> bool:
         if record.offset > self._keys.latest:
@@ -210,7 +223,7 @@ class Sieve:
         return offset >= self._first_dirty or self._has_old_formats
 
 
-def _rebuilt(header: BatchHeader, records: Sequence[Record]) -> bytes:
+def _rebuilt(header: BatchHeader, records: Iterable[Record]) -> bytes:
     """The batch with these records alone: their offsets, and the batch's own first and last one, stay."""
     builder = BatchBuilder(
         header.codec,

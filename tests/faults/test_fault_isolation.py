@@ -169,7 +169,7 @@ async def who_fell_behind_leaves_the_in_sync_sets(
     original = Partition.shrink_isr
     monkeypatch.setattr(Partition, "shrink_isr", fails_for(FIRST, original, lambda one, *_: one.topic_partition))
     world.clock.advance(10 * world.manager.options.replica_lag_time_max_ms)
-    world.manager.fetches.shrink_isrs()
+    await world.manager.fetches.shrink_isrs()
     assert partitions[SECOND].isr.in_flight
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import random
 import struct
 import zlib
 
 import pytest
 
+from kafka_py.log import compaction
 from kafka_py.log.compaction import Dirtiness, LastBatch, Part, Sieve, Transactions, group_parts
 from kafka_py.log.key_offsets import KeyOffsets
 from kafka_py.log.txn_index import AbortedTransaction
@@ -201,3 +203,23 @@ def test_tombstones_behind_batches_of_old_formats_stay() -> None:
     old = old_entry(1, b"a", b"old value")
     assert sieve.sift(old, read_header(old), keeps_deletes=False) == old
     assert sieve.sift(after, read_header(after), keeps_deletes=False) == after
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_a_batch_that_is_read_twice_leaves_the_same(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of very many records is not held in memory; what stays of it is the same."""
+    rng = random.Random(1)
+    keys = {b"%d" % number: rng.randrange(3000) for number in range(50)}
+    for tombstones in (0.0, 0.2, 1.0):
+        records = [
+            (offset, b"%d" % rng.randrange(60), None if rng.random() < tombstones else b"%d" % offset)
+            for offset in range(3000)
+        ]
+        data = batch(*records, codec=codec)
+        left = []
+        for at_once in (compaction.MOST_AT_ONCE, 1):
+            monkeypatch.setattr(compaction, "MOST_AT_ONCE", at_once)
+            sieve = sieve_with(keys, 2500)
+            made = sieve.sift(data, read_header(data), keeps_deletes=False)
+            left.append((None if made is None else bytes(made), sieve.records_kept))
+        assert left[0] == left[1]
