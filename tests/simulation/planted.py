@@ -6,11 +6,15 @@ To be run under PYTHONHASHSEED=0, under which the simulation does not start itse
 import sys
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.controller import elections
+from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.isr import Shrinking
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import Isolation
 from kafka_py.testing.simulation.__main__ import main
+from kafka_py.testing.simulation.nodes import current_node
 
 
 def acknowledge_at_once():
@@ -55,6 +59,79 @@ def join_too_early():
     )
 
 
+def forget_truncations():
+    """A log that is cut below what is compacted counts as compacted as far as before."""
+    ends_at = PartitionLog._ends_at
+
+    def ends_at_and_forget(self, *offsets):
+        before = self.cleaned_to
+        ends_at(self, *offsets)
+        self.cleaned_to = before
+
+    PartitionLog._ends_at = ends_at_and_forget
+
+
+def inherit_compaction():
+    """A topic that is made again counts as compacted as far as the former one of its name was on that broker."""
+    known = {}
+    begin = PartitionLog.begin_append
+    note = PartitionLog.note_cleaned
+
+    def begin_and_inherit(self, *arguments, **options):
+        cleaned_to, topic_id = known.get((current_node(), self.topic_partition), (0, self.topic_id))
+        if topic_id != self.topic_id and self.log_end_offset >= cleaned_to:
+            self.cleaned_to = max(self.cleaned_to, min(cleaned_to, self.segments[-1].base_offset))
+        return begin(self, *arguments, **options)
+
+    def note_and_keep(self, job):
+        note(self, job)
+        known.setdefault((current_node(), self.topic_partition), (self.cleaned_to, self.topic_id))
+
+    PartitionLog.begin_append = begin_and_inherit
+    PartitionLog.note_cleaned = note_and_keep
+
+
+def compact_while_moving():
+    """A log is compacted while it is copied to another directory; then the copy counts as compacted as far."""
+    Cleaner._is_paused = lambda self, log: False
+    Cleaner.abort = lambda self, topic_partition: None
+
+
+def append_repeated():
+    """Batches that producers send again are appended again."""
+    PartitionLog._check_producer = lambda self, records, header, origin: None
+
+
+def elect_anybody():
+    """Any live replica may lead, in sync or not."""
+    elections.offline = lambda replicas, isr, alive, unclean_permitted: next(
+        (elections.Elected(one, (one,), tuple(set(alive) & set(replicas))) for one in replicas if one in alive), None
+    )
+
+
+def lose_the_log_start():
+    """A log start that the leader moved is lost again at times."""
+    advance = PartitionLog.advance_log_start_offset
+
+    def advance_and_lose(self, offset):
+        moved = advance(self, offset)
+        if moved and offset % 3 == 0:
+            self.log_start_offset = max(offset - 2, self.segments[0].base_offset)
+        return moved
+
+    PartitionLog.advance_log_start_offset = advance_and_lose
+
+
+def commit_what_was_not_read():
+    """Members commit more than they were handed."""
+    commit = AsyncConsumer.commit
+
+    async def commit_too_much(self, offsets=None, *arguments, **options):
+        await commit(self, {each: offset + 1 for each, offset in (offsets or {}).items()}, *arguments, **options)
+
+    AsyncConsumer.commit = commit_too_much
+
+
 def fall_back():
     """A follower's high watermark is one record too low now and then."""
     update = PartitionLog.update_high_watermark
@@ -67,8 +144,12 @@ def fall_back():
 
 FAULTS = {
     each.__name__.replace("_", "-"): each
-    for each in (acknowledge_at_once, commit_at_once, read_to_the_end, shrink_at_once, join_too_early, fall_back)
-}
+    for each in (
+        acknowledge_at_once, append_repeated, commit_at_once, commit_what_was_not_read, compact_while_moving,
+        elect_anybody, fall_back, forget_truncations, inherit_compaction, join_too_early, lose_the_log_start,
+        read_to_the_end, shrink_at_once,
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
     FAULTS[sys.argv.pop(1)]()

@@ -92,6 +92,8 @@ class Administrator:
         self.grown = grown
         self.passing_configs = dict(passing_configs or {})
         """Of the topics that come and go."""
+        self.cancelled: set[str] = set()
+        """Topics with a cancelled move: a controller that comes later does not know of replicas that were added."""
         self.deleted_to: dict[tuple[TopicPartition, int], tuple[object, int]] = {}
         """By partition and broker: the life of a broker, and where its log may begin at the earliest in that life."""
         replicas = replicas_of(cluster.zookeeper)
@@ -209,6 +211,7 @@ class Administrator:
         async with self.locks[topic]:
             await self._move_all(topic, chance)
             await asyncio.sleep(chance.choice((0.02, 0.5)) * chance.random())
+            self.cancelled.add(topic)
             moved: dict[TopicPartition, list[int] | None] = dict.fromkeys(
                 each for each in replicas_of(self.cluster.zookeeper) if each.topic == topic
             )
@@ -282,7 +285,9 @@ class Administrator:
             for entry in entries:
                 if entry.is_directory:
                     topic = filenames.parse_partition_directory(entry.name).topic_partition.topic
-                    is_gone = topic in PASSING and (topic not in existing or "-delete" in entry.name)
+                    is_gone = topic in PASSING and (
+                        (topic not in existing and topic not in self.cancelled) or "-delete" in entry.name
+                    )
                     if is_gone or entry.name.endswith("-future"):
                         left.append(f"{broker.name} still has {entry.name}")
         return left

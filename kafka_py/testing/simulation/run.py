@@ -29,11 +29,14 @@ from kafka_py.testing.simulation.znodes import replicas_of
 from kafka_py.testing.virtual_time import Busy
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import TopicAssignment
+from kafka_py.zk.znodes import DEFAULT_ENTITY, ConfigZNode, entity_path
 
 HEAL_DEADLINE_S = 180.0
 CALM_BEFORE_S = 1.0
 TOMBSTONES_GO_MS = 3 * 3_600_000
 """More than delete.retention.ms of the compacted topics."""
+CLEANERS_LOOK_S = 2.5
+"""More than log.cleaner.backoff.ms."""
 MOST_FAULTS = 12
 MOST_TURNS = 1_000_000
 """Of the loop in one schedule; the usual one has 5,000 to 40,000."""
@@ -144,10 +147,13 @@ class _Run:
 
     async def _begin(self) -> None:
         cluster, scenario = self.cluster, self.verdict.scenario
-        await cluster.start_all()
         session = cluster.zookeeper.session()
         await session.connect()
         store = ZkStore(session)
+        if scenario.changes:
+            path = ConfigZNode.path(entity_path(("brokers", DEFAULT_ENTITY)))
+            await store.set_or_create(path, ConfigZNode(dict(scenario.changes)).encode())
+        await cluster.start_all()
         for topic, replicas in scenario.topics.items():  # as kafka-topics.sh --zookeeper does
             await store.create_topic(topic, TopicAssignment.of(replicas), scenario.configs.get(topic))
         await cluster.until(lambda: is_in_sync(cluster), 60, "the topics are there")
@@ -241,7 +247,7 @@ class _Run:
                 for number in range(60):
                     await keyed.send(topic, b"filler%d" % (number % 5))
             await keyed.flush()
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(CLEANERS_LOOK_S)
         await self._quiet()
 
     async def _end(self) -> None:

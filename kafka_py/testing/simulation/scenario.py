@@ -36,13 +36,15 @@ COMPRESSION = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 SECOND_DIR = f"{LOG_DIR}-2"
 FETCH_FROM_FOLLOWER = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
 COMPACTION = {
-    "log.cleaner.backoff.ms": "300",
+    "log.cleaner.backoff.ms": "2000",
     "log.segment.delete.delay.ms": "1000",
 }
 COMPACTED = {
     "cleanup.policy": "compact", "segment.bytes": "1500", "min.cleanable.dirty.ratio": "0.01",
     "delete.retention.ms": "7200000",
 }  # fmt: skip
+SLOW_MOVES = {"replica.alter.log.dirs.io.max.bytes.per.second": "2500"}
+"""Slow enough that a log is compacted meanwhile, unless something prevents it."""
 RETENTION = {"log.retention.check.interval.ms": "700", "log.segment.delete.delay.ms": "500"}
 RETAINED = {"segment.bytes": "2048", "retention.bytes": "6000"}
 DELETED_BY_HAND = {"segment.bytes": "2048"}
@@ -71,6 +73,8 @@ class Scenario:
     keyed: tuple[str, ...] = ()
     rack: str = ""
     deleting: bool = False
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """Settings of all brokers that stand in ZooKeeper."""
 
     @property
     def partitions(self) -> list[TopicPartition]:
@@ -92,10 +96,15 @@ class Scenario:
         return ", ".join(traits)
 
 
+def centre_of(seed: int) -> str:
+    """What a seed is about."""
+    return CENTRES[seed % len(CENTRES)]
+
+
 def scenario_of(seed: int, brokers: int, partitions: int) -> Scenario:
     """Follows from the seed alone."""
     drawn = random.Random(f"scenario {seed}")
-    centre = CENTRES[seed % len(CENTRES)]
+    centre = centre_of(seed)
     replicas, in_sync = drawn.choice(REPLICATION)
     brokers = max(brokers, replicas) + (centre == "operations")
     topics = {TOPIC: _in_turn(brokers, partitions, replicas)}
@@ -154,8 +163,9 @@ def _compaction(scenario: Scenario, drawn: random.Random) -> Scenario:
     scenario = _with(scenario, {**operations.SETTINGS, **COMPACTION}, {KEYED: compacted, passing: compacted})
     kinds = ("make a topic again",) + (("move to a directory",) * 3 if _has_two_dirs(scenario) else ())
     return replace(
-        scenario, topics=topics, keyed=(KEYED, passing), operations=drawn.randrange(5), operation_kinds=kinds
-    )
+        scenario, topics=topics, keyed=(KEYED, passing), operations=drawn.randrange(5), operation_kinds=kinds,
+        changes=SLOW_MOVES if _has_two_dirs(scenario) else {},
+    )  # fmt: skip
 
 
 def _retention(scenario: Scenario, drawn: random.Random) -> Scenario:
