@@ -218,6 +218,7 @@ class KafkaServer:
             flush_in_append=False,
             max_open_handles=handles_within(open_files_limit()),
             metrics=self.registry,
+            supervisor=self.supervisor,
         )
         log_dirs.open()
         return log_dirs
