@@ -52,3 +52,14 @@ def uuid_from_text(text: str) -> uuid.UUID:
     if not _UUID_TEXT.fullmatch(text):
         raise ValueError(f"not the base64url text of a uuid (22 characters): {text!r}")
     return uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+
+
+_INT32_DIGITS = 10
+
+
+def parse_broker_id(text: str) -> int | None:
+    """The broker id that a client wrote; None for what is no number of ASCII digits, or one that no int32 holds."""
+    if not (text.isascii() and text.isdigit()) or len(text.lstrip("0")) > _INT32_DIGITS:
+        return None
+    broker_id = int(text.lstrip("0") or "0")
+    return broker_id if broker_id < 1 << 31 else None

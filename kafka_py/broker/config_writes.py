@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.ids import parse_broker_id
 from kafka_py.base.texts import paired
 from kafka_py.broker.alter_policy import Resource
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
@@ -108,9 +109,10 @@ def _require_self(node: Node, name: str, *, or_none: bool = False) -> None:
     """A broker's own settings are changed by that broker."""
     if or_none and not name:
         return
-    if not name.isascii() or not name.isdigit():
+    broker_id = parse_broker_id(name)
+    if broker_id is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-    if int(name) != node.broker_id:
+    if broker_id != node.broker_id:
         text = f"Unexpected broker id, expected {node.broker_id}, but received {name}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, text)
 

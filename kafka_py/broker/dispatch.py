@@ -245,7 +245,7 @@ class Dispatcher:
             self._large.decode(
                 connection,
                 steps,
-                lambda request: self._serve(connection, slot, service, header, size, request),
+                lambda request: self._serve(connection, slot, service, header, size, request, is_muting=True),
                 lambda error: self._malformed(connection, error),
             )
         )
@@ -262,9 +262,10 @@ class Dispatcher:
         task.add_done_callback(self._tasks.discard)
 
     def _serve(
-        self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, size: int, request: Any
-    ) -> None:
-        """Counts a request that could be decoded, and has it handled."""
+        self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, size: int,
+        request: Any, *, is_muting: bool = False,
+    ) -> None:  # fmt: skip
+        """Counts a request that could be decoded, and has it handled. is_muting: the connection is muted until then."""
         context = RequestContext(
             connection,
             slot,
@@ -276,6 +277,7 @@ class Dispatcher:
             service.metrics,
             self._send,
         )
+        context.is_muting = is_muting
         service.metrics.count(header.api_version)
         if self._request_log.is_on:
             context.exchange = request, None
@@ -316,7 +318,9 @@ class Dispatcher:
         try:
             waits_for = coroutine.send(None)
         except StopIteration as done:
-            if done.value is not ANSWERS_LATER:
+            if done.value is ANSWERS_LATER:
+                context.leave_for_later()
+            else:
                 self._send(context, done.value, is_large=True)
             return
         except Exception as error:
@@ -364,7 +368,7 @@ class Dispatcher:
         try:
             if type(response) is EncodedResponse:
                 parts = response.parts_for(context.correlation_id)
-            elif is_large and response is not None:
+            elif (is_large or context.is_muting) and response is not None:
                 steps = encode_response_in_turns(response, context.api_version, context.correlation_id)
                 done = run_turn(steps, self._now_ms)
                 if done is None:
@@ -402,6 +406,9 @@ class Dispatcher:
             context.exchange = context.exchange[0], response
         context.answered_s = perf_counter()
         context.connection.respond(context.slot, parts, context)
+        if context.is_muting:
+            context.is_muting = False
+            context.connection.unmute()
 
     def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:
         """The answers to these requests have left, from `began_s` to `ended_s`: how long all took is known."""

@@ -10,6 +10,7 @@ Source: reference replication, section 7 (Sessions).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from typing import NoReturn
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -27,6 +28,10 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 """A full fetch without session; closes the one it names."""
 MAX_EPOCH = (1 << 31) - 1
+MOST_PARTITIONS = 20_000
+"""Of one consumer's session; a consumer that reads more names them all each time. Followers have no bound."""
+MOST_CACHED_PARTITIONS = 500_000
+"""Of all sessions of consumers together, about 200 MB: a session may name partitions that do not exist."""
 
 
 def next_epoch(epoch: int) -> int:
@@ -225,7 +230,9 @@ class SessionCache:
             session.close()
 
     def try_create(self, size: int, *, is_privileged: bool, now_ms: float) -> FetchSession | None:
-        """A new, empty session that will hold `size` partitions; None when it is not worth the room."""
+        """A new, empty session that will hold `size` partitions; None when it is not worth the room, or too large."""
+        if not is_privileged and not self.has_room_for(size, size):
+            return None
         if len(self._sessions) >= self._slots and not self._evict_for(size, is_privileged, now_ms):
             return None
         session_id = self._new_id()
@@ -233,6 +240,11 @@ class SessionCache:
             session_id = self._new_id()
         session = self._sessions[session_id] = FetchSession(session_id, is_privileged=is_privileged, now_ms=now_ms)
         return session
+
+    def has_room_for(self, size: int, more: int) -> bool:
+        """Whether a consumer's session may have `size` partitions in all, of which `more` are not counted yet."""
+        cached = sum(len(session.entries) for session in self._sessions.values() if not session.is_privileged)
+        return size <= MOST_PARTITIONS and cached + more <= MOST_CACHED_PARTITIONS
 
     def _evict_for(self, size: int, is_privileged: bool, now_ms: float) -> bool:
         """Makes room: the longest idle one if stale; else the smallest one that the newcomer may push out.
@@ -387,7 +399,8 @@ def open_context(
 ) -> FetchContext:
     """Finds or drops the session that a fetch names, and applies what it adds, changes and forgets.
 
-    Raises KafkaError(FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH) for the request as a whole.
+    Raises KafkaError(FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH) for the request as a whole; the former
+    also for a consumer's session that has become too large, which is dropped.
     """
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         if session_id != NO_SESSION:
@@ -402,10 +415,16 @@ def open_context(
         raise KafkaError(
             ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id} expects {session.epoch}, not {epoch}"
         )
+    before = len(session.entries)
+    if len(wanted) > MOST_PARTITIONS and not session.is_privileged:
+        _drop_grown(cache, session)
     for entry in wanted:
         session.add(entry)
     for topic_partition in forgotten:
         session.forget(topic_partition)
+    size = len(session.entries)
+    if size > before and not session.is_privileged and not cache.has_room_for(size, 0):
+        _drop_grown(cache, session)
     if not session.entries:
         cache.remove(session_id)
         return FullFetch([], cache, wants_session=False, is_privileged=is_privileged, now_ms=now_ms)
@@ -430,7 +449,21 @@ async def open_in_turns(
         cache, session_id, epoch, at_once, forgotten, is_privileged=is_privileged, now_ms=now_ms
     )  # fmt: skip
     if isinstance(context, IncrementalFetch):
+        session = context.session
+        if len(wanted) > MOST_PARTITIONS and not session.is_privileged:
+            _drop_grown(cache, session)
         async for some in sliced(wanted[SLICE:]):
             for entry in some:
-                context.session.add(entry)
+                session.add(entry)
+        if not session.is_privileged and not cache.has_room_for(len(session.entries), 0):
+            _drop_grown(cache, session)
     return context
+
+
+def _drop_grown(cache: SessionCache, session: FetchSession) -> NoReturn:
+    cache.remove(session.id)
+    raise KafkaError(
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        f"fetch session {session.id} became too large: at most {MOST_PARTITIONS} partitions of one consumer, "
+        f"{MOST_CACHED_PARTITIONS} of all together",
+    )

@@ -143,13 +143,17 @@ def _set(stop: asyncio.Future[str], name: str) -> None:
         stop.set_result(name)
 
 
+GARBAGE_THRESHOLDS = (50_000, 5, 400)
+"""Of gc.set_threshold, for a broker: one look at what is neither new nor old takes some 20 ms at the most."""
+
+
 def _collect_garbage_seldom() -> None:
     """What the imports have made stays, and so does what the start makes: the collector need not look at it.
 
     Requests make no cycles, so it may look at the rest more seldom; one full look holds the loop for 50 ms.
     """
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 def _fail(reason: str) -> int:

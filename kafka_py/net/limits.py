@@ -32,7 +32,7 @@ def parse_overrides(text: str) -> dict[str, int]:
         if not item.strip():
             continue
         host, _, count = item.strip().rpartition(":")
-        if not host or not count.isdigit():
+        if not host or not (count.isascii() and count.isdigit()):
             raise ConfigError(f"{setting}: {item.strip()!r} is not of the form host:count")
         limits[host.strip("[]")] = int(count)
     return limits
@@ -127,6 +127,6 @@ def _listener_setting(properties: Mapping[str, object], listener: str, setting: 
     """`listener.name.<listener>.<setting>`, no limit when it is not given. Raises ConfigError."""
     name = f"listener.name.{listener.lower()}.{setting}"
     text = str(properties.get(name, MAX_INT)).strip()
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise ConfigError(f"Invalid value {text} for configuration {name}: must be a number from 0 on")
     return int(text)

@@ -6,6 +6,7 @@ Source: KIP-133. IncrementalAlterConfigs has taken its place (KIP-339).
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.turns import Turn
 from kafka_py.broker.alter_policy import Resource
 from kafka_py.broker.config_writes import replace_settings
 from kafka_py.broker.node import Node
@@ -19,9 +20,14 @@ from kafka_py.wire.messages.alter_configs import (
 
 async def handle(node: Node, context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
     """One result per resource; of one that is named twice the last naming counts."""
-    asked = {Resource(each.resource_type, each.resource_name): each.configs for each in request.resources}
+    turn = Turn(node.clock)
+    asked = {}
+    for each in request.resources:
+        asked[Resource(each.resource_type, each.resource_name)] = each.configs
+        await turn.maybe_yield()
     responses = []
     for resource, configs in asked.items():
+        await turn.maybe_yield()
         overrides = {config.name: config.value for config in configs}
         error = await replace_settings(node, context, resource, overrides, validate_only=request.validate_only)
         if error is not None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.wire.messages.alter_partition_reassignments import (
@@ -26,14 +27,16 @@ async def handle(
 
     Raises KafkaError(NOT_CONTROLLER).
     """
-    targets: dict[TopicPartition, Sequence[int] | None] = {
-        TopicPartition(topic.name, each.partition_index): each.replicas
-        for topic in request.topics
-        for each in topic.partitions
-    }
+    turn = Turn(node.clock)
+    targets: dict[TopicPartition, Sequence[int] | None] = {}
+    for topic in request.topics:
+        for each in topic.partitions:
+            targets[TopicPartition(topic.name, each.partition_index)] = each.replicas
+            await turn.maybe_yield()
     refusals = await node.controller.alter_reassignments(targets)
     topics: dict[str, ReassignableTopicResponse] = {}
     for partition in targets:
+        await turn.maybe_yield()
         refusal = refusals.get(partition)
         if refusal is not None:
             context.metrics.count_error(refusal.code.name)

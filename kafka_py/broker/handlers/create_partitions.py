@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -22,7 +23,9 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
     counts = Counter(topic.name for topic in request.topics)
     results: dict[str, CreatePartitionsTopicResult] = {}
     added: dict[str, list[int]] = {}
+    turn = Turn(node.clock)
     for topic in request.topics:
+        await turn.maybe_yield()
         if topic.name in results:
             continue
         results[topic.name] = result = CreatePartitionsTopicResult(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation
 from kafka_py.broker.group_requests import check_group
 from kafka_py.broker.node import Node
@@ -10,8 +11,9 @@ from kafka_py.broker.requests import RequestContext
 from kafka_py.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 
-def handle(node: Node, context: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+async def handle(node: Node, context: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     """An error for each group."""
+    turn = Turn(node.clock)
     results = []
     for group_id in dict.fromkeys(request.groups_names):
         code = ErrorCode.NONE
@@ -22,4 +24,5 @@ def handle(node: Node, context: RequestContext, request: DeleteGroupsRequest) ->
             code = error.code
             context.metrics.count_error(code.name)
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))
+        await turn.maybe_yield()
     return DeleteGroupsResponse(throttle_time_ms=0, results=results)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
-from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.broker.requests import RequestContext
 from kafka_py.replication.delayed import DeleteRecordsResult
 from kafka_py.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -16,13 +19,15 @@ from kafka_py.wire.messages.delete_records import (
 )
 
 
-def handle(node: Node, context: RequestContext, request: DeleteRecordsRequest) -> object:
+async def handle(node: Node, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     """One result per partition; needs the right to delete the topic."""
     accepted: dict[TopicPartition, int] = {}
     results: dict[TopicPartition, DeleteRecordsResult] = {}
+    turn = Turn(node.clock)
     for topic in request.topics:
         may_delete = node.authorizer.allows(context, Operation.DELETE, ResourceType.TOPIC, topic.name)
         for asked in topic.partitions:
+            await turn.maybe_yield()
             topic_partition = TopicPartition(topic.name, asked.partition_index)
             result = results[topic_partition] = DeleteRecordsResult(topic_partition)
             if not may_delete:
@@ -32,17 +37,19 @@ def handle(node: Node, context: RequestContext, request: DeleteRecordsRequest) -
             else:
                 accepted[topic_partition] = asked.offset
 
-    def done(deleted: list[DeleteRecordsResult]) -> None:
-        results.update((result.topic_partition, result) for result in deleted)
-        context.answer(_response(context, results))
+    if accepted:
+        deleted: asyncio.Future[list[DeleteRecordsResult]] = asyncio.get_running_loop().create_future()
+        node.deletion.delete(accepted.items(), request.timeout_ms, deleted.set_result)
+        results.update((result.topic_partition, result) for result in await deleted)
+    return await _response(context, results, turn)
 
-    node.deletion.delete(accepted.items(), request.timeout_ms, done)
-    return ANSWERS_LATER
 
-
-def _response(context: RequestContext, results: dict[TopicPartition, DeleteRecordsResult]) -> DeleteRecordsResponse:
+async def _response(
+    context: RequestContext, results: dict[TopicPartition, DeleteRecordsResult], turn: Turn
+) -> DeleteRecordsResponse:
     topics: dict[str, list[DeleteRecordsPartitionResult]] = {}
     for (topic, partition), result in results.items():
+        await turn.maybe_yield()
         if result.error is not ErrorCode.NONE:
             context.metrics.count_error(result.error.name)
         topics.setdefault(topic, []).append(

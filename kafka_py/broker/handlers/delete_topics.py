@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -20,8 +21,10 @@ _FIRST_WITH_DELETION_DISABLED = 3
 async def handle(node: Node, context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     """One result per topic. Raises KafkaError(INVALID_REQUEST) when an entry has both name and id."""
     results = []
-    queued: dict[str, DeletableTopicResult] = {}
+    queued: dict[str, list[DeletableTopicResult]] = {}
+    turn = Turn(node.clock)
     for asked_name, asked_id in _asked(context, request):
+        await turn.maybe_yield()
         result = DeletableTopicResult(name=asked_name, error_code=ErrorCode.NONE, error_message=None)
         if context.api_version >= _FIRST_BY_ID:
             result.topic_id = asked_id
@@ -31,14 +34,15 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
             if context.api_version >= _FIRST_BY_ID:
                 result.name, result.topic_id = name, node.metadata.topic_id(name)
             await node.topics.delete(name)
-            queued[name] = result
+            queued.setdefault(name, []).append(result)
         except KafkaError as error:
             _fail(context, result, error.code, error.message)
     late = await wait_for_topics(
         node.topic_waits, {name: is_gone(node.metadata, name) for name in queued}, request.timeout_ms
     )
     for name in late:
-        _fail(context, queued[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
+        for result in queued[name]:
+            _fail(context, result, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return DeleteTopicsResponse(responses=results)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import parse_broker_id
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.config_descriptions import (
     Description,
@@ -34,9 +36,16 @@ BROKER_LOGGER = 8
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """One result per resource; an error is that resource's alone."""
+    """One result per resource and set of keys, however often it is named; an error is that resource's alone."""
+    turn = Turn(node.clock)
     results = []
+    answered: set[tuple[int, str, frozenset[str]]] = set()
     for resource in request.resources:
+        await turn.maybe_yield()
+        asked = _identity(resource)
+        if asked in answered:
+            continue
+        answered.add(asked)
         result = DescribeConfigsResult(
             error_code=ErrorCode.NONE,
             error_message="",
@@ -58,6 +67,15 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
             context.metrics.count_error(error.code.name)
         results.append(result)
     return DescribeConfigsResponse(throttle_time_ms=0, results=results)
+
+
+def _identity(resource: DescribeConfigsResource) -> tuple[int, str, frozenset[str]]:
+    """What makes two questions the same; a broker's id may be spelled with leading zeros."""
+    name = resource.resource_name
+    if resource.resource_type != TOPIC:
+        broker_id = parse_broker_id(name)
+        name = name if broker_id is None else str(broker_id)
+    return resource.resource_type, name, frozenset(resource.configuration_keys or ())
 
 
 def _authorize(node: Node, context: RequestContext, resource: DescribeConfigsResource) -> None:
@@ -94,9 +112,10 @@ async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[D
 
 def _require_self(node: Node, name: str) -> None:
     """Each broker describes itself only."""
-    if not name.isascii() or not name.isdigit():
+    broker_id = parse_broker_id(name)
+    if broker_id is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-    if int(name) != node.broker_id:
+    if broker_id != node.broker_id:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {node.broker_id} or empty string, but received {name}",

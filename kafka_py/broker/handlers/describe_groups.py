@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType, authorized_operations
 from kafka_py.broker.group_requests import check_group
 from kafka_py.broker.node import Node
@@ -15,8 +16,9 @@ from kafka_py.wire.messages.describe_groups import (
 )
 
 
-def handle(node: Node, context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+async def handle(node: Node, context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """Each group by itself; one that nobody knows is "Dead"."""
+    turn = Turn(node.clock)
     groups = []
     for group_id in request.groups:
         try:
@@ -32,6 +34,7 @@ def handle(node: Node, context: RequestContext, request: DescribeGroupsRequest) 
                     node.authorizer, context, ResourceType.GROUP, group_id
                 )
         groups.append(described)
+        await turn.maybe_yield()
     return DescribeGroupsResponse(groups=groups)
 
 

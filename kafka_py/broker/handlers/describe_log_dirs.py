@@ -17,7 +17,7 @@ from kafka_py.wire.messages.describe_log_dirs import (
 )
 
 
-def handle(node: Node, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+async def handle(node: Node, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     """Every directory, offline ones with their error; without the right to see them, none (there is no error field)."""
     if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
         return DescribeLogDirsResponse(throttle_time_ms=0, results=[])

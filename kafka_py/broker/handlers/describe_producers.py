@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -17,8 +18,9 @@ from kafka_py.wire.messages.describe_producers import (
 )
 
 
-def handle(node: Node, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+async def handle(node: Node, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     """The producers of each partition; needs the right to read the topic."""
+    turn = Turn(node.clock)
     topics = []
     for topic in request.topics:
         may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, topic.name)
@@ -34,6 +36,7 @@ def handle(node: Node, context: RequestContext, request: DescribeProducersReques
                 answer.error_code, answer.error_message = error.code, error.message
                 context.metrics.count_error(error.code.name)
             partitions.append(answer)
+            await turn.maybe_yield()
         topics.append(TopicResponse(name=topic.name, partitions=partitions))
     return DescribeProducersResponse(throttle_time_ms=0, topics=topics)
 

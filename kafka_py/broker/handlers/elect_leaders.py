@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.election_waits import wait_for_leaders
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -42,7 +43,7 @@ async def handle(node: Node, context: RequestContext, request: ElectLeadersReque
     done.update(results)
     if request.topic_partitions is None:
         done = {tp: error for tp, error in done.items() if error is None or error.code is not _NOT_NEEDED}
-    return _response(context, done)
+    return await _response(node, context, done)
 
 
 _NOT_NEEDED = ErrorCode.ELECTION_NOT_NEEDED
@@ -55,9 +56,13 @@ def _asked(node: Node, request: ElectLeadersRequest) -> list[TopicPartition]:
     return list(dict.fromkeys(named))
 
 
-def _response(context: RequestContext, done: dict[TopicPartition, KafkaError | None]) -> ElectLeadersResponse:
+async def _response(
+    node: Node, context: RequestContext, done: dict[TopicPartition, KafkaError | None]
+) -> ElectLeadersResponse:
+    turn = Turn(node.clock)
     topics: dict[str, ReplicaElectionResult] = {}
     for (topic, number), error in done.items():
+        await turn.maybe_yield()
         if error is not None:
             context.metrics.count_error(error.code.name)
         result = PartitionResult(

@@ -48,21 +48,21 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
     metrics = node.request_metrics
     context.metrics = metrics.fetch_follower if is_follower else metrics.fetch_consumer
     context.metrics.count(version)
+    params = _params(node, context, request, is_follower)
     if context.request_bytes > _LARGE_REQUEST_BYTES:
-        return _large(node, context, request)
+        return _large(node, context, request, params)
     try:
         session = open_context(
             node.sessions,
             request.session_id,
             request.session_epoch,
-            list(_wanted(request)),
+            list({entry.topic_partition: entry for entry in _wanted(request)}.values()),
             _forgotten(request) if request.forgotten_topics_data else (),
             is_privileged=is_follower,
             now_ms=node.clock.monotonic_ms(),
         )
     except KafkaError as error:
         return _refused(context, error)
-    params = _params(node, context, request, is_follower)
     if session.size > _AT_ONCE:
         return _fetch_in_turns(node, context, session, params)
     node.replicas.fetch(
@@ -75,6 +75,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
 
 
 def _params(node: Node, context: RequestContext, request: FetchRequest, is_follower: bool) -> FetchParams:
+    """Raises KafkaError(INVALID_REQUEST) for an isolation level that does not exist, before anything has changed."""
     version = context.api_version
     max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
     return FetchParams(
@@ -95,27 +96,28 @@ def _refused(context: RequestContext, error: KafkaError) -> FetchResponse:
     return FetchResponse(error_code=error.code, session_id=NO_SESSION, responses=[])
 
 
-async def _large(node: Node, context: RequestContext, request: FetchRequest) -> FetchResponse:
+async def _large(
+    node: Node, context: RequestContext, request: FetchRequest, params: FetchParams
+) -> FetchResponse:
     """A request that may name very many partitions: they are taken in in turns with other work as well."""
-    wanted = []
+    wanted: dict[TopicPartition, FetchEntry] = {}
     turn = Turn(node.clock)
     for entry in _wanted(request):
-        wanted.append(entry)
+        wanted[entry.topic_partition] = entry
         await turn.maybe_yield()
-    is_follower = request.replica_id >= 0
     try:
         session = await open_in_turns(
             node.sessions,
             request.session_id,
             request.session_epoch,
-            wanted,
+            list(wanted.values()),
             _forgotten(request),
-            is_privileged=is_follower,
+            is_privileged=params.from_follower,
             now_ms=node.clock.monotonic_ms(),
         )
     except KafkaError as error:
         return _refused(context, error)
-    return await _fetch_in_turns(node, context, session, _params(node, context, request, is_follower))
+    return await _fetch_in_turns(node, context, session, params)
 
 
 async def _fetch_in_turns(
@@ -133,6 +135,7 @@ async def _fetch_in_turns(
 
 
 def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
+    """What is asked of each partition; of one that is named twice the last naming counts, as in Apache Kafka 2.8.2."""
     for topic in request.topics:
         for asked in topic.partitions:
             yield FetchEntry(

@@ -6,6 +6,7 @@ Source: KIP-339, KIP-412.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.turns import Turn
 from kafka_py.broker.alter_policy import Resource
 from kafka_py.broker.config_edits import Edit
 from kafka_py.broker.config_writes import edit_settings
@@ -22,9 +23,14 @@ async def handle(
     node: Node, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     """One result per resource; of one that is named twice the last naming counts."""
-    asked = {Resource(each.resource_type, each.resource_name): each.configs for each in request.resources}
+    turn = Turn(node.clock)
+    asked = {}
+    for each in request.resources:
+        asked[Resource(each.resource_type, each.resource_name)] = each.configs
+        await turn.maybe_yield()
     responses = []
     for resource, configs in asked.items():
+        await turn.maybe_yield()
         edits = [Edit(config.name, config.config_operation, config.value) for config in configs]
         error = await edit_settings(node, context, resource, edits, validate_only=request.validate_only)
         if error is not None:

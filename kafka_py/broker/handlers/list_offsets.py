@@ -9,6 +9,7 @@ import logging
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -28,7 +29,8 @@ _FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
 
 async def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """One offset per partition; v0 gives a list of segment starts instead."""
-    repeated = _repeated(request)
+    turn = Turn(node.clock)
+    repeated = await _repeated(request, turn)
     topics = []
     for topic in request.topics:
         may_describe = node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
@@ -49,17 +51,19 @@ async def handle(node: Node, context: RequestContext, request: ListOffsetsReques
                 node.replicas.on_storage_error(topic_partition, error)
                 answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
             answers.append(answer)
+            await turn.maybe_yield()
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
     return ListOffsetsResponse(topics=topics)
 
 
-def _repeated(request: ListOffsetsRequest) -> set[TopicPartition]:
+async def _repeated(request: ListOffsetsRequest, turn: Turn) -> set[TopicPartition]:
     seen: set[TopicPartition] = set()
     repeated: set[TopicPartition] = set()
     for topic in request.topics:
         for asked in topic.partitions:
             topic_partition = TopicPartition(topic.name, asked.partition_index)
             (repeated if topic_partition in seen else seen).add(topic_partition)
+            await turn.maybe_yield()
     return repeated
 
 

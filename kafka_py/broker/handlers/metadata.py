@@ -23,7 +23,10 @@ from kafka_py.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kafka_py.zk.access import pipelined, raise_first
 
+MOST_CREATED = 500
+"""Topics that one request creates by asking for them; the others are unknown to it, and its client asks again."""
 _FIRST_WITH_AUTO_CREATION_CHOICE = 4
 _FIRST_WITH_LISTENER_NOT_FOUND = 6
 _FIRST_WITH_OPERATIONS = 8
@@ -120,10 +123,8 @@ async def _with_creation(
     node: Node, context: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
 ) -> MetadataResponse:
     """Creates what may be created, then answers for all."""
-    outcome: dict[str, ErrorCode] = {}
-    for name in missing:
-        if _may_describe(node, context, name):
-            outcome[name] = await _create(node, context, request, name)
+    visible = [name for name in missing if _may_describe(node, context, name)]
+    outcome = await _create_all(node, context, request, visible)
     topics = []
     turn = Turn(node.clock)
     for name in names:
@@ -136,11 +137,30 @@ async def _with_creation(
     return _response(node, node.metadata, context, request, topics)
 
 
-async def _create(node: Node, context: RequestContext, request: MetadataRequest, name: str) -> ErrorCode:
-    """The code to answer for a topic that is not in the cache."""
+async def _create_all(
+    node: Node, context: RequestContext, request: MetadataRequest, missing: list[str]
+) -> dict[str, ErrorCode]:
+    """The codes to answer for topics that are not in the cache; those that may be created are, many at a time.
+
+    One request creates MOST_CREATED of them; who asks again gets the next ones.
+    """
     allowed = request.allow_auto_topic_creation or context.api_version < _FIRST_WITH_AUTO_CREATION_CHOICE
     if not (allowed and node.config.auto_create_topics_enable):
-        return node.auto_creation.absent_code(name)
+        turn = Turn(node.clock)
+        outcome = {}
+        for name in missing:
+            await turn.maybe_yield()
+            outcome[name] = node.auto_creation.absent_code(name)
+        return outcome
+    created = missing[:MOST_CREATED]
+    codes = await pipelined(_create(node, context, name) for name in created)
+    raise_first(codes)
+    outcome = dict.fromkeys(missing[MOST_CREATED:], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    outcome.update(zip(created, codes, strict=True))  # type: ignore[arg-type]  # no exception is left among them
+    return outcome
+
+
+async def _create(node: Node, context: RequestContext, name: str) -> ErrorCode:
     if not (
         node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
         or node.authorizer.allows(context, Operation.CREATE, ResourceType.TOPIC, name)

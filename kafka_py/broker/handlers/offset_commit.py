@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
@@ -17,6 +19,7 @@ from kafka_py.coordinator.groups.commits import check_commit
 from kafka_py.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
 from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequest,
+    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -30,38 +33,49 @@ NOW = -1
 """As the time of a commit: the broker's own."""
 
 Codes = dict[TopicPartition, ErrorCode]
+Commits = dict[TopicPartition, CommittedOffset]
 
 
-def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) -> object:
+async def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) -> object:
     """Stores what may be stored, and answers for each partition when that is safe."""
     if not node.authorizer.allows(context, Operation.READ, ResourceType.GROUP, request.group_id):
         raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
     if request.group_instance_id is not None and not node.config.inter_broker_version().at_least("2.3-IV0"):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "static members need inter.broker.protocol.version 2.3")
     codes: Codes = {}
-    commits = _commits(node, context, request, codes)
+    turn = Turn(node.clock)
+    commits, too_large = await _commits(node, context, request, codes, turn)
     if context.api_version == 0:
-        return _to_zookeeper(node, request, commits, codes)
-    if commits:
-        _to_log(node, context, request, commits, codes)
-    else:
-        context.answer(_response(request, codes))
-    return ANSWERS_LATER
+        codes.update(dict.fromkeys(too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
+        return await _to_zookeeper(node, request, commits, codes)
+    if not (commits or too_large):
+        return await _response_in_turns(request, codes, turn)
+    if not context.is_muting:
+        _to_log(
+            node, context, request, commits, too_large, codes, lambda: context.answer(_response(request, codes))
+        )
+        return ANSWERS_LATER
+    decided = asyncio.get_running_loop().create_future()
+    _to_log(node, context, request, commits, too_large, codes, lambda: decided.set_result(None))
+    await decided
+    return await _response_in_turns(request, codes, turn)
 
 
-def _commits(
-    node: Node, context: RequestContext, request: OffsetCommitRequest, codes: Codes
-) -> dict[TopicPartition, CommittedOffset]:
-    """What is to be stored; partitions that cannot be get their code."""
+async def _commits(
+    node: Node, context: RequestContext, request: OffsetCommitRequest, codes: Codes, turn: Turn
+) -> tuple[Commits, list[TopicPartition]]:
+    """(what is to be stored, what is not for its metadata being too large); other partitions get their code."""
     limit = node.config.offset_metadata_max_bytes
     now_ms = node.clock.wall_ms()
     expires_ms = NO_EXPIRY if request.retention_time_ms == NO_RETENTION else now_ms + request.retention_time_ms
     commits = {}
+    too_large = []
     for topic in request.topics:
         name = topic.name
         may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, name)
         known = node.metadata.partitions_of(name)
         for asked in topic.partitions:
+            await turn.maybe_yield()
             topic_partition = TopicPartition(name, asked.partition_index)
             metadata = asked.committed_metadata or ""
             if not may_read:
@@ -69,7 +83,7 @@ def _commits(
             elif asked.partition_index not in known:
                 codes[topic_partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             elif len(metadata) * 2 > limit and _java_length(metadata) > limit:
-                codes[topic_partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                too_large.append(topic_partition)
             else:
                 commits[topic_partition] = CommittedOffset(
                     asked.committed_offset,
@@ -78,7 +92,7 @@ def _commits(
                     now_ms if asked.commit_timestamp == NOW else asked.commit_timestamp,
                     expires_ms,
                 )
-    return commits
+    return commits, too_large
 
 
 def _java_length(text: str) -> int:
@@ -90,9 +104,15 @@ def _to_log(
     node: Node,
     context: RequestContext,
     request: OffsetCommitRequest,
-    commits: dict[TopicPartition, CommittedOffset],
+    commits: Commits,
+    too_large: list[TopicPartition],
     codes: Codes,
+    decided: Callable[[], None],
 ) -> None:
+    """Calls `decided` when all partitions have their code.
+
+    An error of the group or the member is that of all partitions, also of those with too much metadata.
+    """
     groups = node.coordinators.groups
 
     def done(code: ErrorCode) -> None:
@@ -100,7 +120,7 @@ def _to_log(
             context.metrics.count_error(code.name)
         for topic_partition in commits:
             codes[topic_partition] = code
-        context.answer(_response(request, codes))
+        decided()
 
     try:
         groups.check(request.group_id, may_be_empty=True)
@@ -111,15 +131,20 @@ def _to_log(
             group = groups.get_or_create(request.group_id)
         member = check_commit(group, request.generation_id, request.member_id, request.group_instance_id)
     except KafkaError as error:
+        codes.update(dict.fromkeys(too_large, error.code))
         done(error.code)
         return
+    codes.update(dict.fromkeys(too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
     if member is not None:
         node.coordinators.membership.touch(group, request.member_id)
-    groups.commit(group, commits, done)
+    if commits:
+        groups.commit(group, commits, done)
+    else:
+        done(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 
 
 async def _to_zookeeper(
-    node: Node, request: OffsetCommitRequest, commits: dict[TopicPartition, CommittedOffset], codes: Codes
+    node: Node, request: OffsetCommitRequest, commits: Commits, codes: Codes
 ) -> OffsetCommitResponse:
     """Version 0: nobody is asked whether the group exists."""
 
@@ -137,14 +162,24 @@ async def _to_zookeeper(
 
 
 def _response(request: OffsetCommitRequest, codes: Codes) -> OffsetCommitResponse:
+    topics = [
+        OffsetCommitResponseTopic(name=topic.name, partitions=list(_rows(topic, codes))) for topic in request.topics
+    ]
+    return OffsetCommitResponse(topics=topics)
+
+
+async def _response_in_turns(request: OffsetCommitRequest, codes: Codes, turn: Turn) -> OffsetCommitResponse:
     topics = []
     for topic in request.topics:
-        name = topic.name
-        rows = [
-            OffsetCommitResponsePartition(
-                partition_index=asked.partition_index, error_code=codes[TopicPartition(name, asked.partition_index)]
-            )
-            for asked in topic.partitions
-        ]
-        topics.append(OffsetCommitResponseTopic(name=name, partitions=rows))
+        made = OffsetCommitResponseTopic(name=topic.name, partitions=[])
+        topics.append(made)
+        for row in _rows(topic, codes):
+            made.partitions.append(row)
+            await turn.maybe_yield()
     return OffsetCommitResponse(topics=topics)
+
+
+def _rows(topic: OffsetCommitRequestTopic, codes: Codes) -> Iterator[OffsetCommitResponsePartition]:
+    for asked in topic.partitions:
+        code = codes[TopicPartition(topic.name, asked.partition_index)]
+        yield OffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=code)

@@ -10,6 +10,7 @@ import logging
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -28,7 +29,7 @@ NO_METADATA = ""
 _NOTHING = GroupOffsets()
 
 
-def handle(node: Node, context: RequestContext, request: OffsetFetchRequest) -> object:
+async def handle(node: Node, context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
     """The offsets asked for, or all; a group or partition that nobody knows has offset -1 and no error.
 
     Raises KafkaError for the group as a whole.
@@ -36,22 +37,25 @@ def handle(node: Node, context: RequestContext, request: OffsetFetchRequest) -> 
     if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.GROUP, request.group_id):
         raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
     if context.api_version == 0:
-        return _from_zookeeper(node, context, request)
+        return await _from_zookeeper(node, context, request)
     groups = node.coordinators.groups
     groups.check(request.group_id, may_be_empty=True)
     group = groups.get(request.group_id)
     offsets = _NOTHING if group is None or group.is_dead else group.offsets
+    turn = Turn(node.clock)
     if request.topics is None:
         asked: dict[str, list[int]] = {}
         for topic, partition in offsets.committed:
             asked.setdefault(topic, []).append(partition)
         asked = {topic: found for topic, found in asked.items() if _may_describe(node, context, topic)}
-        return _response([(name, _topic(offsets, name, rows, request.require_stable)) for name, rows in asked.items()])
+        return _response(
+            [(name, await _topic(offsets, name, rows, request.require_stable, turn)) for name, rows in asked.items()]
+        )
     topics = []
     for row in request.topics:
         name, partitions = row.name, row.partition_indexes
         if _may_describe(node, context, name):
-            topics.append((name, _topic(offsets, name, partitions, request.require_stable)))
+            topics.append((name, await _topic(offsets, name, partitions, request.require_stable, turn)))
         else:
             topics.append((name, [_absent(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for index in partitions]))
     return _response(topics)
@@ -61,11 +65,12 @@ def _may_describe(node: Node, context: RequestContext, topic: str) -> bool:
     return node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, topic)
 
 
-def _topic(
-    offsets: GroupOffsets, topic: str, partitions: list[int], require_stable: bool
+async def _topic(
+    offsets: GroupOffsets, topic: str, partitions: list[int], require_stable: bool, turn: Turn
 ) -> list[OffsetFetchResponsePartition]:
     rows = []
     for index in partitions:
+        await turn.maybe_yield()
         topic_partition = TopicPartition(topic, index)
         commit = offsets.committed.get(topic_partition)
         if require_stable and offsets.is_pending(topic_partition):

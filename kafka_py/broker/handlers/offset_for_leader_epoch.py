@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -15,10 +16,13 @@ from kafka_py.wire.messages.offset_for_leader_epoch import (
 )
 
 
-def handle(node: Node, context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+async def handle(
+    node: Node, context: RequestContext, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
     """Needs the right to act for the cluster (followers), or to describe the topic (consumers)."""
     authorizer = node.authorizer
     is_broker = authorizer.allows(context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+    turn = Turn(node.clock)
     topics = []
     for topic in request.topics:
         allowed = is_broker or authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, topic.topic)
@@ -35,5 +39,6 @@ def handle(node: Node, context: RequestContext, request: OffsetForLeaderEpochReq
                 end.error_code = error.code
                 context.metrics.count_error(error.code.name)
             ends.append(end)
+            await turn.maybe_yield()
         topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=ends))
     return OffsetForLeaderEpochResponse(topics=topics)

@@ -78,12 +78,26 @@ async def test_what_cannot_be_described_is_an_error_of_that_resource(broker: Loc
         (TOPIC, "bad name", ErrorCode.INVALID_TOPIC_EXCEPTION),
         (BROKER, "7", ErrorCode.INVALID_REQUEST),
         (BROKER, "x", ErrorCode.INVALID_REQUEST),
+        (BROKER, "\N{SUPERSCRIPT TWO}", ErrorCode.INVALID_REQUEST),
+        (BROKER, "9" * 5000, ErrorCode.INVALID_REQUEST),
         (LOGGER, "7", ErrorCode.INVALID_REQUEST),
         (1, "x", ErrorCode.INVALID_REQUEST),
     ):
         result = await describe(broker, kind, name)
         assert (result.error_code, result.resource_name, result.configs) == (code, name, [])
         assert bool(result.error_message) == (code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+@on_broker()
+async def test_a_resource_that_is_named_often_is_described_once(broker: LocalBroker) -> None:
+    asked = [
+        DescribeConfigsResource(resource_type=BROKER, resource_name=name, configuration_keys=keys)
+        for name in ("0", "0", "00", "0" * 5000)
+        for keys in (None, [], ["log.dirs"], ["log.dirs"])
+    ]
+    results = (await broker.ask(DescribeConfigsRequest(resources=asked), 4)).results
+    assert [len(result.configs) > 1 for result in results] == [True, False]
+    assert [config.name for config in results[1].configs] == ["log.dirs"]
 
 
 @on_broker()

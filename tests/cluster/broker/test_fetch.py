@@ -11,7 +11,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.records.batch import iter_headers, iter_records
 from kafka_py.records.compression import Codec
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
-from kafka_py.wire.messages.fetch import FetchResponse, ForgottenTopic
+from kafka_py.wire.messages.fetch import FetchPartition, FetchResponse, ForgottenTopic
 from kafka_py.wire.messages.metadata import MetadataRequest
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -231,6 +231,46 @@ async def test_a_session_forgets_and_refuses_what_does_not_fit(broker: LocalBrok
     await broker.produce("t", batch(), partition=1)
     after = await broker.ask(broker.fetch_request({}, session_id=full.session_id, session_epoch=2), 11)
     assert list(rows(after)) == [T1]
+
+
+@on_broker()
+async def test_a_refused_isolation_level_leaves_the_session_where_it_was(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    full = await broker.ask(broker.fetch_request({T0: 0}, session_epoch=0), 11)
+    session: dict[str, Any] = {"session_id": full.session_id, "session_epoch": 1}
+    refused = await broker.ask(broker.fetch_request({}, isolation_level=7, **session), 11)
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    again = await broker.ask(broker.fetch_request({}, **session), 11)
+    assert (again.error_code, again.session_id) == (0, full.session_id)
+
+
+@on_broker()
+async def test_a_partition_that_is_named_often_is_read_once_with_the_last_of_its_offsets(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    await broker.produce("t", batch(b"a"))
+    await broker.produce("t", batch(b"b"))
+    for times in (2, 5000):  # few are answered at once, many in turns
+        request = broker.fetch_request({T0: 0})
+        request.topics[0].partitions = [
+            FetchPartition(partition=0, fetch_offset=number % 2, partition_max_bytes=1000) for number in range(times)
+        ]
+        [topic] = (await broker.ask(request, 11)).responses
+        assert [values(row) for row in topic.partition_responses] == [[b"b"]]
+
+
+@on_broker()
+async def test_a_fetch_of_thousands_of_partitions_answers_each_and_those_behind_it_wait(broker: LocalBroker) -> None:
+    await broker.create_topic("t", 2)
+    await broker.produce("t", batch(b"a"))
+    asked = {T0: 0, T1: 0, **{TopicPartition(f"none-{number}", 0): 0 for number in range(3000)}}
+    first = broker.client.send_nowait(broker.fetch_request(asked, session_epoch=0, max_wait_ms=10_000), 11)
+    behind = broker.client.send_nowait(broker.fetch_request({T0: 0}), 11)
+    answer = rows(await first)
+    assert values(answer.pop(T0)) == [b"a"]
+    assert answer.pop(T1).error_code == 0
+    assert len(answer) == 3000
+    assert {row.error_code for row in answer.values()} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert values(rows(await behind)[T0]) == [b"a"]
 
 
 @on_broker()

@@ -1,8 +1,10 @@
 """Metadata and DescribeCluster (controller facts, sections 12 and 13)."""
 
 from typing import Any
+from unittest import mock
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.handlers import metadata as metadata_handler
 from kafka_py.net.client import BrokerConnection
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest
@@ -123,6 +125,21 @@ async def test_each_listener_is_told_its_own_address(broker: LocalBroker) -> Non
         [node] = (await client.send(MetadataRequest(topics=None), 9)).brokers
         assert (node.host, node.port) == address
         client.close()
+
+
+@on_broker()
+async def test_of_very_many_missing_topics_one_request_creates_so_many_and_the_next_one_the_rest(
+    broker: LocalBroker,
+) -> None:
+    names = [f"t{number}" for number in range(13)]
+    with mock.patch.object(metadata_handler, "MOST_CREATED", 10):
+        first = named(await broker.ask(asking(*names, create=True), 9))
+    codes = [first[name].error_code for name in names]
+    assert set(codes[:10]) == {ErrorCode.LEADER_NOT_AVAILABLE}
+    assert set(codes[10:]) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    await broker.ask(asking(*names[10:], create=True), 9)
+    metadata = broker.server.node.metadata
+    await broker.until(lambda: all(metadata.has_topic(name) for name in names))
 
 
 @on_broker()

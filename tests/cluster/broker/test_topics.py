@@ -232,6 +232,17 @@ async def test_a_topic_is_deleted_by_its_id(broker: LocalBroker) -> None:
 
 
 @on_broker()
+async def test_name_and_id_of_one_topic_have_the_same_outcome(broker: LocalBroker) -> None:
+    """It has not gone within no time at all, whichever way it was named."""
+    await broker.create_topic("t")
+    by_name = DeleteTopicState(name="t")
+    by_id = DeleteTopicState(name=None, topic_id=broker.server.node.metadata.topic_id("t"))
+    results = (await broker.ask(DeleteTopicsRequest(topics=[by_name, by_id], timeout_ms=0), 6)).responses
+    assert [result.name for result in results] == ["t", "t"]
+    assert {result.error_code for result in results} == {ErrorCode.REQUEST_TIMED_OUT}
+
+
+@on_broker()
 async def test_deletions_that_cannot_be_are_told_apart(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     unknown_id = uuid.uuid4()

@@ -170,7 +170,9 @@ async def test_each_partition_has_its_own_error(broker: LocalBroker) -> None:
     assert await commit(broker, 1, metadata="x" * 4097) is ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert await commit(broker, 1, metadata="ü" * 4096) is ErrorCode.NONE
     assert await commit(broker, 1, metadata="\N{GRINNING FACE}" * 2049) is ErrorCode.OFFSET_METADATA_TOO_LARGE
-    assert await commit(broker, 1, generation_id=3, member_id="m") is ErrorCode.UNKNOWN_MEMBER_ID
+    for metadata in ("m", "x" * 4097):  # the member is checked first
+        code = await commit(broker, 1, generation_id=3, member_id="m", metadata=metadata)
+        assert code is ErrorCode.UNKNOWN_MEMBER_ID
     assert await commit(broker, 1, group_id="new", generation_id=3, member_id="m") in (
         ErrorCode.ILLEGAL_GENERATION,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,

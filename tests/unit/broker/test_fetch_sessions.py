@@ -8,6 +8,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.broker import fetch_sessions
 from kafka_py.broker.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -393,3 +394,40 @@ def test_a_session_that_is_pushed_out_while_it_is_opened_listens_to_nothing() ->
         assert not any(reader.world.partition(one).listeners for one in many)
 
     asyncio.run(scenario())
+
+
+def test_a_consumers_session_cannot_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 3)
+    reader = Reader()
+    names = [FetchEntry(TopicPartition(f"invented-{number}", 0), 0, 1000) for number in range(5)]
+    reader.fetch(*names[:2])
+    assert len(reader.cache) == 1
+    reader.fetch(names[2])
+    for more in (names[3:4], names):
+        with pytest.raises(KafkaError) as error:
+            reader.open(*more)
+        assert error.value.code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        assert len(reader.cache) == 0
+        reader.session_id, reader.epoch = NO_SESSION, INITIAL_EPOCH
+        reader.fetch(*names[:2])
+
+
+def test_sessions_of_consumers_have_a_bound_together_and_those_of_followers_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 3)
+    monkeypatch.setattr(fetch_sessions, "MOST_CACHED_PARTITIONS", 5)
+    cache = SessionCache(10, iter(range(1, 100)).__next__, ReplicaWorld().registry)
+
+    def session_of(size: int, *, is_privileged: bool = False) -> bool:
+        made = cache.try_create(size, is_privileged=is_privileged, now_ms=0.0)
+        for number in range(size if made is not None else 0):
+            assert made is not None
+            made.add(FetchEntry(TopicPartition("t", number), 0, 1000))
+        return made is not None
+
+    assert not session_of(4)
+    assert session_of(3)
+    assert not session_of(3)
+    assert session_of(2)
+    assert session_of(100, is_privileged=True)
