@@ -16,7 +16,8 @@ CLOCK_SLACK_MS = 3_600_000
 """How far ahead of the broker's clock a header's largest timestamp may be without a look at the records."""
 
 VERIFIED_FIRST = 4
-"""Batches of a new connection that are verified in full."""
+"""Batches of a new connection that are verified in full; of large ones the first alone."""
+_RECORDS_PER_FIRST = 250
 
 _ALWAYS = 0.05
 _SHARE = 1 / 300
@@ -39,14 +40,14 @@ def is_plausible(header: BatchHeader, now_ms: int) -> bool:
 class HeaderTrust:
     """Of one connection. client: who that is, for the log. wrong: how many of its batches had a wrong header."""
 
-    __slots__ = ("_chance", "_left", "_verified_first", "client", "wrong")
+    __slots__ = ("_chance", "_first_left", "_left", "client", "wrong")
 
     def __init__(self, client: str, rng: random.Random) -> None:
         self.client = client
         self.wrong = 0
         self._chance = rng.expovariate
         self._left = self._chance(1.0)
-        self._verified_first = 0
+        self._first_left = VERIFIED_FIRST * _RECORDS_PER_FIRST
 
     def wants_look(self, header: BatchHeader) -> bool:
         """Whether the records of this batch are to be walked over though the header is plausible."""
@@ -55,10 +56,10 @@ class HeaderTrust:
             weight += _DECOMPRESSION + header[1] / _BYTES_PER_RECORD
         # Looks are a Poisson process: batches use up what was drawn, each as much as its chance of a look.
         self._left -= _ALWAYS / weight + _SHARE
-        if self._left > 0.0 and self._verified_first == VERIFIED_FIRST and not self.wrong:
+        if self._left > 0.0 and self._first_left <= 0 and not self.wrong:
             return False
-        if self._verified_first < VERIFIED_FIRST:
-            self._verified_first += 1
+        if self._first_left > 0:
+            self._first_left -= max(header[12], _RECORDS_PER_FIRST)
         if self._left <= 0.0:
             self._left = self._chance(1.0)
         return True
