@@ -49,7 +49,7 @@ class LogContext:
     checkpoints_lowered: called after a truncation below an offset that a checkpoint of the directory may hold (recovery
         point, log start, how far the log is compacted): of data that is written later the checkpoint would be wrong.
     settle_checkpoints: returns when such checkpoints are right on disk. Called before the next segment begins: as long
-        as the offset in the file lies in the active segment or beyond, a start after a crash does not believe it.
+        as the offset in the file is in the active segment or beyond, a start after a crash does not believe it.
     """
 
     __slots__ = (

@@ -44,7 +44,7 @@ class CompactedTopic:
         self.dirs.load(lambda _topic: self.config)
 
     def stop(self, loss: Loss | None, rng: random.Random | None = None) -> None:
-        """A clean stop, or with a `loss` a crash; the time goes on, and what was to happen later does not."""
+        """A clean stop, or with a `loss` a crash; time continues, and what was to happen later does not happen."""
         if loss is None:
             self.dirs.shutdown()
         else:
