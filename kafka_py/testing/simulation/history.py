@@ -2,7 +2,7 @@
 
 Elections are taken from ZooKeeper as they are written, appends from the logs as leaders make them. So the history knows
 which records a partition would have if nothing had ever been compacted or deleted, and which election, if any, may have
-cost records. Notes only: what must hold of all this is in watch.py and verdicts.py.
+cost records. Notes only: what must hold of all this is in watch.py and invariants.py.
 """
 
 from __future__ import annotations

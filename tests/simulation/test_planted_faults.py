@@ -1,0 +1,30 @@
+"""The simulation sees faults: each of these, planted into the broker or a client, makes one of few seeds fail."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLANTED = Path(__file__).parent / "planted.py"
+DEADLINE_S = 1200
+
+FAULTS = [
+    ("acknowledge-at-once", "troubles", 60, "are lost"),
+    ("append-repeated", "troubles", 60, "are there twice"),
+    ("commit-what-was-not-read", "group", 40, "members have read up to"),
+    ("join-too-early", "troubles", 60, "for committed"),
+    ("read-to-the-end", "troubles", 20, "let a reader have up to"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(DEADLINE_S)
+@pytest.mark.parametrize(("fault", "centre", "seeds", "reported"), FAULTS, ids=[row[0] for row in FAULTS])
+def test_a_planted_fault_is_found(fault, centre, seeds, reported):
+    command = [sys.executable, PLANTED, fault, "--centre", centre, "--count", str(seeds), "--jobs", "2", "--stop"]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, env=environment)
+    assert ended.returncode == 1, ended.stderr
+    assert reported in ended.stdout
