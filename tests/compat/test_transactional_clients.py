@@ -10,6 +10,8 @@ import kafka
 import kafka.errors
 import pytest
 
+from kafka_py.testing import apache, java_clients
+
 SOON_S = 20
 """Well below every library's time limit for init_transactions, which a retried error would use up."""
 
@@ -50,3 +52,10 @@ def test_aiokafka_fails_at_once(bootstrap: str) -> None:
             await producer.stop()
 
     asyncio.run(asyncio.wait_for(run(), 2 * SOON_S))
+
+
+def test_the_java_producer_fails_at_once(bootstrap: str, apache_kafka: apache.Jars) -> None:
+    begun_s = time.monotonic()
+    with pytest.raises(java_clients.JavaFailed, match="TransactionalIdAuthorization"):
+        java_clients.produce(apache_kafka, bootstrap, ["begin", "commit"], transactional_id="d", max_block_ms=60_000)
+    assert refused_soon(begun_s)
