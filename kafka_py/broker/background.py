@@ -22,6 +22,12 @@ class ResizablePool(Executor):
         self._name = name
         self._threads = max(threads, 1)
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=name)
+        self._former: list[ThreadPoolExecutor] = []
+
+    @property
+    def threads(self) -> int:
+        """How many there may be."""
+        return self._threads
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         return self._pool.submit(fn, *args, **kwargs)
@@ -33,10 +39,12 @@ class ResizablePool(Executor):
             return
         self._threads, former = threads, self._pool
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=self._name)
-        former.shutdown(wait=False)
+        former.shutdown(wait=False)  # its idle threads end; what it was given is still done
+        self._former.append(former)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+        for pool in (*self._former, self._pool):
+            pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
 class CountedBackground:

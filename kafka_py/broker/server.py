@@ -10,7 +10,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from enum import IntEnum
 from functools import partial
 
@@ -86,7 +86,7 @@ class KafkaServer:
         session: ZkSession | None = None,
         watch: LoopWatch | None = None,
         network: Network | None = None,
-        executor: ThreadPoolExecutor | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.config = config
         self.state = BrokerState.NOT_RUNNING
@@ -102,7 +102,7 @@ class KafkaServer:
         self._session: ZkSession = session if session is not None else KazooSession.of(config)
         self._store = ZkStore(self._session)
         self._timers = Timers(self.clock, self.loop.call_later)
-        self._executor = executor or ThreadPoolExecutor(config.num_io_threads, thread_name_prefix="kafka-io")
+        self._executor = executor or ResizablePool(config.num_io_threads, "kafka-io")
         self._background = CountedBackground(self._executor, self.loop)
         self._cleaner_pool = ResizablePool(config.log_cleaner_threads, "kafka-log-cleaner")
         self._cleaner_background = CountedBackground(executor or self._cleaner_pool, self.loop)
@@ -250,8 +250,8 @@ class KafkaServer:
     def _take_config(self, config: BrokerConfig) -> None:
         """Puts the broker's settings in place everywhere; also at the start, when little is there yet."""
         self._topic_configs.set_broker(config)
-        if isinstance(self._executor, ThreadPoolExecutor):
-            self._executor._max_workers = config.num_io_threads  # it has no other way to grow or shrink
+        if isinstance(self._executor, ResizablePool):
+            self._executor.resize(config.num_io_threads)
         if self._log_dirs is not None:
             self._log_dirs.cleaner.options = config
             self._cleaner_pool.resize(config.log_cleaner_threads)

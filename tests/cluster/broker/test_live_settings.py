@@ -8,6 +8,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.options import Kind, Live
+from kafka_py.broker.background import ResizablePool
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.net.client import BrokerConnection
 from kafka_py.testing.local_broker import LocalBroker, on_broker
@@ -173,4 +174,6 @@ async def test_threads_for_what_blocks_come_and_go_within_bounds(broker: LocalBr
     assert code == ErrorCode.INVALID_REQUEST
     assert "should not be greater than double" in text
     assert (await change(broker, "0", "num.io.threads", "16"))[0] == 0
-    await broker.until(lambda: broker.server._executor._max_workers == 16)
+    pool = broker.server._executor
+    assert isinstance(pool, ResizablePool)
+    await broker.until(lambda: pool.threads == 16)

@@ -29,6 +29,19 @@ def test_a_pool_that_is_resized_ends_what_it_had_begun() -> None:
         pool.submit(int)
 
 
+def test_the_stop_waits_for_what_a_former_pool_still_does() -> None:
+    pool = ResizablePool(2, "test")
+    may_end = threading.Event()
+    began = pool.submit(may_end.wait, 60)
+    pool.resize(1)
+    stopped = threading.Thread(target=pool.shutdown)
+    stopped.start()
+    assert not began.done() and stopped.is_alive()
+    may_end.set()
+    stopped.join(60)
+    assert began.done() and not stopped.is_alive()
+
+
 def test_a_job_that_no_thread_takes_is_not_waited_for() -> None:
     async def scenario() -> None:
         pool = ThreadPoolExecutor(1)
