@@ -143,6 +143,3 @@ REASONS: dict[str, tuple[str, ...]] = {
         "since there is no current committed offset",
     ),
 }
-
-UNTIL_REWORDED = ("kafka_py/clients/",)
-"""Where sentences are being reworded."""

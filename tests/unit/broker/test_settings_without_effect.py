@@ -71,5 +71,5 @@ def test_a_client_says_so_too(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         ProducerOptions.load({"bootstrap.servers": "a:1", "client.dns.lookup": "default", "linger.ms": 5})
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
-        "The configuration 'client.dns.lookup' has no effect"
+        "The setting 'client.dns.lookup' has no effect"
     ]
