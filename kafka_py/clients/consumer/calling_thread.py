@@ -74,7 +74,8 @@ class CallingThread:
 
     async def _after_interrupted(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
-            await asyncio.wait(self._interrupted)
+            if self._interrupted:  # they may have ended since this was begun
+                await asyncio.wait(self._interrupted)
         except BaseException:
             coroutine.close()
             raise

@@ -105,3 +105,19 @@ def test_a_loop_that_ends_in_the_midst_of_a_call_ends_the_call(thread: LoopThrea
 
     with pytest.raises(IllegalState, match="in the midst"):
         caller.run(calls())
+
+
+def test_a_call_after_an_interrupted_one_that_ends_meanwhile(thread: LoopThread) -> None:
+    """The interrupted task may be the last of its kind when the next call is begun, and gone when that runs."""
+    caller = CallingThread(thread)
+
+    async def scenario() -> int:
+        ended = asyncio.ensure_future(asyncio.sleep(0))
+        caller._interrupted.add(ended)
+        ended.add_done_callback(caller._forget)
+        late = caller._after_interrupted(asyncio.sleep(0, 7))
+        await ended
+        await asyncio.sleep(0)
+        return await late
+
+    assert thread.run(scenario(), 10) == 7

@@ -163,8 +163,10 @@ def _polled(consumer: Consumer, world: World, interrupt: Interrupts) -> None:
     records: ConsumerRecords | tuple[ConsumerRecord, ...] = ()
     try:
         interrupt.within(world.draw.uniform(1e-6, 1e-3))
-        records = consumer.poll(0.01)
-        interrupt.armed = False
+        try:
+            records = consumer.poll(0.01)
+        finally:
+            interrupt.armed = False
     except KeyboardInterrupt:
         pass
     world.note(*records)

@@ -217,8 +217,10 @@ def test_rebalances_of_a_blocking_consumer_that_are_interrupted_at_random_are_co
             records: Iterable[ConsumerRecord] = ()
             try:
                 interrupt.within(draw.uniform(1e-5, 3e-3))
-                records = consumer.poll(0.01)
-                interrupt.armed = False
+                try:
+                    records = consumer.poll(0.01)
+                finally:
+                    interrupt.armed = False
             except KeyboardInterrupt:
                 pass
             for record in records:
