@@ -219,13 +219,13 @@ class RangeReader:
         return KafkaError(code, f"reading {where} (range {self._wanted.start} to {self._wanted.end}): {why}")
 
     def _skip_lost(self) -> None:
-        """Goes on where the partition begins now."""
+        """Continues at the start of the partition."""
         partition = self._wanted.topic_partition
         first = self._link.ends([partition], EARLIEST).get(partition, self._wanted.end)
         lost = f"{partition}: offsets from {self._offset} on are gone, the first there is is {first}"
         if self._fail_on_data_loss:
             raise DataLoss(lost)
-        _log.warning("%s; going on, for failOnDataLoss is false", lost)
+        _log.warning("%s; continued there, because failOnDataLoss is false", lost)
         self._offset = first if first > self._offset else self._wanted.end
 
     # Decoding

@@ -166,7 +166,11 @@ class Planner:
         """Raises DataLoss, or says it in the log where failOnDataLoss is false."""
         if self._options["failOnDataLoss"]:
             raise DataLoss(detail)
-        _log.warning("%s; going on, for failOnDataLoss is false", detail)
+        _log.warning("%s; continued, because failOnDataLoss is false", detail)
+
+    def ends_early(self, partition: TopicPartition, end: int, start: int) -> None:
+        """As `lost`, for a partition that ends before the offset that is to be read next."""
+        self.lost(f"{partition} ends at offset {end}, before {start}: was the topic deleted and re-created?")
 
     def _retried(self, ask: Callable[[], T]) -> T:
         """As fetchOffset.numRetries and fetchOffset.retryIntervalMs say."""

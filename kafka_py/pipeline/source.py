@@ -197,7 +197,7 @@ class PlainStreamReader(_Reading, DataSourceStreamReader):
         shrunk = [each for each in start if each in now and now[each] < start[each]]
         if shrunk and self._until is None:
             each = shrunk[0]
-            planner.lost(f"{each} ends at offset {now[each]} now, after {start[each]}: was its topic made anew?")
+            planner.ends_early(each, now[each], start[each])
         if self._until is not None:
             now = {each: max(at, start.get(each, at)) for each, at in now.items()}
         fresh = [each for each in now if each not in start]
@@ -222,7 +222,7 @@ class PlainStreamReader(_Reading, DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[TopicSplit]:
         begins, ends = from_nested(start), from_nested(end)
-        # Partitions that appeared meanwhile, and those of a topic that was made anew, are read from their beginning.
+        # Partitions that appeared meanwhile, and those of a re-created topic, are read from their beginning.
         fresh = [each for each in ends if each not in begins or ends[each] < begins[each]]
         begins |= self._planner.earliest(fresh) if fresh else {}
         self._last_end = ends

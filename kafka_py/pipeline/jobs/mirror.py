@@ -179,7 +179,7 @@ def _plan(job: Mirror, planner: Planner, target: Link, last: Round | None) -> Ro
     latest = planner.latest(partitions)
     for each in partitions:
         if latest[each] < start[each]:
-            planner.lost(f"{each} ends at offset {latest[each]} now, after {start[each]}: was its topic made anew?")
+            planner.ends_early(each, latest[each], start[each])
             latest[each] = start[each]
     end = limited(start, latest, job.most)
     if end == start and last is not None:

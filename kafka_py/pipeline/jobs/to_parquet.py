@@ -102,7 +102,7 @@ def _next(planner: Planner, last: Entry | None, batch: int, most: int) -> Entry 
     latest = planner.latest(partitions)
     for each in partitions:
         if latest[each] < start[each]:
-            planner.lost(f"{each} ends at offset {latest[each]} now, after {start[each]}: was its topic made anew?")
+            planner.ends_early(each, latest[each], start[each])
             start[each] = planner.earliest([each])[each]
     end = limited({each: start[each] for each in partitions}, latest, most)
     return None if all(end[each] == start[each] for each in partitions) else Entry(batch, start, {**start, **end})

@@ -48,8 +48,12 @@ NOT_YET = {
 """Why a metric of the reference is not there -> how the names begin that it is true of."""
 
 
+PACKAGES = ("broker", "clients", "clients.consumer", "clients.producer", "controller", "coordinator", "log", "net",
+            "replication", "zk")  # fmt: skip
+
+
 def tables() -> Iterator[type[MetricTable]]:
-    for package in ("broker", "controller", "coordinator", "log", "net", "replication", "zk"):
+    for package in PACKAGES:
         folder = importlib.import_module(f"kafka_py.{package}").__path__
         for module in pkgutil.iter_modules(folder):
             importlib.import_module(f"kafka_py.{package}.{module.name}")
@@ -116,6 +120,9 @@ NEVER_COUNTED = {
     "nobody logs in": ("SessionMetrics.sasl_logins", "SocketServerMetrics.expired"),
     "there is one plane": ("SocketServerMetrics.control_plane_expired",),
     "the event that ends the controller's queue takes no time": ("ControllerStats.controller_shutdown",),
+    "handed on to the method that times listeners (consumer/rebalance.py)": (
+        "CoordinatorMetrics.assigned_time", "CoordinatorMetrics.lost_time", "CoordinatorMetrics.revoked_time",
+    ),
     "all times of a request are taken as one tuple (ApiMetrics.fold)": (
         "RequestMetrics.request_queue_time", "RequestMetrics.local_time", "RequestMetrics.remote_time",
         "RequestMetrics.response_queue_time", "RequestMetrics.response_send_time",
