@@ -60,12 +60,14 @@ class Operation:
         return f"+{self.after_s:.2f} s operation: {self.kind}"
 
 
-def draw_operations(rng: random.Random, count: int, kinds: Sequence[str]) -> list[Operation]:
-    """Some follow each other at once."""
-    return [
-        Operation(rng.choice((0.05, 0.5, 3.0)) * rng.random(), rng.choice(kinds), rng.getrandbits(32))
-        for _ in range(count)
-    ]
+USUAL_PACES_S = (0.05, 0.5, 3.0)
+
+
+def draw_operations(
+    rng: random.Random, count: int, kinds: Sequence[str], paces_s: Sequence[float] = USUAL_PACES_S
+) -> list[Operation]:
+    """Some follow each other at once. paces_s: of which one is drawn, for the longest time between two."""
+    return [Operation(rng.choice(paces_s) * rng.random(), rng.choice(kinds), rng.getrandbits(32)) for _ in range(count)]
 
 
 class Administrator:

@@ -74,7 +74,7 @@ def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int 
     with seeded(seed) as rng, _as_running(loop):
         scenario = scenario_of(seed, brokers, partitions)
         drawn = draw(rng, scenario.brokers, troubles)
-        verdict = Verdict(seed, scenario, drawn, draw_operations(rng, scenario.operations, scenario.operation_kinds))
+        verdict = Verdict(seed, scenario, drawn, _operations(rng, scenario))
         loop.limit_turns(MOST_TURNS)
         try:
             run = _Run(loop, rng, verdict)
@@ -84,6 +84,10 @@ def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int 
             verdict.faults.append(f"the loop never comes to rest: {busy}")
     verdict.simulated_s = loop.time()
     return verdict
+
+
+def _operations(rng: random.Random, scenario: Scenario) -> list[Operation]:
+    return draw_operations(rng, scenario.operations, scenario.operation_kinds, scenario.paces_s)
 
 
 @contextlib.contextmanager

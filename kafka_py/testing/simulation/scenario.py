@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.simulation import group, operations, workload
 from kafka_py.testing.simulation.cluster import LOG_DIR
+from kafka_py.testing.simulation.operations import USUAL_PACES_S
 
 TOPIC = "t"
 KEYED = "c"
@@ -66,6 +67,7 @@ class Scenario:
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     operations: int = 0
     operation_kinds: tuple[str, ...] = ()
+    paces_s: tuple[float, ...] = USUAL_PACES_S
     members: int = 0
     member_kind: group.MemberKind = group.USUAL
     producers: tuple[workload.ProducerKind, ...] = (workload.KINDS["idempotent"],)
@@ -164,7 +166,7 @@ def _compaction(scenario: Scenario, drawn: random.Random) -> Scenario:
     kinds = ("make a topic again",) + (("move to a directory",) * 3 if _has_two_dirs(scenario) else ())
     return replace(
         scenario, topics=topics, keyed=(KEYED, passing), operations=drawn.randrange(5), operation_kinds=kinds,
-        changes=SLOW_MOVES if _has_two_dirs(scenario) else {},
+        paces_s=(1.0, 6.0), changes=SLOW_MOVES if _has_two_dirs(scenario) else {},
     )  # fmt: skip
 
 
