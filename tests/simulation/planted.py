@@ -71,6 +71,20 @@ def forget_truncations():
     PartitionLog._ends_at = ends_at_and_forget
 
 
+def skip_the_table():
+    """Once in the life of a log a part of it counts as compacted that was not."""
+    begin = PartitionLog.begin_append
+    skipped = set()
+
+    def begin_and_skip(self, *arguments, **options):
+        if self.config.is_compacted and self.log_end_offset > 90 and id(self) not in skipped:
+            skipped.add(id(self))
+            self.cleaned_to = max(self.cleaned_to, self.segments[-1].base_offset)
+        return begin(self, *arguments, **options)
+
+    PartitionLog.begin_append = begin_and_skip
+
+
 def inherit_compaction():
     """A topic that is made again counts as compacted as far as the former one of its name was on that broker."""
     known = {}
@@ -147,7 +161,7 @@ FAULTS = {
     for each in (
         acknowledge_at_once, append_repeated, commit_at_once, commit_what_was_not_read, compact_while_moving,
         elect_anybody, fall_back, forget_truncations, inherit_compaction, join_too_early, lose_the_log_start,
-        read_to_the_end, shrink_at_once,
+        read_to_the_end, shrink_at_once, skip_the_table,
     )
 }  # fmt: skip
 

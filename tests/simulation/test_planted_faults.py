@@ -16,6 +16,7 @@ FAULTS = [
     ("commit-what-was-not-read", "group", 40, "members have read up to"),
     ("join-too-early", "troubles", 60, "for committed"),
     ("read-to-the-end", "troubles", 20, "let a reader have up to"),
+    ("skip-the-table", "compaction", 60, "the records that were written say None"),
 ]
 
 

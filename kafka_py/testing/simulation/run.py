@@ -248,8 +248,7 @@ class _Run:
             broker.clock.jump_wall(TOMBSTONES_GO_MS)
         for _ in range(2):
             for topic in self.verdict.scenario.keyed:
-                for number in range(60):
-                    await keyed.send(topic, b"filler%d" % (number % 5))
+                await keyed.fill(topic)
             await keyed.flush()
             await asyncio.sleep(CLEANERS_LOOK_S)
         await self._quiet()

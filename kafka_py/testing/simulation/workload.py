@@ -21,6 +21,7 @@ from kafka_py.testing.simulation.cluster import SimulatedCluster
 
 CLOSE_TIMEOUT_S = 500
 KEYED_PAUSE_S = 0.05
+FILLERS, FILLER_BYTES = 16, 300
 
 
 class Promise(Enum):
@@ -176,15 +177,23 @@ class KeyedLoad:
     async def _send_all(self) -> None:
         while not self._stopping:
             for topic in self._topics:
-                key = b"key%d" % self._rng.randrange(12)
+                key = b"key%d" % (self._sent // 20 + self._rng.randrange(6))  # each has its time, then stays as it is
                 await self.send(topic, key, deleted=self._rng.random() < 0.4)
             await asyncio.sleep(KEYED_PAUSE_S)
 
-    async def send(self, topic: str, key: bytes, *, deleted: bool = False) -> None:
+    async def fill(self, topic: str) -> None:
+        """Records of other keys, so large that no segment of theirs is merged with one that holds older records.
+
+        For tombstones go only where the compacted part of the log ends with a segment that is much younger.
+        """
+        for number in range(FILLERS):
+            await self.send(topic, b"filler%d" % (number % 5), padding=b"." * FILLER_BYTES)
+
+    async def send(self, topic: str, key: bytes, *, deleted: bool = False, padding: bytes = b"") -> None:
         """One record, if the topic is there; deleted: a tombstone."""
         self._sent += 1
         try:
-            await self._producer.send(topic, None if deleted else b"%d" % self._sent, key, 0)
+            await self._producer.send(topic, None if deleted else b"%d" % self._sent + padding, key, 0)
         except KafkaError:  # not there, or nobody answers
             return
 
