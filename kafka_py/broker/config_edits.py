@@ -7,20 +7,19 @@ it. The texts are those that admin tools show. Source: KIP-133, KIP-226, KIP-339
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.base.options import Kind, Live, Option
+from kafka_py.base.options import Kind, Option
 from kafka_py.broker import loggers
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.live_config import LiveConfig
-from kafka_py.broker.setting_names import LISTENER_PREFIX, is_stored_password, row_of
+from kafka_py.broker.setting_names import Misplaced, is_stored_password, misplaced, row_of
 from kafka_py.log.configs import LogConfig
 from kafka_py.net.endpoints import listening_of
 
-_PER_LISTENER_ONLY = "ssl."
 LISTENER_SETTINGS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 """What says where a broker listens; it may change while the broker runs."""
 _THREAD_POOLS = (
@@ -107,31 +106,49 @@ def check_topic(overrides: Mapping[str, str], live: LiveConfig) -> None:
     LogConfig.for_topic(live.current, overrides)
 
 
-def check_broker(overrides: Mapping[str, str], live: LiveConfig, *, is_default: bool) -> None:
+def usable(stored: Mapping[str, str], *, is_default: bool) -> dict[str, str]:
+    """What a change of a broker's settings starts from: the stored ones without those that no broker would use.
+
+    A tool may have written them past the brokers; kept, each would have every later change refused.
+    """
+    return {name: value for name, value in stored.items() if _is_usable(name, value, is_default=is_default)}
+
+
+def _is_usable(name: str, value: str, *, is_default: bool) -> bool:
+    if misplaced(name, is_default=is_default) is not None:
+        return False
+    try:
+        check_value(name, value)
+    except ConfigError:
+        return False
+    return True
+
+
+def check_broker(
+    overrides: Mapping[str, str], live: LiveConfig, *, is_default: bool, stored: Mapping[str, str] | None = None
+) -> None:
     """Whether this broker, or all brokers (`is_default`), may have these settings at run time; ConfigError if not.
 
     Names that mean nothing to this broker are let through: they may mean something to a plug-in.
+    stored: what there is already. A password that does not change, encrypted by another broker, may stay.
     """
-    check_places(overrides, is_default=is_default)
-    check_passwords(overrides, has_secret=live.static.password_encoder_secret is not None)
-    for name, value in overrides.items():
-        row = row_of(name)
-        if row is not None:
-            row.parse(value)
-    known = {name: value for name, value in overrides.items() if name in BrokerConfig.ROWS}
-    both = {**known, **live.own} if is_default else {**live.cluster_wide, **known}
+    check_settings(overrides, is_default=is_default)
+    before = stored or {}
+    changed = [name for name, value in overrides.items() if before.get(name) != value]
+    check_passwords(changed, has_secret=live.static.password_encoder_secret is not None)
+    both = {**overrides, **live.own} if is_default else {**live.cluster_wide, **overrides}
     after = live.static.override(both)
-    _check_pools(live.current, after, known)
-    if not is_default and not LISTENER_SETTINGS.isdisjoint({*known, *live.own}):
+    _check_pools(live.current, after, overrides)
+    if not is_default and not LISTENER_SETTINGS.isdisjoint({*overrides, *live.own}):
         check_listeners(live.current, after)
 
 
-def check_passwords(overrides: Mapping[str, str], *, has_secret: bool) -> None:
+def check_passwords(names: Iterable[str], *, has_secret: bool) -> None:
     """Passwords are never stored in clear, and not encrypted yet. Raises ConfigError.
 
     has_secret: whether password.encoder.secret is set.
     """
-    passwords = [name for name in overrides if is_stored_password(name)]
+    passwords = [name for name in names if is_stored_password(name)]
     if passwords and not has_secret:
         raise ConfigError("Password encoder secret not configured")
     if passwords:
@@ -150,25 +167,33 @@ def check_listeners(before: BrokerConfig, after: BrokerConfig) -> None:
         raise ConfigError(f"Advertised listener must be specified for inter-broker listener {inter_broker}")
 
 
-def check_places(overrides: Mapping[str, str], *, is_default: bool) -> None:
-    """Whether each setting may change at run time, and there."""
-    rows = {name: BrokerConfig.ROWS[name] for name in overrides if name in BrokerConfig.ROWS}
-    fixed = [name for name, row in rows.items() if row.live is Live.READ_ONLY]
-    if fixed:
-        raise ConfigError(f"Cannot update these configs dynamically: Set({', '.join(fixed)})")
-    own = [name for name, row in rows.items() if row.live is Live.PER_BROKER]
-    own += [name for name in overrides if name.startswith(LISTENER_PREFIX)]
-    if own and is_default:
-        raise ConfigError(
-            "Cannot update these configs at default cluster level, broker id must be specified: "
-            f"Set({', '.join(own)})"
-        )
-    bare = [name for name in own if name.startswith(_PER_LISTENER_ONLY)]
-    if bare:
-        raise ConfigError(
-            "These security configs can be dynamically updated only per-listener using the listener prefix: "
-            f"Set({', '.join(bare)})"
-        )
+def check_settings(overrides: Mapping[str, str], *, is_default: bool) -> None:
+    """Whether each setting by itself may change at run time, has a value that it can have, and may be set there.
+
+    Raises ConfigError for the first of these rules that is broken, with the settings that break it.
+    """
+    found: dict[Misplaced, list[str]] = {}
+    for name in overrides:
+        fault = misplaced(name, is_default=is_default)
+        if fault is not None:
+            found.setdefault(fault, []).append(name)
+    _refuse(found, Misplaced.FIXED)
+    _refuse(found, Misplaced.WITHOUT_LISTENER)
+    for name, value in overrides.items():
+        check_value(name, value)
+    _refuse(found, Misplaced.NEEDS_BROKER)
+
+
+def _refuse(found: Mapping[Misplaced, Sequence[str]], fault: Misplaced) -> None:
+    if fault in found:
+        raise ConfigError(f"{fault.value}: Set({', '.join(found[fault])})")
+
+
+def check_value(name: str, value: str) -> None:
+    """Whether a setting, behind a listener's prefix or not, can have that value. Raises ConfigError."""
+    row = row_of(name)
+    if row is not None:
+        row.parse(value)
 
 
 def _check_pools(before: BrokerConfig, after: BrokerConfig, changed: Mapping[str, str]) -> None:

@@ -22,12 +22,14 @@ from kafka_py.broker.config_edits import (
     check_loggers,
     check_topic,
     edited,
+    usable,
 )
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.broker.setting_names import shown
 from kafka_py.log.configs import LogConfig
+from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
@@ -59,14 +61,15 @@ async def edit_settings(
         rows = LogConfig.ROWS if resource.type == TOPIC else BrokerConfig.ROWS
 
         async def edit(present: dict[str, str]) -> dict[str, str] | None:
-            overrides = edited(present, edits, rows)
-            return _checked(node, resource, entity, overrides, validate_only=validate_only)
+            first = present if resource.type == TOPIC else usable(present, is_default=not resource.name)
+            overrides = edited(first, edits, rows)
+            return _checked(node, resource, entity, overrides, validate_only=validate_only, stored=present)
 
         # One after the other: requests of one connection overlap, and the later one must see what the earlier did.
         async with node.config_locks.hold(entity):
             if await node.store.edit_entity_config(entity, edit):
-                await node.apply_settings(entity)
-    except (KafkaError, ZkError) as error:
+                await _use(node, entity)
+    except Exception as error:  # a fault of a policy, too, is the resource's alone
         return _failure(resource, error)
     return None
 
@@ -88,10 +91,21 @@ async def replace_settings(
         async with node.config_locks.hold(entity):
             if _checked(node, resource, entity, given, validate_only=validate_only) is not None:
                 await node.store.change_entity_config(entity, given)
-                await node.apply_settings(entity)
-    except (KafkaError, ZkError) as error:
+                await _use(node, entity)
+    except Exception as error:
         return _failure(resource, error)
     return None
+
+
+async def _use(node: Node, entity: str) -> None:
+    """Has this broker use what was just written. A failure is not the change's: its announcement makes up for it."""
+    try:
+        await node.apply_settings(entity)
+    except Exception as error:
+        log.error(
+            "The settings of %s are stored, but were not put to use at once: %s", entity, error,
+            exc_info=None if isinstance(error, ZkError) else error,
+        )  # fmt: skip
 
 
 def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
@@ -132,13 +146,14 @@ def _entity(node: Node, resource: Resource) -> str:
 
 
 def _checked(
-    node: Node, resource: Resource, entity: str, overrides: dict[str, str], *, validate_only: bool
-) -> dict[str, str] | None:
+    node: Node, resource: Resource, entity: str, overrides: dict[str, str], *, validate_only: bool,
+    stored: Mapping[str, str] | None = None,
+) -> dict[str, str] | None:  # fmt: skip
     """The overrides to write, None where they were only to be checked. Raises KafkaError, ConfigError."""
     if resource.type == TOPIC:
         check_topic(overrides, node.live_config)
     else:
-        check_broker(overrides, node.live_config, is_default=not resource.name)
+        check_broker(overrides, node.live_config, is_default=not resource.name, stored=stored)
     if node.alter_policy is not None:
         node.alter_policy.validate(resource, overrides)
     if validate_only:
@@ -147,14 +162,17 @@ def _checked(
     return overrides
 
 
-def _failure(resource: Resource, error: KafkaError | ZkError) -> KafkaError:
-    if isinstance(error, ZkError):
-        log.error("The settings of %s were not changed: %s", _shown(resource), error)
-        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+def _failure(resource: Resource, error: Exception) -> KafkaError:
     if isinstance(error, ConfigError):
         text = f"Invalid config value for resource {_shown(resource)}: {error.detail}"
         return KafkaError(ErrorCode.INVALID_REQUEST, text)
-    return error
+    if isinstance(error, KafkaError):
+        return error
+    if isinstance(error, (ZkError, MalformedZNode)):
+        log.error("The settings of %s were not changed: %s", _shown(resource), error)
+    else:
+        log.error("The settings of %s were not changed", _shown(resource), exc_info=error)
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _shown(resource: Resource) -> str:

@@ -10,9 +10,8 @@ import logging
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Live
 from kafka_py.broker.configs import BrokerConfig
-from kafka_py.broker.setting_names import LISTENER_PREFIX, is_stored_password, row_of
+from kafka_py.broker.setting_names import is_stored_password, misplaced, row_of
 
 log = logging.getLogger(__name__)
 
@@ -31,20 +30,19 @@ class LiveConfig:
 
     def set_cluster_wide(self, overrides: Mapping[str, str]) -> BrokerConfig:
         """Replaces what holds for all brokers; returns what is in force now."""
-        self.cluster_wide = self._accepted(overrides, (Live.CLUSTER_WIDE,))
+        self.cluster_wide = self._accepted(overrides, is_default=True)
         return self._build()
 
     def set_own(self, overrides: Mapping[str, str]) -> BrokerConfig:
         """Replaces what holds for this broker alone; returns what is in force now."""
-        self.own = self._accepted(overrides, (Live.CLUSTER_WIDE, Live.PER_BROKER))
+        self.own = self._accepted(overrides, is_default=False)
         return self._build()
 
-    def _accepted(self, overrides: Mapping[str, str], where: tuple[Live, ...]) -> dict[str, str]:
+    def _accepted(self, overrides: Mapping[str, str], *, is_default: bool) -> dict[str, str]:
         accepted = {}
         for name, value in overrides.items():
             row = row_of(name)
-            live = Live.PER_BROKER if name.startswith(LISTENER_PREFIX) else row.live if row is not None else None
-            if live is not None and live not in where:
+            if misplaced(name, is_default=is_default) is not None:
                 log.error("The dynamic setting %s is not one that may be set there; it is left aside", name)
                 continue
             if is_stored_password(name):

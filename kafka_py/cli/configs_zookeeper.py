@@ -6,10 +6,10 @@ but for the rates of replication. Source: reference tools, section 3; zookeeper.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.config_edits import check_places
+from kafka_py.broker.config_edits import check_settings
 from kafka_py.broker.setting_names import is_stored_password, row_of
 from kafka_py.cli.configs import TOPICS, Changes, Entity, Refused, in_hash_order
 from kafka_py.cli.zookeeper_connection import on_zookeeper
@@ -75,7 +75,7 @@ async def alter(store: ZkStore, entity: Entity, changes: Changes) -> None:
         if entity.type == TOPICS:
             await _check_topic(store, entity, wanted)
         else:
-            await _check_broker(store, entity, {*changes.added, *changes.deleted}, wanted)
+            await _check_broker(store, entity, changes)
         return wanted
 
     await store.edit_entity_config(path_of(entity), edit)
@@ -89,8 +89,9 @@ async def _check_topic(store: ZkStore, entity: Entity, wanted: Mapping[str, str]
     LogConfig.check(wanted)
 
 
-async def _check_broker(store: ZkStore, entity: Entity, changed: Collection[str], wanted: Mapping[str, str]) -> None:
-    others = sorted(set(changed) - WHILE_RUNNING)
+async def _check_broker(store: ZkStore, entity: Entity, changes: Changes) -> None:
+    """What is stored already is not looked at: the brokers leave aside what they cannot use."""
+    others = sorted({*changes.added, *changes.deleted} - WHILE_RUNNING)
     running = sorted(await store.brokers())
     if others and (int(entity.name) in running if entity.name else running):
         which = f"when broker {entity.name} is running" if entity.name else "if any broker is running"
@@ -99,10 +100,8 @@ async def _check_broker(store: ZkStore, entity: Entity, changed: Collection[str]
             f"Set({', '.join(others)}). {which}. Broker configuration updates using ZooKeeper are supported for "
             "bootstrapping before brokers are started"
         )
-    check_places(wanted, is_default=not entity.name)
-    for name, value in wanted.items():
+    check_settings(changes.added, is_default=not entity.name)
+    for name in changes.added:
         row = row_of(name)
         if is_stored_password(name) or (row is not None and row.sensitive):
             raise Refused(f"{name} is a password: it is not written to ZooKeeper in clear")
-        if row is not None:
-            row.parse(value)

@@ -36,19 +36,21 @@ async def connected(connect: str) -> AsyncIterator[ZkStore]:
 def on_zookeeper(
     connect: str, work: Callable[[ZkStore], Awaitable[None]], failure: Callable[[str], Exception]
 ) -> None:
-    """Runs `work` in a session of its own. failure: makes the command's exception of ZooKeeper's.
+    """Runs `work` in a session of its own. failure: makes the command's exception of what ZooKeeper
+    said, or of a znode that cannot be read.
 
     Raises ConfigError for a malformed connect string; what the work raises goes through.
     """
     import asyncio
 
+    from kafka_py.zk.schema import MalformedZNode
     from kafka_py.zk.session import ZkError
 
     async def run() -> None:
         try:
             async with connected(connect) as store:
                 await work(store)
-        except ZkError as error:
+        except (ZkError, MalformedZNode) as error:
             raise failure(str(error)) from None
 
     asyncio.run(run())

@@ -8,6 +8,20 @@ SYSTEM_BUFFER_BYTES = -1
 DEFAULT_PROTOCOL_MAP = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
 
 
+def parse_overrides(text: str) -> dict[str, int]:
+    """`max.connections.per.ip.overrides`: host:count, comma-separated. Raises ConfigError."""
+    setting = "max.connections.per.ip.overrides"
+    limits: dict[str, int] = {}
+    for item in text.split(","):
+        if not item.strip():
+            continue
+        host, _, count = item.strip().rpartition(":")
+        if not host or not (count.isascii() and count.isdigit()):
+            raise ConfigError(f"{setting}: {item.strip()!r} is not of the form host:count")
+        limits[host.strip("[]")] = int(count)
+    return limits
+
+
 class NetOptions(OptionTable):
     """Where a broker listens, what it tells others of that, and how much it takes from whom."""
 
@@ -117,6 +131,7 @@ class NetOptions(OptionTable):
                 f"queued.max.request.bytes ({self.queued_max_request_bytes}) must be 0 or less (no bound) or at least "
                 f"socket.request.max.bytes ({self.socket_request_max_bytes})"
             )
+        parse_overrides(self.max_connections_per_ip_overrides)
         if self.max_connections_per_ip == 0 and not self.max_connections_per_ip_overrides:
             raise ConfigError(
                 "max.connections.per.ip can be 0 only if max.connections.per.ip.overrides allows some addresses"

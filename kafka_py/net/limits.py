@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.net.configs import MAX_INT, NetOptions
+from kafka_py.net.configs import MAX_INT, NetOptions, parse_overrides
 
 
 class Admission(enum.Enum):
@@ -22,20 +22,6 @@ class Admission(enum.Enum):
     OPEN = "yes"
     MAKE_ROOM = "yes, but close another listener's connection for it"
     WAIT = "not before one has closed"
-
-
-def parse_overrides(text: str) -> dict[str, int]:
-    """`max.connections.per.ip.overrides`: host:count, comma-separated. Raises ConfigError."""
-    setting = "max.connections.per.ip.overrides"
-    limits: dict[str, int] = {}
-    for item in text.split(","):
-        if not item.strip():
-            continue
-        host, _, count = item.strip().rpartition(":")
-        if not host or not (count.isascii() and count.isdigit()):
-            raise ConfigError(f"{setting}: {item.strip()!r} is not of the form host:count")
-        limits[host.strip("[]")] = int(count)
-    return limits
 
 
 class ConnectionLimits:

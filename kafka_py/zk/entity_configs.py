@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from kafka_py.zk.access import Found, ZkAccess, pipelined, raise_first
-from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.schema import MalformedZNode, load_json
 from kafka_py.zk.znodes import ConfigChangeZNode, ConfigTypeZNode, ConfigZNode, desanitize, entity_path
 
 log = logging.getLogger(__name__)
@@ -24,6 +24,17 @@ def _overrides(entity: str, found: Found | None) -> dict[str, str]:
     except MalformedZNode as error:
         log.error("the overrides of %s cannot be read: %s", entity, error)
         return {}
+
+
+def _require_overrides(found: Found | None) -> None:
+    """Raises MalformedZNode for a JSON object that cannot be read: to write it again would lose what it says."""
+    if found is None:
+        return
+    try:
+        load_json(found[0], ConfigZNode.__name__)
+    except MalformedZNode:
+        return
+    ConfigZNode.decode(found[0])
 
 
 class ConfigStore(ZkAccess):
@@ -83,9 +94,11 @@ class ConfigStore(ZkAccess):
 
         edit: the overrides as they are -> as they should be, or None to leave them. It is called again, with the newer
         overrides, when somebody else wrote them meanwhile; so no edit is lost. What it raises is raised here.
+        Raises MalformedZNode for an object that holds something else than overrides; what is no JSON object is none.
         """
 
         async def change(found: Found | None) -> bytes | None:
+            _require_overrides(found)
             wanted = await edit(_overrides(entity, found))
             return None if wanted is None else ConfigZNode(dict(wanted)).encode()
 

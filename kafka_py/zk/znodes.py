@@ -276,6 +276,14 @@ class ConfigZNode(ZNode):
 
     config: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        """The value of a znode's data. Raises MalformedZNode, which does not show the data: it may be a password."""
+        try:
+            return super().decode(data)
+        except MalformedZNode:
+            raise MalformedZNode(f"{cls.__name__}: {len(data or b'')} bytes that are no overrides") from None
+
 
 @znode("/config/changes")
 class ConfigChangesZNode(ZNode):

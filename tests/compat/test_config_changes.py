@@ -44,6 +44,19 @@ EDITS = {
     "all brokers' value": (BROKER, "", [("log.cleaner.backoff.ms", SET, "20000")]),
     "all brokers' own value": (BROKER, "", [("listener.name.a.ssl.keystore.location", SET, "/x")]),
     "a security setting without listener": (BROKER, "0", [("ssl.keystore.location", SET, "/x")]),
+    "a security setting without listener for all": (BROKER, "", [("ssl.keystore.location", SET, "/x")]),
+    "a TLS setting without listener": (BROKER, "0", [("ssl.protocol", SET, "TLSv1.2")]),
+    "a TLS setting without listener for all": (BROKER, "", [("ssl.protocol", SET, "TLSv1.2")]),
+    "all brokers' limit of a listener": (BROKER, "", [("listener.name.plaintext.max.connections", SET, "100")]),
+    "all brokers' rate of a listener": (
+        BROKER, "", [("listener.name.plaintext.max.connection.creation.rate", SET, "100")],
+    ),
+    "all brokers' no limit of a listener": (BROKER, "", [("listener.name.plaintext.max.connections", SET, "x")]),
+    "no number and the wrong place": (
+        BROKER, "", [("listener.name.a.ssl.protocol", SET, "x"), ("log.cleaner.threads", SET, "x")],
+    ),
+    "an unknown class for a listener": (BROKER, "0", [("listener.name.plaintext.principal.builder.class", SET, "a.B")]),
+    "limits of no address": (BROKER, "0", [("max.connections.per.ip.overrides", SET, "abc")]),
     "another broker": (BROKER, "7", [("log.cleaner.backoff.ms", SET, "20000")]),
     "no broker": (BROKER, "abc", [("log.cleaner.backoff.ms", SET, "20000")]),
     "a rate": (BROKER, "0", [("leader.replication.throttled.rate", SET, "1000")]),
@@ -77,7 +90,9 @@ REPLACEMENTS = {
 }
 OWN_WORDS = ("no number", "too small", "append rubbish", "a topic without name", "a broker's no number",
              "a broker's misfit", "a security setting without listener", "no level", "a level in small letters",
-             "off")  # fmt: skip
+             "off", "a security setting without listener for all", "all brokers' no limit of a listener",
+             "no number and the wrong place", "an unknown class for a listener",
+             "limits of no address")  # fmt: skip
 """What is wrong with a value we say in our own words; the code is the same."""
 
 

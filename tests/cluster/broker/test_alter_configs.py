@@ -221,3 +221,57 @@ async def test_a_change_and_one_by_another_process_are_both_kept(broker: LocalBr
     assert await edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))) == [(0, None)]
     assert written
     assert await broker.store.topic_config("t") == {"retention.ms": "7", "segment.bytes": "5000"}
+
+
+@on_broker()
+async def test_what_a_tool_wrote_past_the_broker_does_not_stop_changes(broker: LocalBroker) -> None:
+    password = {"listener.name.plaintext.ssl.keystore.password": "encrypted"}
+    await broker.store.change_entity_config("brokers/0", {"log.dirs": "/x", "num.io.threads": "x", **password})
+    assert await edit(broker, resource(BROKER, "0", ("log.cleaner.backoff.ms", SET, "3000"))) == [(0, None)]
+    assert await broker.store.entity_config("brokers/0") == {**password, "log.cleaner.backoff.ms": "3000"}
+    await broker.until(lambda: broker.server.node.config.log_cleaner_backoff_ms == 3000)
+
+
+@on_broker()
+async def test_overrides_that_cannot_be_read_are_not_written_over(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    path, written = "/config/topics/t", b'{"version":1,"config":{"retention.ms":1000000}}'
+    await broker.store.session.set(path, written)
+    change = resource(TOPIC, "t", ("segment.bytes", SET, "5000"))
+    assert [code for code, _ in await edit(broker, change)] == [ErrorCode.UNKNOWN_SERVER_ERROR]
+    assert (await broker.store.session.get(path))[0] == written
+    await broker.store.session.set(path, b"no JSON")
+    assert await edit(broker, change) == [(0, None)]
+
+
+@on_broker()
+async def test_a_fault_of_a_policy_is_its_resource_s_alone(broker: LocalBroker) -> None:
+    class Faulty:
+        def configure(self, configs: object) -> None: ...
+
+        def validate(self, resource: Resource, configs: object) -> None:
+            if resource.name == "a":
+                raise ZeroDivisionError
+
+    await broker.create_topic("a")
+    await broker.create_topic("b")
+    broker.server.node.alter_policy = Faulty()
+    changes = [resource(TOPIC, name, ("segment.bytes", SET, "5000")) for name in "ab"]
+    assert [code for code, _ in await edit(broker, *changes)] == [ErrorCode.UNKNOWN_SERVER_ERROR, 0]
+    assert await replace(broker, TOPIC, "a", {}) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert await replace(broker, TOPIC, "b", {}) == 0
+
+
+@on_broker()
+async def test_a_change_that_is_stored_succeeds_although_it_cannot_be_used_at_once(
+    broker: LocalBroker,
+) -> None:
+    async def fail(entity: str) -> None:
+        raise OSError(entity)
+
+    await broker.create_topic("t")
+    broker.server.node.apply_settings = fail
+    assert await edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))) == [(0, None)]
+    assert await replace(broker, TOPIC, "t", {"segment.bytes": "6000"}) == 0
+    log = next(iter(broker.server.node.log_dirs.all_logs()))
+    await broker.until(lambda: log.config.segment_bytes == 6000)

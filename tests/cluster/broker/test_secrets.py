@@ -11,6 +11,7 @@ from kafka_py.wire.messages.alter_configs import AlterableConfig as Replacement
 from kafka_py.wire.messages.alter_configs import AlterConfigsRequest
 from kafka_py.wire.messages.alter_configs import AlterConfigsResource as Replaced
 from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_py.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafka_py.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -134,5 +135,21 @@ def test_passwords_that_somebody_wrote_into_zookeeper(everything_logged: pytest.
         assert "SCRAM-SHA-256 of users/alice in ZooKeeper: this broker does not enforce them" in everything_logged.text
         assert SECRET not in everything_logged.text
         assert SECRET not in repr(await described(broker, "0"))
+
+    scenario()
+
+
+def test_overrides_that_cannot_be_read_are_not_shown(everything_logged: pytest.LogCaptureFixture) -> None:
+    """Truncated by a tool, or of another type than the broker writes: a credential may be in them all the same."""
+
+    @on_broker()
+    async def scenario(broker: LocalBroker) -> None:
+        for number, data in enumerate((f'{{"config":{{"SCRAM-SHA-256":"salt={SECRET}', f'{{"config":"{SECRET}"}}',
+                                       f'["{SECRET}"]', f'{{"config":{{"x":["{SECRET}"]}}}}')):  # fmt: skip
+            await broker.store.create_recursive(f"/config/users/user{number}", data.encode())
+            await broker.store.announce_config_change(f"users/user{number}")
+            await broker.until(lambda number=number: f"users/user{number} cannot be read" in everything_logged.text)
+        assert (await broker.ask(DescribeUserScramCredentialsRequest(users=None), 0)).results == []
+        assert SECRET not in everything_logged.text
 
     scenario()

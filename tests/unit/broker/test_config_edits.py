@@ -12,6 +12,7 @@ from kafka_py.broker.config_edits import (
     check_loggers,
     check_topic,
     edited,
+    usable,
 )
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.live_config import LiveConfig
@@ -83,11 +84,65 @@ def test_a_value_that_a_topic_cannot_have(value: str) -> None:
         ("listener.name.a.ssl.keystore.location", True, "broker id must be specified"),
         ("principal.builder.class", True, "broker id must be specified"),
         ("ssl.keystore.location", False, "using the listener prefix"),
+        ("ssl.keystore.location", True, "using the listener prefix"),
+        ("ssl.protocol", True, "broker id must be specified"),
+        ("listener.name.a.max.connections", True, "Invalid value x for configuration max.connections"),
     ],
 )
 def test_where_a_broker_s_setting_may_change(name: str, is_default: bool, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         check_broker({name: "x"}, live(), is_default=is_default)
+
+
+def test_rules_are_looked_at_in_a_fixed_order() -> None:
+    """As Apache Kafka does: may it change, key stores, values, and only then whether a broker must be named."""
+    broken = {"listener.name.a.ssl.protocol": "x", "log.cleaner.threads": "x", "ssl.key.password": "x", "log.dirs": "x"}
+    for says in (r"dynamically: Set\(log\.dirs\)", "listener prefix", "log.cleaner.threads: not a int", "broker id"):
+        with pytest.raises(ConfigError, match=says):
+            check_broker(broken, live(), is_default=True)
+        broken.popitem()
+    check_broker(broken, live(), is_default=True)
+
+
+@pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
+def test_limits_of_a_listener_may_be_the_same_for_all_brokers(name: str) -> None:
+    check_broker({f"listener.name.a.{name}": "5"}, live(), is_default=True)
+    config = live()
+    config.set_cluster_wide({f"listener.name.a.{name}": "5", "listener.name.a.ssl.protocol": "TLSv1.2"})
+    assert config.cluster_wide == {f"listener.name.a.{name}": "5"}
+
+
+@pytest.mark.parametrize("name", ["ssl.protocol", "ssl.client.auth", "ssl.cipher.suites"])
+def test_tls_settings_other_than_stores_need_no_listener(name: str) -> None:
+    check_broker({name: "none"}, live(), is_default=False)
+
+
+@pytest.mark.parametrize("name", ["principal.builder.class", "listener.name.plaintext.principal.builder.class"])
+def test_a_protection_that_is_not_given_cannot_be_asked_for_at_run_time(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}=com.example.Own is not supported"):
+        check_broker({name: "com.example.Own"}, live(), is_default=False)
+
+
+def test_overrides_of_connections_per_address_must_be_readable() -> None:
+    check_broker({"max.connections.per.ip.overrides": "10.0.0.1:5"}, live(), is_default=True)
+    with pytest.raises(ConfigError, match="'abc' is not of the form host:count"):
+        check_broker({"max.connections.per.ip.overrides": "abc"}, live(), is_default=True)
+
+
+def test_stored_settings_that_no_broker_would_use_are_left_out() -> None:
+    good = {"log.cleaner.threads": "2", "my.plugin.setting": "1", "listener.name.a.max.connections": "7"}
+    own = {"listener.name.a.ssl.keystore.location": "/x", "sasl.enabled.mechanisms": "PLAIN"}
+    bad = {"log.dirs": "/x", "ssl.keystore.location": "/x", "num.io.threads": "x"}
+    assert usable({**good, **own, **bad}, is_default=True) == good
+    assert usable({**good, **own, **bad}, is_default=False) == {**good, **own}
+
+
+def test_a_password_that_is_stored_already_may_stay() -> None:
+    stored = {"listener.name.a.ssl.keystore.password": "encrypted"}
+    check_broker({**stored, "log.cleaner.threads": "2"}, live(), is_default=False, stored=stored)
+    for changed in ({"listener.name.a.ssl.keystore.password": "x"}, {"listener.name.b.ssl.key.password": "encrypted"}):
+        with pytest.raises(ConfigError, match="Password encoder secret not configured"):
+            check_broker(changed, live(), is_default=False, stored=stored)
 
 
 def test_names_that_mean_nothing_here_are_let_through() -> None:

@@ -92,6 +92,7 @@ def test_what_may_not_change_or_cannot_be_read_is_left_aside() -> None:
 
 def test_settings_of_one_broker_are_not_taken_from_the_cluster_wide_ones() -> None:
     config = live()
-    config.set_cluster_wide({"ssl.keystore.type": "PEM"})
-    assert config.current.ssl_keystore_type == "JKS"
-    assert config.set_own({"ssl.keystore.type": "PEM"}).ssl_keystore_type == "PEM"
+    config.set_cluster_wide({"ssl.protocol": "TLSv1.2"})
+    assert config.current.ssl_protocol == "TLSv1.3"
+    assert config.set_own({"ssl.protocol": "TLSv1.2", "ssl.keystore.type": "PEM"}).ssl_protocol == "TLSv1.2"
+    assert config.current.ssl_keystore_type == "JKS"  # a key store changes behind a listener's prefix only

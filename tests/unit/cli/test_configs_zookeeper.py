@@ -117,3 +117,13 @@ def test_what_a_broker_cannot_change_is_refused() -> None:
         with pytest.raises(error, match=says) as refused:
             run(change(Entity("brokers", "7"), added))
         assert "hunter2" not in str(refused.value)
+
+
+def test_what_is_stored_already_is_not_looked_at() -> None:
+    """As another tool left it, or another release: a broker leaves aside what it cannot use."""
+    stored = {"log.dirs": "/x", "listener.name.a.ssl.keystore.password": "encrypted", BACKOFF: "x"}
+    server = run(
+        lambda store: store.change_entity_config("brokers/1", stored),
+        change(Entity("brokers", "1"), {RATE: "1000"}),
+    )
+    assert json.loads(server.tree()["/config/brokers/1"] or b"")["config"] == {**stored, RATE: "1000"}
