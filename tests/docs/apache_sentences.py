@@ -16,7 +16,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER",
         "Attempt to describe a user credential that does not exist:",
         "Broker id must be an integer, but it is:",
-        "Cannot update these configs at default cluster level, broker id must be specified: Set(",
+        "Cannot update these configs at default cluster level, broker id must be specified",
         "Could not apply finalized feature update because the provided feature is not supported.",
         "Duplicate replica ids in partition reassignment replica list:",
         "Dynamic thread count update validation failed for",
