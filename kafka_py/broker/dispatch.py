@@ -28,6 +28,7 @@ from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, EncodedRes
 from kafka_py.broker.transactions import NOT_OFFERED as TRANSACTIONS_NOT_OFFERED
 from kafka_py.wire.apis import APIS, Api, ApiKey, size_fault
 from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder, stepwise_decoder
+from kafka_py.wire.elements import needs_turns
 from kafka_py.wire.frames import RequestHeader, encode_response, encode_response_in_turns, read_request_header
 from kafka_py.wire.primitives import MalformedMessage, MessageTooLarge
 from kafka_py.zk.session import ConnectionLoss, SessionExpired
@@ -265,7 +266,7 @@ class Dispatcher:
         self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, size: int,
         request: Any, *, is_muting: bool = False,
     ) -> None:  # fmt: skip
-        """Counts a request that could be decoded, and has it handled. is_muting: the connection is muted until then."""
+        """Counts a request that could be decoded, and handles it. is_muting: the connection is muted until then."""
         context = RequestContext(
             connection,
             slot,
@@ -281,20 +282,6 @@ class Dispatcher:
         service.metrics.count(header.api_version)
         if self._request_log.is_on:
             context.exchange = request, None
-        self._run(service, context, request)
-
-    def _unsupported(
-        self, connection: ClientConnection, slot: Any, service: _Service, version: int, correlation_id: int
-    ) -> None:
-        """A version we lack ends the connection; ApiVersions is answered in v0, which any client reads (KIP-511)."""
-        if service.api.key is not ApiKey.API_VERSIONS:
-            connection.close(f"{service.api.name} v{version} is not supported")
-            return
-        from kafka_py.broker.handlers.api_versions import unsupported_version
-
-        connection.respond(slot, encode_response(unsupported_version(), 0, correlation_id))
-
-    def _run(self, service: _Service, context: RequestContext, request: Any) -> None:
         rule = service.rule
         try:
             if rule is not None and not self._node.authorizer.allows(
@@ -311,7 +298,18 @@ class Dispatcher:
         if type(outcome) is types.CoroutineType:
             self._step(context, request, outcome)
         else:
-            self._send(context, outcome, is_large=True)
+            self._send(context, outcome)
+
+    def _unsupported(
+        self, connection: ClientConnection, slot: Any, service: _Service, version: int, correlation_id: int
+    ) -> None:
+        """A version we lack ends the connection; ApiVersions is answered in v0, which any client reads (KIP-511)."""
+        if service.api.key is not ApiKey.API_VERSIONS:
+            connection.close(f"{service.api.name} v{version} is not supported")
+            return
+        from kafka_py.broker.handlers.api_versions import unsupported_version
+
+        connection.respond(slot, encode_response(unsupported_version(), 0, correlation_id))
 
     def _step(self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Runs a coroutine up to its first wait by hand: most answer without one and need no task."""
@@ -321,7 +319,7 @@ class Dispatcher:
             if done.value is ANSWERS_LATER:
                 context.leave_for_later()
             else:
-                self._send(context, done.value, is_large=True)
+                self._send(context, done.value)
             return
         except Exception as error:
             self._refuse(context, request, error)
@@ -338,7 +336,7 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         if response is not ANSWERS_LATER:
-            self._send(context, response, is_large=True)
+            self._send(context, response)
 
     def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
         """Answers with the error in the API's own form; what was not foreseen is logged as well."""
@@ -359,28 +357,39 @@ class Dispatcher:
             return
         self._send(context, response)
 
-    def _send(self, context: RequestContext, response: Any, *, is_large: bool = False) -> None:
+    def _send(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
         """Encodes and hands over; a response that cannot be encoded ends the connection.
 
-        is_large: it may have very many elements, so it is encoded in turns. EncodedResponse: it is encoded already.
+        One with very many elements is encoded in turns. EncodedResponse: it is encoded already. parts: so is this.
         """
-        parts: list[bytes | FileSlice] | None = None
-        try:
-            if type(response) is EncodedResponse:
-                parts = response.parts_for(context.correlation_id)
-            elif (is_large or context.is_muting) and response is not None:
-                steps = encode_response_in_turns(response, context.api_version, context.correlation_id)
-                done = run_turn(steps, self._now_ms)
-                if done is None:
-                    self._spawn(self._encode_on(context, response, steps))
+        if parts is None and response is not None:
+            try:
+                if type(response) is EncodedResponse:
+                    parts = response.parts_for(context.correlation_id)
+                elif needs_turns(response):
+                    self._send_in_turns(context, response)
                     return
-                parts = done.value
-            elif response is not None:
-                parts = encode_response(response, context.api_version, context.correlation_id)
-        except Exception:
-            self._cannot_encode(context)
-            return
-        self._hand_over(context, response, parts)
+                else:
+                    parts = encode_response(response, context.api_version, context.correlation_id)
+            except Exception:
+                self._cannot_encode(context)
+                return
+        if context.exchange is not None:
+            context.exchange = context.exchange[0], response
+        context.answered_s = perf_counter()
+        context.connection.respond(context.slot, parts, context)
+        if context.is_muting:
+            context.is_muting = False
+            context.connection.unmute()
+
+    def _send_in_turns(self, context: RequestContext, response: Any) -> None:
+        """The first turn is now; raises what the encoder raises in it."""
+        steps = encode_response_in_turns(response, context.api_version, context.correlation_id)
+        done = run_turn(steps, self._now_ms)
+        if done is None:
+            self._spawn(self._encode_on(context, response, steps))
+        else:
+            self._send(context, response, done.value)
 
     async def _encode_on(
         self, context: RequestContext, response: Any, steps: Generator[None, None, list[bytes | FileSlice]]
@@ -390,7 +399,7 @@ class Dispatcher:
         except Exception:
             self._cannot_encode(context)
             return
-        self._hand_over(context, response, parts)
+        self._send(context, response, parts)
 
     def _now_ms(self) -> float:
         return self._node.clock.monotonic_ms()
@@ -399,16 +408,6 @@ class Dispatcher:
     def _cannot_encode(context: RequestContext) -> None:
         log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
         context.connection.close("internal error")
-
-    @staticmethod
-    def _hand_over(context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None) -> None:
-        if context.exchange is not None:
-            context.exchange = context.exchange[0], response
-        context.answered_s = perf_counter()
-        context.connection.respond(context.slot, parts, context)
-        if context.is_muting:
-            context.is_muting = False
-            context.connection.unmute()
 
     def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:
         """The answers to these requests have left, from `began_s` to `ended_s`: how long all took is known."""

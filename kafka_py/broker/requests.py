@@ -55,10 +55,7 @@ ANSWERS_LATER = _Later.ANSWERS_LATER
 """What a handler returns that has answered already, or will, through its context."""
 
 
-class Answer(Protocol):
-    """Sends a response; is_large: it may have very many elements, so it is encoded in turns with other work."""
-
-    def __call__(self, context: RequestContext, response: Any, *, is_large: bool = False) -> None: ...
+Answer = Callable[["RequestContext", Any], None]
 
 
 class EncodedResponse:
@@ -137,9 +134,9 @@ class RequestContext:
         self.is_muting = False
         self._send = send
 
-    def answer(self, response: Any, *, is_large: bool = False) -> None:
-        """Sends the response; None means "no response", as acks=0 wants it. is_large: see Answer."""
-        self._send(self, response, is_large=is_large)
+    def answer(self, response: Any) -> None:
+        """Sends the response; None means "no response", as acks=0 wants it."""
+        self._send(self, response)
 
     def long_poll(self, end: Callable[[], object]) -> None:
         """The answer waits for something that may come; `end` has it sent at once, where it holds up a later answer."""
