@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
+from kafka_py.base.turns import sliced
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
 from kafka_py.controller.cluster import Assignment, Replica, leader_of, without
@@ -36,6 +37,11 @@ LAST_IN_SYNC = (
     "All in-sync replicas are among those that would be deleted: wait until another one is in sync, or elect one "
     "unclean, if records may be lost."
 )
+
+_SLICE = 64
+"""So many targets are looked at before others have the loop: one may cost some 30 microseconds."""
+_MOST_SHOWN = 100
+"""Broker ids that an error message lists: it must fit into a string of the protocol."""
 
 Refusals = dict[TopicPartition, KafkaError | None]
 """Per partition None, or why nothing was begun."""
@@ -83,20 +89,22 @@ class Reassignments:
         cluster = self._term.cluster
         refusals: Refusals = {}
         accepted: dict[TopicPartition, Assignment] = {}
-        for partition, target in targets.items():
-            try:
-                accepted[partition] = requested_assignment(cluster, partition, target)
-            except KafkaError as error:
-                refusals[partition] = error
+        async for some in sliced(targets.items(), _SLICE):
+            for partition, target in some:
+                try:
+                    accepted[partition] = requested_assignment(cluster, partition, target)
+                except KafkaError as error:
+                    refusals[partition] = error
         await self._leave_znode(lambda partition, _: partition in accepted)
         refusals.update(await self.start(accepted))
         return refusals
 
     async def start(self, assignments: Mapping[TopicPartition, Assignment]) -> Refusals:
-        """Begins reassignments one after the other."""
+        """Begins reassignments one after the other, in turns with other work; no other event is processed meanwhile."""
         refusals: Refusals = {}
-        for partition, assignment in assignments.items():
-            refusals[partition] = await self._start_one(partition, assignment)
+        async for some in sliced(assignments.items(), _SLICE):
+            for partition, assignment in some:
+                refusals[partition] = await self._start_one(partition, assignment)
         return refusals
 
     async def _start_one(self, partition: TopicPartition, assignment: Assignment) -> KafkaError | None:
@@ -240,8 +248,10 @@ def requested_assignment(cluster: Cluster, partition: TopicPartition, target: Se
         if not current.is_being_reassigned:
             raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
         return current.reassign_to(current.origin)
+    live = cluster.live_brokers
+    target = target[: len(current.origin) + len(live) + 1]  # one that is longer has its fault in this part of it
     wanted = current.reassign_to(target)
-    fault = _fault_of(target, wanted.adding, cluster.live_brokers)
+    fault = _fault_of(target, wanted.adding, live)
     if fault is not None:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, fault)
     return wanted
@@ -262,7 +272,8 @@ def _fault_of(target: Sequence[int], adding: Sequence[int], live: Collection[int
 
 
 def _shown(collection: str, ids: Sequence[int]) -> str:
-    return f"{collection}({', '.join(map(str, ids))})"
+    more = ", ..." if len(ids) > _MOST_SHOWN else ""
+    return f"{collection}({', '.join(map(str, ids[:_MOST_SHOWN]))}{more})"
 
 
 def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[Replica]:
@@ -287,6 +298,11 @@ async def partition_reassignment_isr_change(term: Term, event: PartitionReassign
 async def list_partition_reassignments(term: Term, event: ListPartitionReassignments) -> None:
     """ListPartitionReassignments."""
     cluster = term.cluster
-    asked = cluster.partitions() if event.partitions is None else event.partitions
-    rows = {partition: cluster.assignment(partition) for partition in asked}
-    event.reply({partition: assignment for partition, assignment in rows.items() if assignment.is_being_reassigned})
+    asked = sorted(cluster.reassigning) if event.partitions is None else event.partitions
+    moving: dict[TopicPartition, Assignment] = {}
+    async for some in sliced(asked):
+        for partition in some:
+            assignment = cluster.assignment(partition)
+            if assignment.is_being_reassigned:
+                moving[partition] = assignment
+    event.reply(moving)

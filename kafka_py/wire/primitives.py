@@ -24,7 +24,7 @@ MOST_TAGGED_FIELDS = 1_000
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are no message: cut off, a length that cannot be, a null where none may stand, bad UTF-8."""
+    """Bytes that are no message: cut off, a length that cannot be, a null where none may stand."""
 
 
 class MessageTooLarge(MalformedMessage):

@@ -10,6 +10,7 @@ import uuid
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -26,13 +27,17 @@ log = logging.getLogger(__name__)
 _LONGEST_NAME = 255
 
 
-def handle(node: Node, context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+async def handle(
+    node: Node, context: RequestContext, request: AlterReplicaLogDirsRequest
+) -> AlterReplicaLogDirsResponse:
     """Asked for by directory, answered by topic. Needs the right to alter the cluster."""
     allowed = node.authorizer.allows(context, Operation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME)
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
+    turn = Turn(node.clock)
     for directory in request.dirs:
         for topic in directory.topics:
             for number in topic.partitions:
+                await turn.maybe_yield()
                 code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
                 if allowed:
                     code = _move(node, TopicPartition(topic.name, number), directory.path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -24,9 +25,12 @@ async def handle(node: Node, context: RequestContext, request: DescribeLogDirsRe
     if request.topics is None:
         described = node.log_dirs.describe()
     else:
-        wanted = {
-            TopicPartition(topic.topic, partition) for topic in request.topics for partition in topic.partition_index
-        }
+        wanted = set()
+        turn = Turn(node.clock)
+        for topic in request.topics:
+            for partition in topic.partition_index:
+                wanted.add(TopicPartition(topic.topic, partition))
+                await turn.maybe_yield()
         described = node.log_dirs.describe(wanted.__contains__)
     return DescribeLogDirsResponse(throttle_time_ms=0, results=[_result(directory) for directory in described])
 

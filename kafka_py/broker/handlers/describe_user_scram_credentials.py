@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.turns import Turn
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.wire.messages.describe_user_scram_credentials import (
@@ -25,8 +26,10 @@ async def handle(
     """All users with credentials, or the named ones; what is wrong with a name is that user's error alone."""
     named = Counter(user.name for user in request.users or ())
     results = []
+    turn = Turn(node.clock)
     if named:
         for name, times in named.items():
+            await turn.maybe_yield()
             config = await node.store.entity_config(entity_path(("users", name))) if name else {}
             results.append(_named_result(name, times, _credentials(config)))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.wire.messages.list_partition_reassignments import (
@@ -20,8 +21,13 @@ async def handle(
     """Those of the named partitions, or of all, that are being moved. Raises KafkaError(NOT_CONTROLLER)."""
     asked = None
     if request.topics is not None:
-        named = (TopicPartition(topic.name, number) for topic in request.topics for number in topic.partition_indexes)
-        asked = list(dict.fromkeys(named))
+        named: dict[TopicPartition, None] = {}
+        turn = Turn(node.clock)
+        for each in request.topics:
+            for number in each.partition_indexes:
+                named[TopicPartition(each.name, number)] = None
+                await turn.maybe_yield()
+        asked = list(named)
     moving = await node.controller.list_reassignments(asked)
     topics: dict[str, OngoingTopicReassignment] = {}
     for (topic, number), assignment in moving.items():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -21,16 +22,18 @@ from kafka_py.wire.messages.offset_delete import (
 Codes = dict[TopicPartition, ErrorCode]
 
 
-def handle(node: Node, context: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+async def handle(node: Node, context: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     """Deletes, and answers at once: nobody waits for tombstones. Raises KafkaError for the group as a whole."""
     if not node.authorizer.allows(context, Operation.DELETE, ResourceType.GROUP, request.group_id):
         raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
     codes: Codes = {}
     asked = []
+    turn = Turn(node.clock)
     for topic in request.topics:
         may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, topic.name)
         known = node.metadata.partitions_of(topic.name)
         for row in topic.partitions:
+            await turn.maybe_yield()
             topic_partition = TopicPartition(topic.name, row.partition_index)
             if not may_read:
                 codes[topic_partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -39,7 +42,7 @@ def handle(node: Node, context: RequestContext, request: OffsetDeleteRequest) ->
             else:
                 asked.append(topic_partition)
     _delete(node, request.group_id, asked, codes)
-    return _response(request, codes)
+    return await _response(request, codes, turn)
 
 
 def _delete(node: Node, group_id: str, asked: list[TopicPartition], codes: Codes) -> None:
@@ -60,14 +63,13 @@ def _delete(node: Node, group_id: str, asked: list[TopicPartition], codes: Codes
     groups.remove_offsets(group, unread)
 
 
-def _response(request: OffsetDeleteRequest, codes: Codes) -> OffsetDeleteResponse:
+async def _response(request: OffsetDeleteRequest, codes: Codes, turn: Turn) -> OffsetDeleteResponse:
     topics = []
     for topic in request.topics:
-        rows = [
-            OffsetDeleteResponsePartition(
-                partition_index=row.partition_index, error_code=codes[TopicPartition(topic.name, row.partition_index)]
-            )
-            for row in topic.partitions
-        ]
+        rows = []
+        for row in topic.partitions:
+            await turn.maybe_yield()
+            code = codes[TopicPartition(topic.name, row.partition_index)]
+            rows.append(OffsetDeleteResponsePartition(partition_index=row.partition_index, error_code=code))
         topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=rows))
     return OffsetDeleteResponse(error_code=ErrorCode.NONE, throttle_time_ms=0, topics=topics)

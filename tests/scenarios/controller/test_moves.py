@@ -1,5 +1,7 @@
 """Elections on request, balanced leaders, and reassignments from their first step to their last."""
 
+import asyncio
+
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.cluster import Assignment
@@ -230,6 +232,54 @@ async def test_impossible_reassignments_are_refused():
         assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     refused = (await world.controller.alter_reassignments({TopicPartition("x", 0): [1]}))[TopicPartition("x", 0)]
     assert refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@scenario
+async def test_a_target_of_very_many_brokers_is_refused_by_its_first_ones():
+    """Sets of half a million ids, or a search through them for each, would hold the controller for minutes."""
+    world = ControllerWorld()
+    await world.start(1, 2)
+    await world.make_topic("t", {0: [1, 2]})
+    looked_at = _Counted(range(500_000))
+    refused = (await world.controller.alter_reassignments({T0: looked_at}))[T0]
+    assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert looked_at.given == 0
+    assert len(refused.message) < 2_000
+
+
+class _Counted(list):
+    """Broker ids, and how many were looked at but for the first few."""
+
+    given = 0
+
+    def __iter__(self):
+        type(self).given += len(self)
+        return super().__iter__()
+
+
+@scenario
+async def test_reassignments_of_very_many_partitions_are_planned_in_turns_and_before_the_next_event():
+    world = ControllerWorld()
+    await world.start(1, 2)
+    await world.make_topic("t", {0: [1], 1: [1]})
+    targets = {TopicPartition("x", number): [1] for number in range(10_000)}
+    targets = {T0: [2], **targets, TopicPartition("t", 1): [2]}
+    turns, answers = 0, []
+
+    async def ask():
+        answers.append(await world.controller.alter_reassignments(targets))
+
+    async def ask_next():
+        answers.append(await world.controller.list_reassignments(None))
+
+    asking = [asyncio.create_task(ask()), asyncio.create_task(ask_next())]
+    while not asking[0].done():
+        turns += 1
+        await asyncio.sleep(0)
+    await asyncio.gather(*asking)
+    assert turns > 2 * 10_000 // 256
+    assert sum(refusal is None for refusal in answers[0].values()) == 2
+    assert answers[1].keys() == {T0, TopicPartition("t", 1)}
 
 
 @scenario

@@ -13,13 +13,33 @@ from kafka_py.wire.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kafka_py.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from kafka_py.wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kafka_py.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+)
+from kafka_py.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
 )
 from kafka_py.wire.messages.update_metadata import (
     UpdateMetadataPartitionState,
@@ -116,6 +136,40 @@ def test_large_requests_that_clients_and_brokers_really_send_are_within_the_boun
                         ReassignablePartition(partition_index=number, replicas=[1, 2, 3, 4, 5, 6])
                         for number in partitions
                     ],
+                )
+                for name in names(10_000)
+            ]
+        ),
+        AlterReplicaLogDirsRequest(
+            dirs=[
+                AlterReplicaLogDir(
+                    path="/data/1", topics=[AlterReplicaLogDirTopic(name="t", partitions=list(range(20_000)))]
+                )
+            ]
+        ),
+        OffsetDeleteRequest(
+            group_id="g",
+            topics=[
+                OffsetDeleteRequestTopic(
+                    name="t", partitions=[OffsetDeleteRequestPartition(partition_index=n) for n in range(20_000)]
+                )
+            ],
+        ),
+        CreatePartitionsRequest(
+            topics=[
+                CreatePartitionsTopic(
+                    name="t",
+                    count=20_000,
+                    assignments=[CreatePartitionsAssignment(broker_ids=[1, 2, 3, 4, 5, 6])] * 20_000,
+                )
+            ]
+        ),
+        IncrementalAlterConfigsRequest(
+            resources=[
+                AlterConfigsResource(
+                    resource_type=2,
+                    resource_name=name,
+                    configs=[AlterableConfig(name=f"setting{n}", value="1") for n in range(5)],
                 )
                 for name in names(10_000)
             ]

@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.slices import FileSlice
 from kafka_py.wire.apis import APIS, ENVELOPE, ApiKey
-from kafka_py.wire.compiler import decode, encode
+from kafka_py.wire.compiler import counted_decoder, decode, decoder, encode, stepwise_decoder
 from kafka_py.wire.frames import (
     RequestHeader,
     decode_response,
@@ -21,6 +21,7 @@ from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from kafka_py.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_py.wire.primitives import MOST_TAGGED_FIELDS, MalformedMessage, write_unsigned_varint
 
@@ -58,6 +59,18 @@ def test_a_client_id_that_is_not_utf_8_is_read_as_java_reads_it():
     frame = bytearray(encode_request(HeartbeatRequest(), 4, 1, "??")[4:])
     frame[10:12] = b"\xffx"
     assert read_request_header(frame)[0].client_id == "\ufffdx"
+
+
+@pytest.mark.parametrize("version", [1, 9])
+def test_strings_that_are_not_utf_8_are_read_as_java_reads_them(version):
+    encoded = encode(MetadataRequest(topics=[MetadataRequestTopic(name="a??b")]), version).replace(b"??", b"\xff\xc3")
+    expected = MetadataRequest(topics=[MetadataRequestTopic(name="a\ufffd\ufffdb")])
+    for buf in (encoded, bytearray(encoded), memoryview(encoded)):
+        assert decoder(MetadataRequest, version)(buf, 0) == (expected, len(encoded))
+    assert counted_decoder(MetadataRequest, version)(encoded, 0, 10) == (expected, len(encoded))
+    with pytest.raises(StopIteration) as end:
+        next(stepwise_decoder(MetadataRequest, version)(encoded, 0, 10))
+    assert end.value.value == (expected, len(encoded))
 
 
 def test_a_header_with_thousands_of_tagged_fields_is_malformed():

@@ -7,7 +7,8 @@ import pytest
 
 from kafka_py.base.slices import FileSlice
 from kafka_py.wire.apis import APIS
-from kafka_py.wire.compiler import encode, encoder_in_turns
+from kafka_py.wire.compiler import encode, encoder_in_turns, stepwise_decoder
+from kafka_py.wire.decoding import STEP_NUMBERS
 from kafka_py.wire.frames import (
     decode_response_in_turns,
     encode_request,
@@ -24,6 +25,7 @@ from kafka_py.wire.messages.fetch import (
     FetchResponse,
     FetchTopic,
 )
+from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 
 REQUEST = FetchRequest(
     max_wait_ms=0,
@@ -55,6 +57,17 @@ def test_the_bytes_are_the_same_and_it_stops_after_every_few_elements(version: i
     stops, _ = run(encoder_in_turns(FetchRequest, version)(REQUEST, out, []))
     assert out == encode(REQUEST, version)
     assert stops == 1100 // 64
+
+
+def test_a_long_list_of_numbers_is_decoded_in_turns_too() -> None:
+    """Numbers are read many at once; very many of them would hold the loop all the same."""
+    numbers = list(range(3 * STEP_NUMBERS + 5))
+    topics = [OffsetFetchRequestTopic(name=name, partition_indexes=numbers) for name in ("t", "u")]
+    request = OffsetFetchRequest(group_id="g", topics=topics)
+    encoded = encode(request, 5)
+    stops, decoded = run(stepwise_decoder(OffsetFetchRequest, 5)(encoded, 0, len(encoded)))
+    assert decoded == (request, len(encoded))
+    assert stops == 6
 
 
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
