@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import sliced
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
@@ -76,8 +77,10 @@ async def stored_quotas(store: ZkStore) -> list[Quota]:
         found += [({USER: _name(name), CLIENT_ID: _name(client)}, one) for client, one in clients.items()]
     found += [({CLIENT_ID: _name(name)}, one) for name, one in (await store.all_entity_configs("clients")).items()]
     found += [({IP: _name(name)}, one) for name, one in (await store.all_entity_configs("ips")).items()]
-    quotas = [Quota(entity, _limits(config)) for entity, config in found]
-    return [quota for quota in quotas if quota.limits]
+    quotas: list[Quota] = []
+    async for some in sliced(found):
+        quotas += (Quota(entity, limits) for entity, config in some if (limits := _limits(config)))
+    return quotas
 
 
 def _name(name: str) -> str | None:

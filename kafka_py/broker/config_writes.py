@@ -25,12 +25,11 @@ from kafka_py.broker.config_edits import (
     usable,
 )
 from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.item_errors import error_of
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.broker.setting_names import shown
 from kafka_py.log.configs import LogConfig
-from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import ZkError
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
 TOPIC = 2
@@ -102,10 +101,7 @@ async def _use(node: Node, entity: str) -> None:
     try:
         await node.apply_settings(entity)
     except Exception as error:
-        log.error(
-            "The settings of %s are stored, but were not put to use at once: %s", entity, error,
-            exc_info=None if isinstance(error, ZkError) else error,
-        )  # fmt: skip
+        error_of(error, log, f"The settings of {entity} are stored, but were not put to use at once")
 
 
 def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
@@ -166,13 +162,7 @@ def _failure(resource: Resource, error: Exception) -> KafkaError:
     if isinstance(error, ConfigError):
         text = f"Invalid config value for resource {_shown(resource)}: {error.detail}"
         return KafkaError(ErrorCode.INVALID_REQUEST, text)
-    if isinstance(error, KafkaError):
-        return error
-    if isinstance(error, (ZkError, MalformedZNode)):
-        log.error("The settings of %s were not changed: %s", _shown(resource), error)
-    else:
-        log.error("The settings of %s were not changed", _shown(resource), exc_info=error)
-    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return error_of(error, log, f"The settings of {_shown(resource)} were not changed")
 
 
 def _shown(resource: Resource) -> str:

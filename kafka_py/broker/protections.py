@@ -18,7 +18,7 @@ OVERRIDE = "kafka_py.unenforced.settings"
 
 
 class Protection(NamedTuple):
-    """What a setting asks for. given: classes, without package, whose work this broker does. lost: what is open."""
+    """What a setting asks for. given: the classes whose work this broker does. lost: what is open without others."""
 
     given: frozenset[str]
     lost: str
@@ -29,7 +29,7 @@ PROTECTIONS = {
         frozenset(), "this broker has no authorizer yet, so everybody could do everything"
     ),
     "principal.builder.class": Protection(
-        frozenset({"DefaultKafkaPrincipalBuilder"}),
+        frozenset({"org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"}),
         "this broker cannot run the Java class that decides who a client is",
     ),
 }
@@ -62,7 +62,7 @@ class ProtectionOptions(OptionTable):
             if setting is None or not (text := str(value or "").strip()):
                 continue
             given, lost = PROTECTIONS[setting]
-            if text.rpartition(".")[2] not in given:
+            if text not in given:
                 yield name, text, lost
 
 

@@ -20,6 +20,7 @@ from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.placement import BrokerRack, Placement, place, require_racks_of_all_or_none, without_racks
 from kafka_py.controller.topic_policy import CreateTopicPolicy, TopicRequest
+from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import NoNode
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
@@ -191,7 +192,10 @@ class TopicAdmin:
         if self._is_queued(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"The topic '{topic}' is queued for deletion.")
         brokers = await registered_brokers(self._store, rack_mode)
-        before = await self._store.topic_assignment(topic) if topic_names.can_exist(topic) else None
+        try:
+            before = await self._store.topic_assignment(topic) if topic_names.can_exist(topic) else None
+        except MalformedZNode:
+            before = None
         if before is None or not before.partitions:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         if any(row.adding or row.removing for row in before.partitions.values()):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
+from kafka_py.broker.item_errors import error_of
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.broker.topic_waits import has_leaders, wait_for_topics
@@ -16,6 +18,8 @@ from kafka_py.wire.messages.create_partitions import (
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
+
+log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
@@ -37,7 +41,8 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
             planned = await node.topics.grow(topic.name, topic.count, replicas, validate_only=request.validate_only)
             if not request.validate_only:
                 added[topic.name] = list(planned.added)
-        except KafkaError as error:
+        except Exception as failure:  # this topic's alone
+            error = error_of(failure, log, f"Topic {topic.name} has no partitions added")
             _fail(context, result, error.code, error.message)
     late = await wait_for_topics(
         node.topic_waits,

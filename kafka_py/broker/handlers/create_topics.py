@@ -11,6 +11,7 @@ from collections import Counter
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.config_descriptions import describe_topic
+from kafka_py.broker.item_errors import error_of
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.broker.topic_waits import has_leaders, wait_for_topics
@@ -54,6 +55,9 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
             except KafkaError as error:
                 log.info("Topic %s is not created: %s", topic.name, error.message)
                 _fail(context, result, error.code, error.message)
+            except Exception as failure:  # this topic's alone
+                unforeseen = error_of(failure, log, f"Topic {topic.name} is not created")
+                _fail(context, result, unforeseen.code, unforeseen.message)
 
     raise_first(await pipelined(make(group) for group in groups.values()))
     late = await wait_for_topics(

@@ -5,10 +5,13 @@ Source: controller facts, section 8.
 
 from __future__ import annotations
 
+import logging
+
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId
 from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import Operation, ResourceType
+from kafka_py.broker.item_errors import error_of
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.broker.topic_waits import is_gone, wait_for_topics
@@ -16,6 +19,8 @@ from kafka_py.wire.messages.delete_topics import DeletableTopicResult, DeleteTop
 
 _FIRST_BY_ID = 6
 _FIRST_WITH_DELETION_DISABLED = 3
+
+log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
@@ -35,7 +40,8 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
                 result.name, result.topic_id = name, node.metadata.topic_id(name)
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)
-        except KafkaError as error:
+        except Exception as failure:  # this topic's alone
+            error = error_of(failure, log, f"Topic {result.name} is not deleted")
             _fail(context, result, error.code, error.message)
     late = await wait_for_topics(
         node.topic_waits, {name: is_gone(node.metadata, name) for name in queued}, request.timeout_ms

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.client_quotas import Component, check_filter, matching, stored_quotas
+from kafka_py.base.turns import sliced
+from kafka_py.broker.client_quotas import Component, Quota, check_filter, matching, stored_quotas
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.wire.messages.describe_client_quotas import (
@@ -24,15 +25,18 @@ async def handle(
     """Any broker answers, from ZooKeeper. Raises KafkaError for a filter that makes no sense."""
     components = [_component(each) for each in request.components]
     check_filter(components)
-    entries = [
-        EntryData(
-            entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in quota.entity.items()],
-            values=[ValueData(key=key, value=limit) for key, limit in quota.limits.items()],
-        )
-        for quota in matching(await stored_quotas(node.store), components, strict=request.strict)
-    ]
+    entries: list[EntryData] = []
+    async for some in sliced(await stored_quotas(node.store)):
+        entries += map(_entry, matching(some, components, strict=request.strict))
     return DescribeClientQuotasResponse(
         throttle_time_ms=0, error_code=ErrorCode.NONE, error_message="", entries=entries
+    )
+
+
+def _entry(quota: Quota) -> EntryData:
+    return EntryData(
+        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in quota.entity.items()],
+        values=[ValueData(key=key, value=limit) for key, limit in quota.limits.items()],
     )
 
 

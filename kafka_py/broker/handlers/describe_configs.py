@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -16,6 +17,7 @@ from kafka_py.broker.config_descriptions import (
     describe_loggers,
     describe_topic,
 )
+from kafka_py.broker.item_errors import error_of
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.broker.scala_order import of_strings
@@ -33,6 +35,8 @@ from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 TOPIC = 2
 BROKER = 4
 BROKER_LOGGER = 8
+
+log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -60,7 +64,8 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
                 _entry(context, request, description)
                 for description in _ordered(await _describe(node, resource), wanted)
             ]
-        except KafkaError as error:
+        except Exception as failure:  # this resource's alone
+            error = error_of(failure, log, f"The settings of {resource.resource_name!r} are not described")
             result.error_code = error.code
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # which Apache Kafka 2.8.2 leaves without a text
                 result.error_message = error.message

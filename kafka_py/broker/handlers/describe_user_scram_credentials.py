@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
+from kafka_py.net.configs import MAX_INT
 from kafka_py.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
@@ -18,6 +19,7 @@ from kafka_py.wire.messages.describe_user_scram_credentials import (
 from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
 _MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+_MAX_DIGITS = 10
 
 
 async def handle(
@@ -31,27 +33,35 @@ async def handle(
         for name, times in named.items():
             await turn.maybe_yield()
             config = await node.store.entity_config(entity_path(("users", name))) if name else {}
-            results.append(_named_result(name, times, _credentials(config)))
+            results.append(_named_result(name, times, config))
     else:
-        for name, config in (await node.store.all_entity_configs("users")).items():
-            credentials = _credentials(config)
-            if credentials and name != DEFAULT_ENTITY:
-                results.append(_result(name, ErrorCode.NONE, "", credentials))
+        async for some in sliced((await node.store.all_entity_configs("users")).items()):
+            for name, config in some:
+                if name != DEFAULT_ENTITY and not _MECHANISMS.keys().isdisjoint(config):
+                    results.append(_described(name, config))
     return DescribeUserScramCredentialsResponse(
         throttle_time_ms=0, error_code=ErrorCode.NONE, error_message="", results=results
     )
 
 
-def _named_result(name: str, times: int, credentials: list[CredentialInfo]) -> DescribeUserScramCredentialsResult:
+def _named_result(name: str, times: int, config: Mapping[str, str]) -> DescribeUserScramCredentialsResult:
     if times > 1:
         text = f"The user {name} is in the request {times} times"
         return _result(name, ErrorCode.DUPLICATE_RESOURCE, text, [])
     if not name:
         return _result(name, ErrorCode.RESOURCE_NOT_FOUND, "Username must not be empty", [])
-    if not credentials:
+    if _MECHANISMS.keys().isdisjoint(config):
         text = f"Attempt to describe a user credential that does not exist: {name}"
         return _result(name, ErrorCode.RESOURCE_NOT_FOUND, text, [])
-    return _result(name, ErrorCode.NONE, "", credentials)
+    return _described(name, config)
+
+
+def _described(name: str, config: Mapping[str, str]) -> DescribeUserScramCredentialsResult:
+    """A user with credentials; one that cannot be read is an error of the user."""
+    try:
+        return _result(name, ErrorCode.NONE, "", _credentials(config))
+    except ValueError:
+        return _result(name, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR.meaning, [])
 
 
 def _result(
@@ -63,11 +73,18 @@ def _result(
 
 
 def _credentials(config: Mapping[str, str]) -> list[CredentialInfo]:
-    """Mechanism and iterations of each credential that can be read."""
-    found = []
-    for mechanism, number in _MECHANISMS.items():
-        fields = dict(field.partition("=")[::2] for field in config.get(mechanism, "").split(","))
-        iterations = fields.get("iterations", "")
-        if iterations.isascii() and iterations.isdigit():
-            found.append(CredentialInfo(mechanism=number, iterations=int(iterations)))
-    return found
+    """Mechanism and iterations of each credential. Raises ValueError for one that cannot be read."""
+    return [
+        CredentialInfo(mechanism=number, iterations=_iterations(config[mechanism]))
+        for mechanism, number in _MECHANISMS.items()
+        if mechanism in config
+    ]
+
+
+def _iterations(credential: str) -> int:
+    """Of `salt=...,stored_key=...,server_key=...,iterations=...`. Raises ValueError, which does not show it."""
+    fields = dict(field.partition("=")[::2] for field in credential.split(","))
+    text = fields.get("iterations", "")
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS and int(text) <= MAX_INT):
+        raise ValueError("a credential without a number of iterations")
+    return int(text)

@@ -3,9 +3,11 @@
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.controller.topic_policy import TopicRequest
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.create_partitions import (
     CreatePartitionsAssignment,
@@ -19,6 +21,8 @@ from kafka_py.wire.messages.create_topics import (
     CreateTopicsRequest,
 )
 from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafka_py.zk.session import ConnectionLoss
 from kafka_py.zk.topics import TopicAssignment
 
 
@@ -293,3 +297,52 @@ async def test_growths_sent_without_waiting_for_answers_never_shrink_a_topic(bro
     assert codes == [0, refused, 0, refused]
     assert await broker.store.partition_count("t") == 5
     assert len(broker.server.node.metadata.partitions_of("t")) == 5
+
+
+@on_broker()
+async def test_a_fault_of_one_topic_is_not_that_of_the_others(broker: LocalBroker) -> None:
+    """A policy that fails, a znode that a tool has broken."""
+
+    class Faulty:
+        def configure(self, configs: object) -> None: ...
+
+        def validate(self, request: TopicRequest) -> None:
+            if request.topic == "b":
+                raise ZeroDivisionError
+
+    broker.server.node.topics._policy = Faulty()
+    made = await create(broker, *(new_topic(name, 1, 1) for name in "abc"))
+    assert {name: row.error_code for name, row in made.items()} == {
+        "a": 0, "b": ErrorCode.UNKNOWN_SERVER_ERROR, "c": 0,
+    }  # fmt: skip
+    await broker.store.session.set("/brokers/topics/a", b"broken")
+    topics = [CreatePartitionsTopic(name=name, count=2, assignments=None) for name in "ac"]
+    grown = await broker.ask(CreatePartitionsRequest(topics=topics, timeout_ms=5000, validate_only=False), 3)
+    assert [(row.name, row.error_code) for row in grown.results] == [
+        ("a", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), ("c", 0),
+    ]  # fmt: skip
+
+
+@on_broker()
+async def test_a_failure_of_zookeeper_for_one_topic_is_not_that_of_the_others(broker: LocalBroker) -> None:
+    await create(broker, *(new_topic(name, 1, 1) for name in "abcd"))
+    store = broker.server.node.store
+    read, mark, config = store.topic_assignment, store.mark_for_deletion, store.topic_config
+
+    async def fail_for_a(topic: str, *rest: Any, of: Any) -> Any:
+        if topic == "a":
+            raise ConnectionLoss()
+        return await of(topic, *rest)
+
+    store.topic_assignment = partial(fail_for_a, of=read)
+    store.mark_for_deletion = partial(fail_for_a, of=mark)
+    store.topic_config = partial(fail_for_a, of=config)
+    failed = ErrorCode.UNKNOWN_SERVER_ERROR
+    topics = [CreatePartitionsTopic(name=name, count=2, assignments=None) for name in "ac"]
+    grown = await broker.ask(CreatePartitionsRequest(topics=topics, timeout_ms=5000, validate_only=False), 3)
+    assert [(row.name, row.error_code) for row in grown.results] == [("a", failed), ("c", 0)]
+    asked = [DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None) for name in "ab"]
+    described = await broker.ask(DescribeConfigsRequest(resources=asked), 4)
+    assert [row.error_code for row in described.results] == [failed, 0]
+    deleted = await broker.ask(DeleteTopicsRequest(topic_names=["a", "d"], timeout_ms=5000), 5)
+    assert [(row.name, row.error_code) for row in deleted.responses] == [("a", failed), ("d", 0)]

@@ -1,8 +1,10 @@
 """Quotas, credentials, ACLs, features: described from ZooKeeper, refused where they could not be kept."""
 
+import asyncio
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.turns import SLICE
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages import alter_client_quotas as alter_quotas
 from kafka_py.wire.messages import alter_user_scram_credentials as alter_scram
@@ -12,6 +14,7 @@ from kafka_py.wire.messages.describe_user_scram_credentials import DescribeUserS
 from kafka_py.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 EXACT, DEFAULT, ANY = range(3)
+MANY = 20_000
 CREDENTIAL = "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=8192"
 
 
@@ -77,6 +80,43 @@ async def test_credentials_are_described_without_their_secrets(broker: LocalBrok
         ("alice", 0), ("bob", missing), ("", missing), ("twice", twice),
     ]  # fmt: skip
     assert "c3RvcmVk" not in repr(named)
+    for number, iterations in enumerate(("99999999999", "x", "", "9" * 5000)):
+        broken = CREDENTIAL.replace("8192", iterations)
+        await broker.store.change_entity_config(f"users/broken{number}", {"SCRAM-SHA-256": broken})
+    users = [f"broken{number}" for number in range(4)]
+    for answer in (await ask(), await ask("alice", *users)):
+        assert [(each.user, each.error_code) for each in answer.results] == [
+            ("alice", 0), *((user, ErrorCode.UNKNOWN_SERVER_ERROR) for user in users),
+        ]  # fmt: skip
+        assert all(not each.credential_infos for each in answer.results[1:])
+
+
+@on_broker()
+async def test_very_many_quotas_and_credentials_hold_nobody_up(broker: LocalBroker) -> None:
+    broker.store.all_entity_configs = many  # type: ignore[method-assign]
+    broker.server.node.store.all_entity_configs = many  # type: ignore[method-assign]
+    loop, turns = asyncio.get_running_loop(), 0
+
+    def count() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(count)
+
+    request = DescribeUserScramCredentialsRequest(users=None)
+    waiting = asyncio.ensure_future(broker.ask(request, 0))
+    count()
+    assert len((await waiting).results) == MANY
+    assert turns > MANY / SLICE
+    turns = 0
+    assert len(rows(await quotas(broker))) == MANY
+    assert turns > 2 * MANY / SLICE
+
+
+async def many(kind: str) -> dict[str, dict[str, str]]:
+    """In place of what the store reads."""
+    if kind != "users":
+        return {}
+    return {f"user{number}": {"SCRAM-SHA-256": CREDENTIAL, "producer_byte_rate": "1"} for number in range(MANY)}
 
 
 @on_broker()

@@ -16,6 +16,7 @@ OVERRIDE = "kafka_py.unenforced.settings"
         AUTHORIZER,
         {"authorizer.class.name": "com.example.Own", "super.users": "User:admin"},
         {"principal.builder.class": "com.example.Own"},
+        {"principal.builder.class": "com.example.DefaultKafkaPrincipalBuilder"},
         {"listener.name.plaintext.principal.builder.class": "com.example.Own"},
         {**AUTHORIZER, OVERRIDE: "principal.builder.class"},
     ],
