@@ -393,6 +393,8 @@ class StoredLog:
         self.log_start_offset = start_offset
         self.log_end_offset = end_offset
         self.recovery_point = min(self.recovery_point, end_offset)
+        if self._held_end is not None and (end_offset <= self._held_end or start_offset == end_offset):
+            self._held_end = None  # what waited for a flush is cut off
         self.cleaned_to = min(self.cleaned_to, self._segments.active.base_offset)
         after = self.log_start_offset, self.recovery_point, self.cleaned_to
         if any(new < old for new, old in zip(after, before, strict=True)):

@@ -593,6 +593,31 @@ def test_a_flush_that_a_truncation_overtook_proves_nothing():
     assert world.log.recovery_point == 0
 
 
+@pytest.mark.parametrize("end", [0, 1, 2, 3, 4])
+def test_a_truncation_cuts_off_what_waited_for_a_flush(end: int):
+    world = LogWorld({"flush.messages": 2})
+    for _ in range(2):
+        world.append()
+    world.context.flush_in_append = False
+    assert [world.append().flush_due for _ in range(3)] == [False, True, True]
+    world.log.truncate_to(end)
+    assert world.log.counted_end_offset == min(end, 3)
+    assert world.log.owes_flush is (end > 3)
+    world.log.flush_in_background()
+    assert not world.log.owes_flush
+
+
+@pytest.mark.parametrize("start", [0, 2, 9])
+def test_a_log_that_begins_elsewhere_waits_for_no_flush(start: int):
+    world = LogWorld({"flush.messages": 1})
+    world.append()
+    world.context.flush_in_append = False
+    world.append()
+    world.log.truncate_fully_and_start_at(start)
+    assert not world.log.owes_flush
+    assert world.log.counted_end_offset == start
+
+
 # -- files
 
 

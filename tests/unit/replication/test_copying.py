@@ -505,6 +505,27 @@ async def test_a_lost_link_does_not_acknowledge_what_is_not_synced() -> None:
 
 
 @story
+async def test_what_waited_for_a_sync_is_cut_off_by_the_next_leader_and_fetching_continues() -> None:
+    world = CopyingWorld()
+    former, leader, follower = (Replica(number, world, {"flush.messages": 1}) for number in (1, 2, 3))
+    former.lead(0, isr=(1, 2, 3))
+    flushes = holding_flushes(follower)
+    follower.follow(former, 0)
+    former.append(b"m1")
+    await follower.until(lambda: follower.log.owes_flush)
+    leader.lead(1, isr=(2, 3))
+    leader.append(b"n1")
+    follower.follow(leader, 1)
+    async with asyncio.timeout(60):
+        while leader.log.high_watermark < 1:
+            await asyncio.sleep(1)
+            while flushes.held:
+                flushes.held.pop(0)()
+    assert follower.values == [b"n1"]
+    assert not follower.log.owes_flush
+
+
+@story
 async def test_a_flush_that_fails_ends_the_fetching_of_its_partition() -> None:
     world = CopyingWorld()
     leader, follower = (Replica(number, world, {"flush.messages": 1}) for number in (1, 2))
