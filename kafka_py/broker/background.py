@@ -77,11 +77,7 @@ class CountedBackground:
             finally:
                 self._finish()
 
-        try:
-            self._threads.run(work, on_done, on_failed)
-        except BaseException:  # no thread takes it
-            self._finish()
-            raise
+        self._threads.run(work, on_done, on_failed)
 
     def _finish(self) -> None:
         self._pending -= 1

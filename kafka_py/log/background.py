@@ -23,7 +23,10 @@ class Background(Protocol):
         self, work: Callable[[], T], done: Callable[[T], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:  # fmt: skip
-        """Runs `work` in a thread that may block, then `done` with its result, or `failed`, on the loop."""
+        """Runs `work` in a thread that may block, then `done` with its result, or `failed`, on the loop.
+
+        Never raises: that no thread takes the work is an error for `failed` too.
+        """
         ...
 
 
@@ -58,16 +61,26 @@ class ThreadBackground:
         self, work: Callable[[], T], done: Callable[[T], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:  # fmt: skip
+        is_refused = False
+
         def in_thread() -> None:
             try:
                 result = work()
             except Exception as error:
-                self._report(report_failure, error, failed)
+                self._report(on_loop, report_failure, error, failed)
                 return
             if done is not None:
-                self._report(done, result)
+                self._report(on_loop, done, result)
 
-        self._executor.submit(in_thread)
+        def on_loop(function: Callable[..., object], *arguments: object) -> None:
+            if not is_refused:
+                function(*arguments)
+
+        try:
+            self._executor.submit(in_thread)
+        except RuntimeError as error:  # shut down, or no thread can be started; another one may yet find the work
+            is_refused = True
+            self._report(report_failure, error, failed)
 
     def _report(self, function: Callable[..., object], *arguments: object) -> None:
         try:

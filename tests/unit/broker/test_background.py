@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -52,10 +54,38 @@ def test_a_job_that_no_thread_takes_is_not_waited_for() -> None:
             await background.wait_idle()
         assert done == [7]
         pool.shutdown()
-        with pytest.raises(RuntimeError):
-            background.run(lambda: 8, done.append)
+        failed: list[Exception] = []
+        background.run(lambda: 8, done.append, failed.append)
+        assert not failed  # it is reported as all else, in a later turn of the loop
         async with asyncio.timeout(60):
             await background.wait_idle()
         assert done == [7]
+        assert [type(error) for error in failed] == [RuntimeError]
+
+    asyncio.run(scenario())
+
+
+def test_a_job_for_which_no_thread_could_be_started_fails_once_though_a_thread_finds_it_later() -> None:
+    """ThreadPoolExecutor has queued it by then."""
+    class Crowded(Executor):
+        queued: list[Callable[[], object]] = []
+
+        def submit(self, fn: Callable[[], object], /, *_args: object, **_named: object) -> Any:
+            self.queued.append(fn)
+            raise RuntimeError("can't start new thread")
+
+    async def scenario() -> None:
+        background = CountedBackground(Crowded(), asyncio.get_running_loop())
+        seen: list[object] = []
+        background.run(lambda: 8, seen.append, seen.append)
+        Crowded.queued.pop()()
+        async with asyncio.timeout(60):
+            await background.wait_idle()
+            await asyncio.sleep(0)
+        assert [str(one) for one in seen] == ["can't start new thread"]
+        background.run(lambda: 9, seen.append, seen.append)
+        async with asyncio.timeout(60):
+            await background.wait_idle()  # the count is right: one job, one end
+        assert len(seen) == 2
 
     asyncio.run(scenario())
