@@ -16,6 +16,7 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.supervision import Guard, Supervisor
 from kafka_py.base.timers import Cancellable, Timers
 from kafka_py.coordinator.groups.answers import JoinResult, SyncResult
 from kafka_py.coordinator.groups.group import Group
@@ -96,7 +97,7 @@ class Persisted:
 
 class MemoryStore:
     """Groups in a dict. refusal: what `check` raises. error: what writes end with. holding: writes wait for
-    `release`. persisted, removed: what was written.
+    `release`. fault: what writes raise. persisted, removed: what was written.
     """
 
     def __init__(self, clock: ManualClock) -> None:
@@ -107,8 +108,10 @@ class MemoryStore:
         self.persisted: list[Persisted] = []
         self.removed: list[str] = []
         self.by_id: dict[str, Group] = {}
+        self.fault: Exception | None = None
         self._clock = clock
         self._held: list[OnPersisted] = []
+        self._supervisor = Supervisor(clock)
 
     def check(self, group_id: str, *, may_be_empty: bool = False) -> None:
         if not (group_id or may_be_empty):
@@ -132,10 +135,15 @@ class MemoryStore:
         self.persisted.append(
             Persisted(group.id, group.generation, group.protocol, group.leader, tuple(group.members), dict(assignments))
         )
+        if self.fault is not None:
+            raise self.fault
         if self.holding:
             self._held.append(on_done)
         else:
             on_done(self.error)
+
+    def guard(self, group: Group) -> Guard:
+        return self._supervisor.guard("upkeep of groups", group.id)
 
     def release(self, error: ErrorCode = ErrorCode.NONE) -> None:
         """The writes that wait are done, or fail."""

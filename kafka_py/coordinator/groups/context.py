@@ -12,6 +12,7 @@ from typing import Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.supervision import Guard
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups.group import Group
 
@@ -48,6 +49,10 @@ class Store(Protocol):
 
     def remove(self, group: Group) -> None:
         """The group, which is Dead, goes with all its offsets."""
+        ...
+
+    def guard(self, group: Group) -> Guard:
+        """A context: what work on the group raises is reported, and the code after the context runs."""
         ...
 
 

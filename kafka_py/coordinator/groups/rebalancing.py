@@ -148,16 +148,22 @@ class Rebalancing:
 
         def persisted(error: ErrorCode) -> None:
             group.being_emptied = None
-            if group.state is PREPARING_REBALANCE:  # else its coordinator has moved
-                if error is ErrorCode.NONE:
-                    self._emptied(group, following)
-                else:
-                    log.warning("Group %s: that it is empty was not written: %s", group.id, error.name)
-                    self._try_again(group)
+            with store.guard(group):
+                if group.state is PREPARING_REBALANCE:  # else its coordinator has moved
+                    if error is ErrorCode.NONE:
+                        self._emptied(group, following)
+                    else:
+                        log.warning("Group %s: that it is empty was not written: %s", group.id, error.name)
+                        self._try_again(group)
             for then in waiting:
-                then()
+                with store.guard(group):
+                    then()
 
-        self._context.store.persist(following, {}, persisted)
+        store = self._context.store
+        with store.guard(group) as guard:
+            store.persist(following, {}, persisted)
+        if guard.error is not None and group.being_emptied is waiting:
+            persisted(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _emptied(self, group: Group, following: Group) -> None:
         group.generation = following.generation

@@ -191,7 +191,7 @@ class GroupStore:
         """The topics are gone: so are their offsets in every group. Stops after each group for others' turns."""
         gone = frozenset(topics)
         for group in list(self.groups()):
-            with self._guard(group):
+            with self.guard(group):
                 found = [] if group.is_dead else group.offsets.of_topics(gone)
                 if found:
                     self.remove_offsets(group, found)
@@ -201,7 +201,7 @@ class GroupStore:
         """Drops what nobody has needed for the retention time, and groups of which nothing is left."""
         retention_ms = self._options().offsets_retention_minutes * _MINUTE_MS
         for group in list(self.groups()):
-            with self._guard(group):
+            with self.guard(group):
                 self._expire(group, retention_ms)
             yield group
 
@@ -271,12 +271,12 @@ class GroupStore:
 
     def unload(self, partition: int) -> Iterator[object]:
         for group in self._groups.pop(partition, {}).values():
-            with self._guard(group):
+            with self.guard(group):
                 self.events.on_unloaded(group)
             if not group.is_dead:
                 group.become(DEAD, self._clock.wall_ms())
             yield group
 
-    def _guard(self, group: Group) -> Guard:
+    def guard(self, group: Group) -> Guard:
         """Around work on one of many groups: what it raises is reported, and the others are worked on."""
         return self.runtime.supervisor.guard("upkeep of groups", group.id)

@@ -171,6 +171,33 @@ def test_who_waits_for_the_write_is_called_when_it_is_over(error: ErrorCode) -> 
     assert not world.membership.once_written("no such group", lambda: called.append("never"))
 
 
+def test_a_write_that_nobody_foresaw_to_fail_is_tried_again_and_keeps_nobody_waiting() -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.fault = ZeroDivisionError("nobody foresaw this")
+    assert world.leave(member) == [ErrorCode.NONE]
+    assert not world.membership.once_written("g", lambda: None)
+    world.store.fault = None
+    world.pass_ms(WRITE_AGAIN_MS)
+    assert (world.state, world.group.generation) == ("Empty", 2)
+
+
+def test_one_of_those_who_wait_for_the_write_that_raises_leaves_the_others_their_answers() -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.holding = True
+    world.leave(member)
+    called: list[str] = []
+
+    def fail() -> None:
+        raise ConnectionResetError("the client has gone")
+
+    for then in (fail, lambda: called.append(world.state)):
+        world.membership.once_written("g", then)
+    world.store.release()
+    assert called == ["Empty"]
+
+
 def test_a_group_whose_only_newcomer_gave_up_is_empty_after_the_delay() -> None:
     world = GroupWorld()
     reply = world.join("a")
