@@ -15,6 +15,7 @@ from kafka_py.base.supervision import Every
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.metadata_cache import MetadataCache
 from kafka_py.log.configs import LogConfig
+from kafka_py.replication.appends import SYNC_AGAIN_MS
 from kafka_py.replication.fetcher_metrics import MoverMetrics
 from kafka_py.replication.fetchers import FetcherManager
 from kafka_py.replication.following import Following
@@ -123,10 +124,14 @@ class Replication:
         """Begins what is done from time to time."""
         lag_max_ms = self._replicas.options.replica_lag_time_max_ms
         every(lag_max_ms / 2, self._begin_shrinking, "shrinking of in-sync sets")
+        every(SYNC_AGAIN_MS, self._begin_syncing, "flushes of flush.messages")
         every(NOTICE_CHECK_MS, self.isr_updates.announce_if_due, "announcement of in-sync sets")
 
     def _begin_shrinking(self) -> None:
         self._world.supervisor.spawn(self._replicas.fetches.shrink_isrs(), "shrinking of in-sync sets")
+
+    def _begin_syncing(self) -> None:
+        self._world.supervisor.spawn(self._replicas.appends.sync_all_owed(), "flushes of flush.messages")
 
     def _isr_committed(self, partition: Partition, watermark_raised: bool) -> None:
         if watermark_raised:

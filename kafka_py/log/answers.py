@@ -28,7 +28,8 @@ class AppendInfo(NamedTuple):
     first_offset, last_offset: of the records, both inclusive; -1 when there was nothing to append.
     log_append_time: the broker's timestamp of the records; -1 when the producer's hold. Of a repeated batch: its
         stored timestamp.
-    duplicate: the batch was in the log already; the offsets are its old ones and nothing was written.
+    duplicate: the batch was in the log already; the offsets are its old ones and nothing was written. A flush that it
+        waited for then and that has not ended is due again.
     rolled: a new segment was begun.
     flush_due: flush.messages is reached and the flush was left to the caller (LogContext.flush_in_append false).
     """

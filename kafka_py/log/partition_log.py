@@ -230,6 +230,7 @@ class PartitionLog(CleanableLog):
         return AppendInfo(
             known.first_offset, known.last_offset, known.timestamp, known.timestamp, self.log_start_offset,
             header.record_count, 0, True,
+            flush_due=known.last_offset >= self.counted_end_offset,
         )  # fmt: skip
 
     def _take_over(self, header: BatchHeader, batch: memoryview) -> None:

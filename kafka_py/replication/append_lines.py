@@ -14,7 +14,6 @@ from collections.abc import Callable
 from time import sleep
 from typing import NamedTuple
 
-from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.background import Background
 from kafka_py.log.header_trust import HeaderTrust
@@ -60,7 +59,7 @@ class AppendLines:
     """The lines of all partitions; one without a line has nothing to wait for.
 
     begin: appends, or returns the work that is due first. finish: appends what has been prepared. fail: the result of
-    an append whose records were refused.
+    an append that raised, or whose records were refused.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class AppendLines:
         *,
         begin: Callable[[Append], AppendResult | RecordWork],
         finish: Callable[[Append, Prepared], AppendResult],
-        fail: Callable[[Append, KafkaError], AppendResult],
+        fail: Callable[[Append, Exception], AppendResult],
         pause: Callable[[], None] = pause_thread,
     ) -> None:
         self.lines: dict[TopicPartition, deque[Waiting]] = {}
@@ -109,19 +108,12 @@ class AppendLines:
         try:
             result = self._finish(waiting.append, prepared)
         except Exception as error:
-            result = self._unforeseen(waiting.append, error)
+            result = self._fail(waiting.append, error)
         self._advance(waiting, result)
 
     def _refused(self, waiting: Waiting, error: Exception) -> None:
         self._ended()
-        if isinstance(error, KafkaError):
-            self._advance(waiting, self._fail(waiting.append, error))
-        else:
-            self._advance(waiting, self._unforeseen(waiting.append, error))
-
-    def _unforeseen(self, append: Append, error: Exception) -> AppendResult:
-        log.error("%s: an append failed", append.topic_partition, exc_info=error)
-        return self._fail(append, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
+        self._advance(waiting, self._fail(waiting.append, error))
 
     def _ended(self) -> None:
         self._running -= 1
@@ -138,7 +130,7 @@ class AppendLines:
             try:
                 outcome = self._begin(following.append)
             except Exception as error:
-                outcome = self._unforeseen(following.append, error)
+                outcome = self._fail(following.append, error)
             if isinstance(outcome, RecordWork):
                 self._schedule(following, outcome)
                 return

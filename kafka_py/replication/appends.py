@@ -6,12 +6,14 @@ Source: ReplicaManager.appendRecords of Apache Kafka 2.8.2.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Iterable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import sliced
 from kafka_py.log.answers import Fault, Refused
 from kafka_py.log.background import Background
 from kafka_py.log.header_trust import HeaderTrust
@@ -24,7 +26,12 @@ from kafka_py.replication.metrics import ReplicaMetrics, TopicMetrics
 from kafka_py.replication.parked import Parked
 from kafka_py.replication.partition import Partition
 
+log = logging.getLogger(__name__)
+
 INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state"))
+
+SYNC_AGAIN_MS = 5_000
+"""How often it is looked whether a flush that failed for want of a descriptor must be tried again."""
 
 # Errors that say nothing about the log: the answer then carries no log start offset (replication.md section 1).
 _NO_LOG_START = frozenset(
@@ -157,7 +164,7 @@ class Appends:
             if partition is None:
                 partition = self._hosted.partition(topic_partition)
             info = partition.append(records, acks, now_ms, origin, trust)
-        except (KafkaError, OSError) as error:
+        except Exception as error:
             return self._append_failed(Append(topic_partition, records, acks, now_ms, origin, trust), error)
         if type(info) is RecordWork:
             return info
@@ -168,7 +175,7 @@ class Appends:
         try:
             partition = self._hosted.partition(append.topic_partition)
             info = partition.finish_append(prepared, append.acks, append.now_ms, append.origin)
-        except (KafkaError, OSError) as error:
+        except Exception as error:
             return self._append_failed(append, error)
         return self._appended(partition, info, self._metrics.topic(append.topic_partition.topic))
 
@@ -206,6 +213,23 @@ class Appends:
             answer.flush(partition_log)
         return answer.appended
 
+    def sync_owed(self, partition: Partition) -> None:
+        """Has a led partition synced of which flush.messages still wants it, for the high watermark to rise.
+
+        The flush failed for want of a descriptor, or it was begun while the broker followed.
+        """
+        partition_log = partition.log
+        if partition.is_leader and partition_log is not None and partition_log.owes_flush:
+            self._has_flushes = True
+            SyncedAnswer(lambda _results: None, self._synced).flush(partition_log)
+
+    async def sync_all_owed(self) -> None:
+        """Called every SYNC_AGAIN_MS; see sync_owed."""
+        if self._has_flushes:
+            async for some in sliced(list(self._hosted.partitions.values())):
+                for partition in some:
+                    self.sync_owed(partition)
+
     def _synced(self, topic_partition: TopicPartition) -> None:
         """What flush.messages wanted synced is: the leader's copy counts, so the high watermark may rise."""
         partition = self._hosted.partitions.get(topic_partition)
@@ -216,12 +240,16 @@ class Appends:
         if partition.listeners or self._parked.fetch.watched or (raised and self._parked.produce.watched):
             self._parked.note_change(partition, watermark_raised=raised)
 
-    def _append_failed(self, append: Append, error: KafkaError | OSError) -> AppendResult:
+    def _append_failed(self, append: Append, error: Exception) -> AppendResult:
+        """The result of an append that raised; what nobody foresaw is UNKNOWN_SERVER_ERROR of this partition alone."""
         topic_partition = append.topic_partition
         partition = self._hosted.partitions.get(topic_partition)
         if isinstance(error, OSError):
             self._hosted.on_storage_error(topic_partition, error)
             error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}")
+        elif not isinstance(error, KafkaError):
+            log.error("%s: an append failed", topic_partition, exc_info=error)
+            error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
         result = AppendResult(topic_partition, error.code, error.detail or None)
         result.record_errors = list(getattr(error, "record_errors", ()))
         if error.code not in _NO_LOG_START and partition is not None and partition.log is not None:

@@ -202,6 +202,7 @@ class RoleChanges:
         partition.become_leader(request.state, partition_log, self._clock.monotonic_ms())
         self._replicas.partitions[request.topic_partition] = partition
         self._replicas.parked.note_change(partition, watermark_raised=True)
+        self._replicas.appends.sync_owed(partition)
         return partition
 
     async def _make_followers(

@@ -71,6 +71,10 @@ class MemoryLog:
         return self.log_end_offset if self.held_end is None else self.held_end
 
     @property
+    def owes_flush(self) -> bool:
+        return self.held_end is not None
+
+    @property
     def last_stable_offset(self) -> int:
         return self.high_watermark if self.stable_limit is None else min(self.stable_limit, self.high_watermark)
 

@@ -607,6 +607,19 @@ def test_a_truncation_cuts_off_what_waited_for_a_flush(end: int):
     assert not world.log.owes_flush
 
 
+def test_a_repeated_batch_is_synced_before_its_answer_like_the_first():
+    world = LogWorld({"flush.messages": 2})
+    world.context.flush_in_append = False
+    first, second = (
+        batch([b"v"], producer_id=7, producer_epoch=0, base_sequence=sequence).tobytes() for sequence in (0, 1)
+    )
+    due = [world.append(memoryview(bytearray(data))).flush_due for data in (first, second, first, second)]
+    assert due == [False, True, False, True]
+    world.log.flush()
+    again = world.append(memoryview(bytearray(second)))
+    assert (again.duplicate, again.flush_due) == (True, False)
+
+
 @pytest.mark.parametrize("start", [0, 2, 9])
 def test_a_log_that_begins_elsewhere_waits_for_no_flush(start: int):
     world = LogWorld({"flush.messages": 1})

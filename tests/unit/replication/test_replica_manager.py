@@ -1,5 +1,7 @@
 """Appends and fetches over many partitions, and what is parked on them."""
 
+import asyncio
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -83,6 +85,44 @@ def test_a_flush_that_fails_is_not_acknowledged(world: ReplicaWorld) -> None:
     world.append(T0, T1)
     log.flushes.pop()(False)
     assert [result.error for result in world.appended[0]] == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NONE]
+
+
+def test_a_flush_that_failed_is_tried_again_until_the_high_watermark_rises(world: ReplicaWorld) -> None:
+    """It may have failed for want of a descriptor; nobody may come to append again."""
+    log = world.lead(T0)
+    log.config.__dict__["flush_messages"] = 1
+    world.append(T0)
+    log.flushes.pop()(False)
+    for succeeds in (False, True):
+        asyncio.run(world.manager.appends.sync_all_owed())
+        assert log.high_watermark == 0
+        log.flushes.pop()(succeeds)
+    assert log.high_watermark == 3
+    asyncio.run(world.manager.appends.sync_all_owed())
+    assert not log.flushes
+
+
+def test_what_is_owed_while_following_is_not_for_the_leaders_round(world: ReplicaWorld) -> None:
+    log = world.lead(T0)
+    log.config.__dict__["flush_messages"] = 1
+    world.append(T0)
+    log.flushes.pop()(False)
+    world.manager.partitions[T0].resign()
+    asyncio.run(world.manager.appends.sync_all_owed())
+    assert not log.flushes
+
+
+def test_an_append_that_nobody_foresaw_to_fail_leaves_the_other_partitions_alone(
+    world: ReplicaWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.lead(T0)
+    log = world.lead(T1)
+    log.failure = ZeroDivisionError("nobody foresaw this")  # type: ignore[assignment]
+    world.append(T0, T1, T0)
+    assert [result.error for result in world.appended[0]] == [
+        ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE,
+    ]  # fmt: skip
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
 
 
 def test_each_partition_has_its_own_error(world: ReplicaWorld) -> None:

@@ -85,6 +85,18 @@ def test_a_partition_that_is_not_assigned_here_is_unknown_and_may_come_later(rol
     assert roles.become(role(isr=(1,))) is ErrorCode.NONE
 
 
+def test_a_new_leader_syncs_what_flush_messages_wanted_while_it_followed(roles: Roles) -> None:
+    """Else the high watermark stays where it is until somebody appends."""
+    roles.become(role(leader=2, isr=(2, 1)))
+    log = roles.world.log_dirs.logs[T0]
+    log.append_as_leader(memoryview(b"abc"), 0, 0)
+    log.held_end = 0
+    assert roles.become(role(epoch=1)) is ErrorCode.NONE
+    assert log.high_watermark == 0
+    log.flushes.pop()(True)
+    assert log.high_watermark == 3
+
+
 def test_another_topic_id_is_refused_and_none_at_all_is_not_checked(roles: Roles) -> None:
     roles.become(role(), ID)
     assert roles.become(role(epoch=1), OTHER_ID) is ErrorCode.INCONSISTENT_TOPIC_ID
