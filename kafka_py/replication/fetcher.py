@@ -116,7 +116,7 @@ class Fetcher:
 
     def note_log_starts(self) -> None:
         """Looks for log starts that moved by themselves (retention): the leader is told."""
-        for one in self.followed.values():
+        for one in list(self.followed.values()):
             with self._supervisor.guard(_ACTIVITY, one.topic_partition):
                 if one.log.log_start_offset != one.told_log_start and self._places.is_fetching(one):
                     self._want(one)
@@ -124,10 +124,13 @@ class Fetcher:
     def _want(self, one: Followed) -> None:
         """Fetches it with the next request, which acknowledges what the log holds; what flush.messages wants synced
         is synced before."""
-        if one.log.owes_flush:
-            self._hold_until_synced(one)
-        else:
-            self._session.want(one)
+        try:
+            if one.log.owes_flush:
+                self._hold_until_synced(one)
+            else:
+                self._session.want(one)
+        except Exception as error:
+            self._went_wrong(one, error)
 
     def _hold_until_synced(self, one: Followed) -> None:
         if self._places.syncing.get(one.topic_partition) is one:

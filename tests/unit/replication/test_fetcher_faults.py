@@ -19,7 +19,7 @@ from kafka_py.base.timers import Timers
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetchers import FetcherManager
 from kafka_py.replication.following import Following
-from kafka_py.replication.leader_link import EpochQuestion, EpochReply, OffsetReply
+from kafka_py.replication.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
 from kafka_py.replication.lookups import LATEST_TIMESTAMP
 from kafka_py.replication.metrics import ReplicaMetrics
 from kafka_py.replication.parked import Parked
@@ -297,6 +297,34 @@ def test_a_sync_that_fails_is_tried_again_unless_the_disk_has_failed(
         await broker.until(lambda: broker.end(HURT) == LEADER_END or HURT in broker.fetchers.failed)
         assert attempts == ([False, True] if is_usable else [False])
         assert (HURT in broker.fetchers.failed) is not is_usable
+        await broker.fetchers.close()
+
+    run_virtual(main())
+
+
+def test_a_delayed_partition_that_cannot_be_resumed_leaves_the_others_their_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both wait for a leader that was away; the one that is looked at first raises."""
+    async def main() -> None:
+        leader = Leader()
+        broker = Broker(leader)
+        hurt = broker.disks[HURT].log
+        answer, is_away = leader.fetch, [True]
+
+        async def fetch(request: FetchRequest) -> FetchResponse:
+            if is_away.pop():
+                monkeypatch.setattr(type(hurt), "owes_flush", property(lambda self: self is hurt and 1 / 0))
+                is_away.append(False)
+                raise LinkFailed("away")
+            is_away.append(False)
+            return await answer(request)
+
+        monkeypatch.setattr(leader, "fetch", fetch)
+        broker.fetchers.start(broker.partitions.values())
+        await broker.until(lambda: broker.end(SOUND) == LEADER_END)
+        assert broker.fetchers.failed == {HURT}
+        assert broker.supervisor.failures == {"replica fetcher": 1}
         await broker.fetchers.close()
 
     run_virtual(main())
