@@ -9,6 +9,7 @@ Source: group facts, sections 1, 2 and 7.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -19,7 +20,7 @@ from typing import Any, Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.supervision import Supervisor
+from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.coordinator.loading import InThread, PartitionLoad, Replay, Turn
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.records.java_hash import partition_for_id
@@ -30,6 +31,7 @@ Appended = Callable[[ErrorCode, int], None]
 """(outcome, base offset of the batch or -1), on the loop."""
 
 _LOADING = "loading of coordinator state"
+_LOAD_AGAIN = Backoff(1_000.0, 60_000.0)
 _LONGEST_REMEMBERED = 255
 _remembered_partition = lru_cache(maxsize=20_000)(partition_for_id)
 """The hash runs through every character, and each heartbeat asks for it."""
@@ -74,6 +76,15 @@ class Surroundings:
     supervisor: Supervisor | None = None
 
 
+class _Load:
+    """The loading of one partition, from its election on. failures: attempts that failed."""
+
+    __slots__ = ("failures",)
+
+    def __init__(self) -> None:
+        self.failures = 0
+
+
 class CoordinatorRuntime:
     """The partitions of one topic that this broker coordinates.
 
@@ -92,7 +103,7 @@ class CoordinatorRuntime:
         self._around = around
         self._buffer_bytes = buffer_bytes
         self._epochs: dict[int, int] = {}
-        self._loading: dict[int, object] = {}  # partition -> the identity of this load; a resignation ends it
+        self._loading: dict[int, _Load] = {}  # partition -> its load; a resignation ends it
         self._queue: deque[int] = deque()
         self._is_working = False
 
@@ -124,11 +135,8 @@ class CoordinatorRuntime:
         if not self._accept(partition, leader_epoch) or partition in self.owned or partition in self._loading:
             return
         log.info("Loading %s-%d in leader epoch %d", self.topic, partition, leader_epoch)
-        self._loading[partition] = object()
-        self._queue.append(partition)
-        if not self._is_working:
-            self._is_working = True
-            self._around.spawn(self._load_queued())
+        self._loading[partition] = _Load()
+        self._enqueue(partition)
 
     def resigned(self, partition: int, leader_epoch: int | None) -> None:
         """This broker does not lead the partition any more. leader_epoch: None when it does not even host it."""
@@ -170,6 +178,19 @@ class CoordinatorRuntime:
 
     # ---- loading
 
+    def _enqueue(self, partition: int) -> None:
+        self._queue.append(partition)
+        if not self._is_working:
+            self._is_working = True
+            self._around.spawn(self._load_queued())
+
+    async def _load_later(self, partition: int, load: _Load) -> None:
+        """The next attempt, after a pause; until then the partition is still being loaded for those who ask."""
+        load.failures += 1
+        await asyncio.sleep(_LOAD_AGAIN.after(load.failures) / 1000.0)
+        if self._loading.get(partition) is load:
+            self._enqueue(partition)
+
     async def _load_queued(self) -> None:
         try:
             while self._queue:
@@ -186,8 +207,10 @@ class CoordinatorRuntime:
         finally:
             self._is_working = False
 
-    async def _load(self, partition: int, load: object) -> None:
-        """Reads one partition; from then on requests for it are answered."""
+    async def _load(self, partition: int, load: _Load) -> None:
+        """Reads one partition; from then on requests for it are answered. What fails is tried again later, unless the
+        partition has gone or its disk has failed.
+        """
         began_ms = self._around.clock.monotonic_ms()
         partition_log = self._around.log_of(partition)
         done = False
@@ -211,10 +234,16 @@ class CoordinatorRuntime:
             self.supervisor.report(_LOADING, error, f"{self.topic}-{partition}")
         if self._loading.get(partition) is not load:
             return
-        del self._loading[partition]
         if not done:
             await self._in_turns(self._state.unload(partition))
+            if self._loading.get(partition) is not load:
+                return
+            if partition_log is not None and partition_log.is_usable:
+                self._around.spawn(self._load_later(partition, load))
+            else:
+                del self._loading[partition]
             return
+        del self._loading[partition]
         self.owned.add(partition)
         took_ms = self._around.clock.monotonic_ms() - began_ms
         self._around.loaded(took_ms)

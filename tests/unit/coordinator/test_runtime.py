@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import tracemalloc
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -22,6 +23,7 @@ from kafka_py.records.control import ControlType
 from kafka_py.records.varints import encode_varint
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
 
 class Notes:
@@ -147,16 +149,60 @@ def test_a_partition_that_is_not_here_is_not_taken(world: World) -> None:
     assert not world.runtime.is_loading
 
 
-def test_a_load_that_fails_leaves_nothing_and_a_later_election_tries_again(world: World) -> None:
-    world.state.fails_at = "finish"
-    world.runtime.elected(3, 0)
-    world.run()
-    assert world.refusal() is ErrorCode.NOT_COORDINATOR
-    assert world.state.seen == ["forgot 3", "told"]
-    world.state.fails_at = ""
-    world.runtime.elected(3, 1)
-    world.run()
-    assert world.refusal() is None
+def test_a_load_that_fails_leaves_nothing_and_is_tried_again(world: World) -> None:
+    async def main() -> None:
+        world.runtime.elected(3, 0)
+        world.state.fails_at = "finish"
+        for pause_s in (1, 2, 4):
+            await world.tasks.pop(0)
+            assert world.refusal() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            assert world.state.seen == ["forgot 3", "told"]
+            world.state.seen.clear()
+            began_ms = virtual_clock().monotonic_ms()
+            await world.tasks.pop(0)
+            assert virtual_clock().monotonic_ms() - began_ms == pytest.approx(pause_s * 1000)
+        world.state.fails_at = ""
+        await world.tasks.pop(0)
+        assert world.refusal() is None
+        assert not world.tasks
+
+    run_virtual(main())
+
+
+def test_a_load_without_a_free_descriptor_is_tried_again(world: World) -> None:
+    async def main() -> None:
+        world.disk.append(batch([b"1"]))
+        world.disk.log.roll(0)
+        for _ in range(2):
+            world.disk.handles.close_idle()
+        world.disk.files.fail("open", errno.EMFILE)
+        world.runtime.elected(3, 0)
+        await world.tasks.pop(0)
+        assert world.refusal() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        for _ in range(2):
+            await world.tasks.pop(0)
+        assert world.refusal() is None
+        assert world.state.seen == ["forgot 3", "told", b"1", "in place"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("has_failed", [True, False], ids=["the disk has failed", "the partition has gone meanwhile"])
+def test_a_load_is_not_tried_again_when(has_failed: bool, world: World) -> None:
+    async def main() -> None:
+        world.runtime.elected(3, 0)
+        world.state.fails_at = "finish"
+        if has_failed:
+            world.disk.log.let_go("offline")
+        await world.tasks.pop(0)
+        if not has_failed:
+            world.runtime.resigned(3, 1)
+            while world.tasks:
+                await world.tasks.pop(0)
+        assert world.refusal() is ErrorCode.NOT_COORDINATOR
+        assert not world.tasks and not world.runtime.is_loading
+
+    run_virtual(main())
 
 
 def test_a_resignation_is_told_step_by_step_but_counts_at_once(world: World) -> None:
