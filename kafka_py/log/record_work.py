@@ -28,7 +28,7 @@ from kafka_py.records.batch import (
 )
 from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, MiB, compress
-from kafka_py.records.survey import SMALLEST_RECORD, Survey, UnexpectedOffset, survey_records
+from kafka_py.records.survey import INT64_MAX, SMALLEST_RECORD, Survey, UnexpectedOffset, survey_records
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ ON_LOOP_COMPRESSED_BYTES = 16 * 1024
 ON_LOOP_PLAIN_BYTES = MiB
 ON_LOOP_RECOMPRESSED_BYTES = 32 * 1024
 """What takes at most about a millisecond and may therefore be done on the event loop."""
+_ON_LOOP_PAUSES = 2
 
 MOST_RENUMBERED = 50_000
 """Records of a batch that is written again record by record; a larger one with wrong offset deltas is refused."""
@@ -57,6 +58,24 @@ def plain_limit(max_message_bytes: int) -> int:
 
 def _no_pause() -> None:
     pass
+
+
+class _TooMuch(Exception):
+    """What has been begun on the event loop takes too long for it."""
+
+
+class _LoopBudget:
+    """In the place of a pause: ends a walk that turns out to be long, as over a record of very many headers."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _ON_LOOP_PAUSES
+
+    def __call__(self) -> None:
+        if not self._left:
+            raise _TooMuch
+        self._left -= 1
 
 
 class RecordWork:
@@ -106,8 +125,8 @@ class RecordWork:
             return None
         limit = ON_LOOP_RECOMPRESSED_BYTES if self.target is not None else ON_LOOP_PLAIN_BYTES
         try:
-            return self._run(min(limit, plain_limit(self._config.max_message_bytes)), _no_pause)
-        except OversizedBatch:
+            return self._run(min(limit, plain_limit(self._config.max_message_bytes)), _LoopBudget(), on_loop=True)
+        except (OversizedBatch, _TooMuch):
             return None
 
     def run(self, pause: Callable[[], None] = _no_pause) -> Prepared:
@@ -122,7 +141,8 @@ class RecordWork:
                 return self._finish(self.records, self.header)
             raise Refused(ErrorCode.INVALID_RECORD, str(oversized)) from oversized
 
-    def _run(self, limit: int, pause: Callable[[], None]) -> Prepared:
+    def _run(self, limit: int, pause: Callable[[], None], *, on_loop: bool = False) -> Prepared:
+        """Raises as `run`; OversizedBatch; on the loop _TooMuch, before anything is changed."""
         header = self.header
         if header.codec_id and header.record_count * SMALLEST_RECORD > limit:
             raise OversizedBatch(f"{header.record_count} records do not fit into {limit} bytes")
@@ -132,7 +152,9 @@ class RecordWork:
         except OversizedBatch:
             raise
         except UnexpectedOffset:
-            return self._renumbered(limit)
+            if on_loop:  # to write each record again takes many times as long as to walk over it
+                raise _TooMuch from None
+            return self._renumbered(limit, pause)
         except (CorruptBatch, ValueError) as error:
             raise Refused(ErrorCode.INVALID_RECORD, str(error), Fault.OFFSETS) from error
         self._check(found)
@@ -185,7 +207,7 @@ class RecordWork:
         made = memoryview(with_records(self.header, self.target, body, found.max_timestamp))
         return self._finish(made, read_header(made))
 
-    def _renumbered(self, limit: int) -> Prepared:
+    def _renumbered(self, limit: int, pause: Callable[[], None]) -> Prepared:
         """Every record written again at its place: the offset deltas of the batch cannot be used."""
         header = self.header
         if header.record_count > MOST_RENUMBERED:
@@ -204,6 +226,8 @@ class RecordWork:
             transactional=header.is_transactional,
         )
         for record in records:
+            if not -1 - INT64_MAX <= record.timestamp <= INT64_MAX:
+                raise Refused(ErrorCode.INVALID_RECORD, "a record's timestamp is out of range", Fault.OFFSETS)
             builder.append(record.timestamp, record.key, record.value, record.headers)
         made = memoryview(bytearray(builder.build()))
         if len(made) > self._config.max_message_bytes:
@@ -212,7 +236,7 @@ class RecordWork:
             made, read_header(made), self._config, self._now_ms, target=None, trust=None, checks_keys=self._checks_keys,
             is_required=True,
         )
-        return work.run()
+        return work.run(pause)
 
     def _finish(self, records: memoryview, header: BatchHeader) -> Prepared:
         """With the broker's time, if the topic wants it."""

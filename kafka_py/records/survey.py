@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kafka_py.records.batch import NO_TIMESTAMP, BatchHeader
-from kafka_py.records.record import MalformedRecords, parse_headers
-from kafka_py.records.varints import INT64_BITS, read_unsigned
+from kafka_py.records.record import MalformedRecords
+from kafka_py.records.varints import INT64_BITS, read_unsigned, read_varint
 
 SMALLEST_RECORD = 7
 """Bytes of a record with null key, null value and no headers."""
@@ -20,10 +20,10 @@ SMALLEST_RECORD = 7
 MOST_LISTED = 1000
 """Places that are kept of records that lack something."""
 
-RECORDS_AT_ONCE = 1000
-"""How many records are walked between two calls of `pause`."""
+AT_ONCE = 1000
+"""How many records, and how many headers of records, are walked between two calls of `pause`."""
 
-_INT64_MAX = (1 << 63) - 1
+INT64_MAX = (1 << 63) - 1
 
 
 class UnexpectedOffset(MalformedRecords):
@@ -60,25 +60,25 @@ def survey_records(
 
     data: the record section, decompressed. header: of the batch, with at least one record.
     bounds: lowest and highest timestamp that a record may have, both inclusive; records without one pass.
-    pause: called every RECORDS_AT_ONCE records, for walks beside an event loop.
+    pause: called every AT_ONCE records, and every AT_ONCE headers, for walks beside an event loop; may raise.
     Raises UnexpectedOffset when offset deltas are not 0, 1, 2 ...; MalformedRecords (or another ValueError) when the
         records do not fill the section exactly, or a timestamp has more than 64 bits.
     """
     count = header.record_count
     if not 0 < count * SMALLEST_RECORD <= len(data):
         raise MalformedRecords(f"{count} records do not fit into {len(data)} bytes")
-    walk = _Walk(data, header.base_timestamp, bounds)
+    walk = _Walk(data, header.base_timestamp, bounds, pause)
     try:
-        for first in range(0, count, RECORDS_AT_ONCE):
+        for first in range(0, count, AT_ONCE):
             if first:
                 pause()
-            walk.advance(first, min(first + RECORDS_AT_ONCE, count))
+            walk.advance(first, min(first + AT_ONCE, count))
     except IndexError:
         raise MalformedRecords(f"the records end before record {count} does") from None
     if walk.pos != len(data):
         raise MalformedRecords(f"{len(data) - walk.pos} bytes are left after {count} records")
     max_timestamp = header.base_timestamp + walk.largest_delta
-    if max_timestamp > _INT64_MAX or header.base_timestamp + walk.smallest_delta < -1 - _INT64_MAX:
+    if max_timestamp > INT64_MAX or header.base_timestamp + walk.smallest_delta < -1 - INT64_MAX:
         raise MalformedRecords("a record's timestamp is out of range")
     return Survey(
         max_timestamp, walk.keyless, walk.out_of_bounds, walk.keyless_count, walk.out_of_bounds_count
@@ -89,14 +89,18 @@ class _Walk:
     """A position in a record section, and what was found up to there."""
 
     __slots__ = (
-        "_base_timestamp", "_bounds", "_data", "keyless", "keyless_count", "largest_delta", "out_of_bounds",
-        "out_of_bounds_count", "pos", "smallest_delta",
+        "_base_timestamp", "_bounds", "_data", "_headers_left", "_pause", "keyless", "keyless_count", "largest_delta",
+        "out_of_bounds", "out_of_bounds_count", "pos", "smallest_delta",
     )  # fmt: skip
 
-    def __init__(self, data: bytes, base_timestamp: int, bounds: tuple[int, int] | None) -> None:
+    def __init__(
+        self, data: bytes, base_timestamp: int, bounds: tuple[int, int] | None, pause: Callable[[], None]
+    ) -> None:
         self._data = data
         self._base_timestamp = base_timestamp
         self._bounds = bounds
+        self._pause = pause
+        self._headers_left = AT_ONCE
         self.pos = 0
         self.largest_delta = -(1 << 64)
         self.smallest_delta = 1 << 64
@@ -174,12 +178,37 @@ class _Walk:
             if data[pos] == 0:
                 pos += 1
             else:
-                _, pos = parse_headers(data, pos, end)
+                pos = self._skip_headers(pos, end)
             if pos != end:
                 raise MalformedRecords("a record does not end where its length says")
         self.pos = pos
         self.keyless_count = keyless
         self.largest_delta, self.smallest_delta = largest, smallest
+
+    def _skip_headers(self, pos: int, end: int) -> int:
+        """The position behind the headers at `pos` of the record that ends at `end`.
+
+        A record may be nothing but headers of two bytes, some hundred thousand of them: they count as records do.
+        """
+        data = self._data
+        count, pos = read_varint(data, pos)
+        if not 0 <= count <= end - pos:
+            raise MalformedRecords(f"a record says it has {count} headers")
+        while count:
+            step = min(count, self._headers_left)
+            for _ in range(step):
+                length, pos = read_varint(data, pos)
+                if length < 0:
+                    raise MalformedRecords("a header has no key")
+                length, pos = read_varint(data, pos + length)
+                if length > 0:
+                    pos += length
+            count -= step
+            self._headers_left -= step
+            if not self._headers_left:
+                self._headers_left = AT_ONCE
+                self._pause()
+        return pos
 
     def _check_bounds(self, place: int, delta: int) -> None:
         assert self._bounds is not None

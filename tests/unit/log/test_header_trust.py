@@ -18,6 +18,7 @@ from kafka_py.records.batch import BatchHeader, decode_records, read_header, ver
 from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.crc32c import crc32c
+from kafka_py.records.varints import encode_varint
 from kafka_py.testing.stored_logs import LogWorld, batch
 
 NOW = 1_600_000_000_000
@@ -193,6 +194,82 @@ def test_whatever_the_records_are_nothing_but_a_refusal_comes_out(made, data):
     found = decode_records(records)
     assert [record.offset for record in found] == list(range(len(found)))
     assert header.max_timestamp == max(record.timestamp for record in found)
+
+
+def hand_made(body: bytes, count: int, *, base_timestamp: int = NOW, codec: Codec = Codec.NONE) -> bytearray:
+    """A batch of these encoded records, its timestamps implausible."""
+    header = read_header(batch())._replace(
+        record_count=count, last_offset_delta=count - 1, base_timestamp=base_timestamp
+    )
+    return with_records(header, codec, compress(codec, body), -1)
+
+
+def encoded(timestamp_delta: int, offset_delta: int, *, headers: int = 0, value: bytes = b"") -> bytes:
+    """One record without a key; its headers are empty."""
+    body = b"\0" + encode_varint(timestamp_delta) + encode_varint(offset_delta) + b"\1"
+    body += encode_varint(len(value)) + value + encode_varint(headers) + b"\0\1" * headers
+    return encode_varint(len(body)) + body
+
+
+def begun(data) -> tuple[RecordWork, object]:
+    """The work that a batch needs, and what came of it on the event loop."""
+    work = prepare_leader_append(memoryview(data), LogConfig.for_topic(), NOW, Origin.CLIENT, trust())
+    assert isinstance(work, RecordWork)
+    return work, work.run_on_loop()
+
+
+def test_a_record_of_very_many_headers_is_left_to_a_thread_that_pauses():
+    pauses = []
+    work, on_loop = begun(hand_made(encoded(5, 0, headers=50_500), 1))
+    assert on_loop is None
+    records, header = work.run(lambda: pauses.append(None))
+    assert (header.max_timestamp, len(pauses)) == (NOW + 5, 50)
+    assert len(decode_records(records)[0].headers) == 50_500
+
+
+def test_headers_of_many_records_count_together():
+    body = b"".join(encoded(0, number, headers=60) for number in range(100))
+    assert begun(hand_made(body, 100))[1] is None
+    assert begun(hand_made(encoded(0, 0, headers=1500), 1))[1] is not None
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_records_are_not_written_again_on_the_event_loop(codec):
+    work, on_loop = begun(hand_made(b"".join(encoded(0, 7, value=bytes(500)) for _ in range(1500)), 1500, codec=codec))
+    assert on_loop is None
+    records, header = work.run()
+    assert [record.offset for record in decode_records(records)] == list(range(1500))
+    assert header.codec is codec
+
+
+@pytest.mark.parametrize("base_timestamp, delta", [((1 << 63) - 1, 1), (-(1 << 63), -1)])
+def test_timestamps_out_of_range_among_wrong_offsets_are_refused(base_timestamp, delta):
+    with pytest.raises(KafkaError) as refused:
+        prepare(hand_made(encoded(delta, 1), 1, base_timestamp=base_timestamp), trust())
+    assert refused.value.code is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("count_bytes", [encode_varint(-1), encode_varint(1 << 30), encode_varint(5)])
+def test_headers_that_cannot_be_are_refused(count_bytes):
+    body = b"\0\0\0\1\0" + count_bytes
+    with pytest.raises(KafkaError) as refused:
+        prepare(hand_made(encode_varint(len(body)) + body + bytes(8), 1), trust())
+    assert refused.value.code is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    "header, is_sound",
+    [(b"\0\0", True), (b"\0\1", True), (b"\1\0", False), (b"\x02k\x02v", True), (b"\x08k\0", False)],
+)
+def test_headers_need_a_key_and_fit_their_record(header, is_sound):
+    body = b"\0\0\0\1\0" + encode_varint(1) + header
+    data = hand_made(encode_varint(len(body)) + body, 1)
+    if is_sound:
+        assert len(decode_records(prepare(data, trust())[0])[0].headers) == 1
+    else:
+        with pytest.raises(KafkaError) as refused:
+            prepare(data, trust())
+        assert refused.value.code is ErrorCode.INVALID_RECORD
 
 
 # ---- readers
