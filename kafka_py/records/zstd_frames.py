@@ -48,6 +48,8 @@ def decompress_frames(data: bytes, limit: int) -> bytes:
         stated = zstandard.get_frame_parameters(frame).content_size
         is_cut = False
         if stated == zstandard.CONTENTSIZE_UNKNOWN:
+            if not max_content_size:  # nothing can come out, and for the library a bound of 0 is none
+                continue
             stated = min(max_content_size, left)
             is_cut = stated < max_content_size
         if stated > max_content_size:

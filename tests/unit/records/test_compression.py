@@ -248,6 +248,12 @@ class TestZstd:
         whole = compress(Codec.ZSTD, TEXT)
         assert decompress(Codec.ZSTD, self.REFERENCE + whole + self.REFERENCE) == RECORD + TEXT + RECORD
 
+    def test_empty_frames_without_a_size_hold_nothing(self):
+        empty = bytes.fromhex("28b52ffd 0000 010000")
+        whole = compress(Codec.ZSTD, TEXT)
+        assert decompress(Codec.ZSTD, empty) == b""
+        assert decompress(Codec.ZSTD, empty + whole + empty, len(TEXT)) == TEXT
+
     def test_skippable_frames_are_skipped(self):
         skippable = bytes.fromhex("532a4d18 05000000") + b"hello"
         assert decompress(Codec.ZSTD, skippable + self.REFERENCE + skippable) == RECORD
