@@ -13,7 +13,7 @@ import itertools
 import logging
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -79,6 +79,11 @@ class _Peer:
 
     def close(self, reason: str) -> None:
         self.ended += 1
+
+    def long_poll(self, slot: int, end: Callable[[], object]) -> None:
+        """A fetch that waits: every other one is ended at once, as by a request behind it."""
+        if slot % 2:
+            end()
 
     def describe_client(self, name: str, version: str) -> None:
         """Who is asking does not matter here."""
