@@ -120,6 +120,10 @@ class CoordinatorRuntime:
         """Whether any partition is still being read."""
         return bool(self._loading)
 
+    def is_loading_partition(self, partition: int) -> bool:
+        """Whether this one is still being read."""
+        return partition in self._loading
+
     def check(self, partition: int) -> None:
         """Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR) unless the partition's state is in place."""
         if partition in self.owned:

@@ -11,6 +11,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
+from kafka_py.coordinator.groups.offsets import TxnEnd
 from kafka_py.coordinator.groups.store import TOPIC as OFFSETS_TOPIC
 from kafka_py.log.partition_log import Origin
 from kafka_py.records.control import ControlType, end_txn_marker
@@ -72,7 +73,8 @@ def _result(node: Node, marker: WritableTxnMarker, appended: list[AppendResult])
     for result in appended:
         name, partition = result.topic_partition
         if result.error is ErrorCode.NONE and name == OFFSETS_TOPIC:
-            node.coordinators.groups.complete_txn(partition, marker.producer_id, committed=marker.transaction_result)
+            end = TxnEnd(marker.producer_id, result.base_offset, marker.transaction_result)
+            node.coordinators.groups.complete_txn(partition, end)
         topic = topics.setdefault(name, WritableTxnMarkerTopicResult(name=name, partitions=[]))
         topic.partitions.append(
             WritableTxnMarkerPartitionResult(partition_index=partition, error_code=int(result.error))

@@ -33,6 +33,14 @@ class CommittedOffset(NamedTuple):
     record_offset: int = NOT_APPENDED
 
 
+class TxnEnd(NamedTuple):
+    """The end of a producer's transaction, as its marker in the log says."""
+
+    producer_id: int
+    marker_offset: int
+    is_commit: bool
+
+
 Commits = Mapping[TopicPartition, CommittedOffset]
 
 _new = tuple.__new__
@@ -94,11 +102,18 @@ class GroupOffsets:
 
     # ---- transactions
 
-    def complete_txn(self, producer_id: int, *, committed: bool) -> None:
-        """The transaction of a producer is over: its commits hold if they are newer, or are dropped."""
-        for topic_partition, commit in self.pending_txn.pop(producer_id, {}).items():
+    def complete_txn(self, end: TxnEnd) -> None:
+        """The transaction of a producer is over: its commits hold if they are newer, or are dropped.
+
+        Commits behind the marker belong to the producer's next transaction.
+        """
+        commits = self.pending_txn.pop(end.producer_id, {})
+        for topic_partition, commit in commits.items():
+            if commit.record_offset > end.marker_offset:
+                self.pending_txn.setdefault(end.producer_id, {})[topic_partition] = commit
+                continue
             known = self.committed.get(topic_partition)
-            if committed and (known is None or known.record_offset < commit.record_offset):
+            if end.is_commit and (known is None or known.record_offset < commit.record_offset):
                 self.committed[topic_partition] = commit
 
     # ---- removal

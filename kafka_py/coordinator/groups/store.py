@@ -20,7 +20,7 @@ from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.commits import commit_error, group_error
 from kafka_py.coordinator.groups.expiry import expired_offsets
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.offsets import Commits, GroupOffsets
+from kafka_py.coordinator.groups.offsets import Commits, GroupOffsets, TxnEnd
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, group_value, offset_keys, offset_value
 from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.states import DEAD
@@ -75,6 +75,7 @@ class GroupStore:
         self._versions = versions
         self._clock: Clock = around.clock
         self._groups: dict[int, dict[str, Group]] = {}
+        self._late_markers: dict[int, list[TxnEnd]] = {}
         self.runtime = CoordinatorRuntime(
             TOPIC, partition_count, self, around, buffer_bytes=options().offsets_load_buffer_size
         )
@@ -166,10 +167,17 @@ class GroupStore:
 
     # ---- what goes
 
-    def complete_txn(self, partition: int, producer_id: int, *, committed: bool) -> None:
-        """A marker was appended to a partition: the commits of that transaction hold in its groups, or are dropped."""
-        for group in self._groups.get(partition, {}).values():
-            group.offsets.complete_txn(producer_id, committed=committed)
+    def complete_txn(self, partition: int, marker: TxnEnd) -> None:
+        """A marker was appended to a partition: the commits of that transaction hold in its groups, or are dropped.
+
+        While the partition is loaded the marker is kept: what reads the log may have come to its end before that.
+        """
+        groups = self._groups.get(partition)
+        if groups is not None:
+            for group in groups.values():
+                group.offsets.complete_txn(marker)
+        elif self.runtime.is_loading_partition(partition):
+            self._late_markers.setdefault(partition, []).append(marker)
 
     def remove(self, group: Group) -> None:
         """The group, which is Dead, goes with all its offsets."""
@@ -265,11 +273,14 @@ class GroupStore:
 
     def _take_over(self, partition: int, groups: dict[str, Group]) -> None:
         self._groups[partition] = groups
+        for marker in self._late_markers.pop(partition, ()):
+            self.complete_txn(partition, marker)
 
     def _tell_loaded(self, group: Group) -> None:
         self.events.on_loaded(group)
 
     def unload(self, partition: int) -> Iterator[object]:
+        self._late_markers.pop(partition, None)
         for group in self._groups.pop(partition, {}).values():
             with self.guard(group):
                 self.events.on_unloaded(group)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from kafka_py.base.ids import TopicPartition
-from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets
+from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TxnEnd
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -73,7 +75,7 @@ def test_a_committed_transaction_gives_its_offsets_unless_they_are_older() -> No
     offsets.committed = {P0: at(1, 5), P1: at(1, 9)}
     offsets.pending_txn[7] = {P0: at(2, 8), P1: at(2, 8)}
     assert offsets.is_pending(P0)
-    offsets.complete_txn(7, committed=True)
+    offsets.complete_txn(TxnEnd(7, 20, is_commit=True))
     assert offsets.committed == {P0: at(2, 8), P1: at(1, 9)}
     assert not offsets.is_pending(P0)
 
@@ -81,9 +83,18 @@ def test_a_committed_transaction_gives_its_offsets_unless_they_are_older() -> No
 def test_an_aborted_transaction_leaves_nothing() -> None:
     offsets = GroupOffsets()
     offsets.pending_txn[7] = {P0: at(2, 8)}
-    offsets.complete_txn(7, committed=False)
-    offsets.complete_txn(8, committed=True)
+    offsets.complete_txn(TxnEnd(7, 20, is_commit=False))
+    offsets.complete_txn(TxnEnd(8, 20, is_commit=True))
     assert offsets.is_empty
+
+
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_a_marker_says_nothing_about_the_commits_behind_it(is_commit: bool) -> None:
+    offsets = GroupOffsets()
+    offsets.pending_txn[7] = {P0: at(2, 8), P1: at(3, 12)}
+    offsets.complete_txn(TxnEnd(7, 10, is_commit))
+    assert offsets.committed == ({P0: at(2, 8)} if is_commit else {})
+    assert offsets.pending_txn == {7: {P1: at(3, 12)}}
 
 
 def test_the_partitions_of_a_topic_are_found_wherever_they_are() -> None:

@@ -16,9 +16,10 @@ from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.membership import Membership
-from kafka_py.coordinator.groups.offsets import CommittedOffset
+from kafka_py.coordinator.groups.offsets import CommittedOffset, TxnEnd
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset_keys, offset_value
+from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 from kafka_py.coordinator.groups.store import TOPIC, GroupStore
 from kafka_py.coordinator.runtime import Appended, Surroundings
@@ -418,6 +419,47 @@ def test_commits_of_a_transaction_count_when_its_marker_says_so(world: World) ->
     assert list(group.offsets.committed) == [P0]
     assert group.offsets.is_pending(TopicPartition("t", 2))
     assert not group.offsets.is_pending(P1)
+
+
+def append_marker(world: World, store: GroupStore) -> None:
+    offset = world.disk.mark(3, 0, ControlType.COMMIT).first_offset
+    store.complete_txn(PARTITION, TxnEnd(3, offset, is_commit=True))
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_marker_that_is_appended_while_the_partition_is_loaded_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch, is_read: bool
+) -> None:
+    """Before, or after, what reads the log has come to its end."""
+    row = offset_keys(GROUP, [P0])[0], offset_value(commit(5))
+    made = batch_of(row, producer_id=3, producer_epoch=0, base_sequence=0, transactional=True)
+    world.disk.append(made, origin=Origin.COORDINATOR)
+    store = world.store = world.new_store()
+    replay = GroupReplay.finish
+
+    def finish_late(self: GroupReplay) -> Iterator[object]:
+        append_marker(world, store)
+        yield from replay(self)
+
+    if is_read:
+        store.runtime.elected(PARTITION, 0)
+        append_marker(world, store)
+    else:
+        monkeypatch.setattr(GroupReplay, "finish", finish_late)
+    world.own()
+    group = store.get(GROUP)
+    assert group is not None
+    assert group.offsets.committed[P0].offset == 5
+    assert not group.offsets.is_pending(P0)
+
+
+def test_markers_are_not_kept_for_partitions_that_are_not_loaded(world: World) -> None:
+    store = world.new_store()
+    append_marker(world, store)
+    store.runtime.elected(PARTITION, 0)
+    append_marker(world, store)
+    store.runtime.resigned(PARTITION, 1)
+    assert store._late_markers == {}
 
 
 def test_large_partitions_are_read_in_turns(world: World) -> None:
