@@ -7,6 +7,7 @@ jobs inline. Knows nothing of logs.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Protocol, TypeVar
@@ -25,7 +26,7 @@ class Background(Protocol):
     ) -> None:  # fmt: skip
         """Runs `work` in a thread that may block, then `done` with its result, or `failed`, on the loop.
 
-        Never raises: that no thread takes the work is an error for `failed` too.
+        Never raises: that no thread takes the work is an error for `failed` too, and then the work never runs.
         """
         ...
 
@@ -61,26 +62,24 @@ class ThreadBackground:
         self, work: Callable[[], T], done: Callable[[T], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:  # fmt: skip
-        is_refused = False
+        claim = threading.Lock()  # held by the thread that runs the work, or by the refusal
 
         def in_thread() -> None:
+            if not claim.acquire(blocking=False):  # the pool had it in its queue when it refused it
+                return
             try:
                 result = work()
             except Exception as error:
-                self._report(on_loop, report_failure, error, failed)
+                self._report(report_failure, error, failed)
                 return
             if done is not None:
-                self._report(on_loop, done, result)
-
-        def on_loop(function: Callable[..., object], *arguments: object) -> None:
-            if not is_refused:
-                function(*arguments)
+                self._report(done, result)
 
         try:
             self._executor.submit(in_thread)
-        except RuntimeError as error:  # shut down, or no thread can be started; another one may yet find the work
-            is_refused = True
-            self._report(report_failure, error, failed)
+        except RuntimeError as error:  # shut down, or no thread can be started; one that is busy may yet find the work
+            if claim.acquire(blocking=False):
+                self._report(report_failure, error, failed)
 
     def _report(self, function: Callable[..., object], *arguments: object) -> None:
         try:

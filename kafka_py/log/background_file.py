@@ -5,6 +5,7 @@ Knows nothing of the content. Used for checkpoints and for the leader epochs.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -42,7 +43,7 @@ class BackgroundFile:
         self._saving = True
         if self._lock is None:
             self._lock = threading.Lock()
-        self._background.run(lambda: self._write(data), self._saved, self._not_saved)
+        self._background.run(self._write, self._saved, self._not_saved)
 
     def save_again(self) -> bool:
         """Makes another attempt if the last one failed and nothing was saved since; whether it does."""
@@ -66,19 +67,17 @@ class BackgroundFile:
             data = self._unsaved
         if data is not None:
             self._unsaved = data
-            self._write(data)
+            self._write()
 
-    def _write(self, data: Content) -> None:
-        lock = self._lock
-        if lock is None:
+    def _write(self) -> None:
+        """Writes the newest content: what was to be written when the job was made may be older than the file is."""
+        with self._lock or contextlib.nullcontext():
+            data = self._unsaved
+            if data is None:  # it is on disk already
+                return
             self._replace(data() if callable(data) else data)
-        else:
-            with lock:
-                if self._unsaved is None:  # something newer is on disk already
-                    return
-                self._replace(data() if callable(data) else data)
-        if self._unsaved is data:
-            self._unsaved = None
+            if self._unsaved is data:
+                self._unsaved = None
 
     def _saved(self, _: None) -> None:
         self._saving = False

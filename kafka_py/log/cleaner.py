@@ -241,12 +241,12 @@ class Cleaner:
                 bytes_per_s=options.log_cleaner_io_max_bytes_per_second,
                 is_stopped=lambda: self._stopped or run.is_cancelled,
             )
-            self._running[log.topic_partition] = run
-            self.begun += 1
-            self._background.run(lambda: run_cleaning(job), lambda _: self._ran(run), lambda e: self._failed(run, e))
-        except Exception as error:  # as when no thread can be started
-            self._running.pop(log.topic_partition, None)
+        except Exception as error:
             self._set_aside(log, error)
+            return
+        self._running[log.topic_partition] = run
+        self.begun += 1
+        self._background.run(lambda: run_cleaning(job), lambda _: self._ran(run), lambda e: self._failed(run, e))
 
     def _ran(self, run: _Run) -> None:
         job = run.job
@@ -283,7 +283,7 @@ class Cleaner:
         log, job = run.log, run.job
         if self._has_effect(run):
             log.note_cleaned(job)
-            self._save(log.log_dir)
+            self._supervisor.call(_ACTIVITY, lambda: self._save(log.log_dir), log.topic_partition)
             self._failing.release(log.topic_partition)
             _log.info(
                 "%s: compacted offsets %d to %d, kept %d of %d bytes", log.topic_partition, job.first_dirty,

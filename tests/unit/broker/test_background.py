@@ -44,6 +44,29 @@ def test_the_stop_waits_for_what_a_former_pool_still_does() -> None:
     assert began.done() and not stopped.is_alive()
 
 
+def test_a_job_that_was_refused_for_want_of_a_thread_does_not_count_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool still has it in its queue, and a later job's thread meets it there."""
+
+    def refuses(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def scenario() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            background = CountedBackground(pool, asyncio.get_running_loop())
+            done: list[int] = []
+            failed: list[Exception] = []
+            with monkeypatch.context() as patched:
+                patched.setattr(threading.Thread, "start", refuses)
+                background.run(lambda: 7, done.append, failed.append)
+            for number in range(3):
+                background.run(lambda number=number: number, done.append)  # type: ignore[misc]
+                async with asyncio.timeout(60):
+                    await background.wait_idle()
+                assert done == list(range(number + 1)) and len(failed) == 1
+
+    asyncio.run(scenario())
+
+
 def test_a_job_that_no_thread_takes_is_not_waited_for() -> None:
     async def scenario() -> None:
         pool = ThreadPoolExecutor(1)

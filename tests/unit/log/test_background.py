@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 from kafka_py.log.background import InlineBackground, ThreadBackground
 from kafka_py.log.background_file import BackgroundFile
@@ -101,3 +101,50 @@ class TestAFileThatCannotBeWritten:
         assert written == [b"data"]
         assert file.is_saved
         assert not file.save_again()
+
+    def test_a_write_that_begins_late_does_not_bring_back_what_was_replaced_meanwhile(self):
+        file, background, written, _, broken = self.scene()
+        broken[0] = False
+        file.save(b"first")
+        file.save_now(b"second")
+        file.save(b"third")
+        background.run_one()
+        assert written == [b"second", b"third"]
+
+    def test_the_next_save_tries_again_what_no_thread_took(self):
+        written, errors, pool = [], [], NoThread()
+        background = ThreadBackground(pool, lambda work, *arguments: work(*arguments))
+        file = BackgroundFile(written.append, background, errors.append)
+        file.save(b"first")
+        assert not file.is_saved and len(errors) == 1
+        pool.has_threads = True
+        file.save(b"second")
+        assert written == [b"second"] and file.is_saved
+
+
+class NoThread(Executor):
+    """A pool that keeps what it refuses in its queue, as ThreadPoolExecutor does when it cannot start a thread."""
+
+    def __init__(self):
+        self.has_threads = False
+        self.queue = []
+
+    def submit(self, work):
+        self.queue.append(work)
+        if not self.has_threads:
+            raise RuntimeError("can't start new thread")
+        while self.queue:
+            self.queue.pop(0)()
+
+
+def test_what_was_refused_never_runs():
+    """Its caller may have begun something else instead."""
+    pool = NoThread()
+    background = ThreadBackground(pool, lambda work, *arguments: work(*arguments))
+    seen = []
+    ran = []
+    background.run(lambda: ran.append(1), None, seen.append)
+    assert len(seen) == 1
+    pool.has_threads = True
+    background.run(lambda: ran.append(2))
+    assert ran == [2] and len(seen) == 1

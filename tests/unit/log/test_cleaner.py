@@ -563,3 +563,30 @@ def test_the_files_of_an_unused_result_are_gone_before_the_log_is_compacted_agai
     world.own.run_all()
     world.dirs.cleaner.look()
     assert len(world.own.jobs) == 1
+
+
+@pytest.mark.parametrize("refused", [2, 3], ids=["sync of the names", "removal of the result"])
+def test_a_compaction_that_gets_no_thread_for_its_end_is_over(refused: int) -> None:
+    """Or neither compaction nor retention would ever touch the log again."""
+    world = Many(1)
+    log, own = world.logs[0], world.own
+    world.dirs.cleaner.look()
+    if refused == 3:
+        world.dirs.cleaner.abort(log.topic_partition)
+
+    def refuses(_work: Any, _done: Any = None, failed: Any = None) -> None:
+        failed(RuntimeError("can't start new thread"))
+
+    own.run = refuses  # type: ignore[method-assign]
+    own.run_all()
+    while world.turns and world.dirs.cleaner.is_compacting(log):
+        world.turns.pop(0)()
+    assert not world.dirs.cleaner.is_compacting(log)
+    del own.run  # type: ignore[method-assign]
+    world.clock.advance(20_000)
+    world.dirs.cleaner.look()
+    own.run_all()
+    for turn in world.turns[:]:
+        turn()
+    own.run_all()
+    assert log.cleaned_to == 1
