@@ -35,6 +35,7 @@ class FutureLogs:
     _io_failed: Callable[[str, Exception], None]
     _retire: Callable[[PartitionLog], None]
     _checkpoints: OffsetCheckpoints
+    _found_futures: set[TopicPartition]
     cleaner: Cleaner
 
     def is_live(self, directory: str) -> bool:
@@ -76,9 +77,31 @@ class FutureLogs:
         if current.log_start_offset:
             future.truncate_fully_and_start_at(current.log_start_offset)
         self._futures[topic_partition] = future
+        self._found_futures.discard(topic_partition)
+        self._note_copied_from(current, future)
         self._counts[directory] += 1
         self._meters.add(future)
         return future
+
+    def resume_future(self, topic_partition: TopicPartition) -> None:
+        """Before a move continues that a former run of the broker began: its copy must be as new as the present log.
+
+        While the directory was offline the present log was compacted without it, and may have lost tombstones of keys
+        that the copy still has. Then the copy begins again. Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
+        current, future = self._logs.get(topic_partition), self._futures.get(topic_partition)
+        if topic_partition not in self._found_futures or current is None or future is None:
+            return
+        self._found_futures.discard(topic_partition)
+        if future.cleaned_to != current.cleaned_to:
+            _log.info("%s: compacted since its copy to %s began, copying it again", topic_partition, future.log_dir)
+            future.truncate_fully_and_start_at(current.log_start_offset)
+            self._note_copied_from(current, future)
+
+    def _note_copied_from(self, current: PartitionLog, future: PartitionLog) -> None:
+        future.cleaned_to = current.cleaned_to
+        if current.cleaned_to:
+            self._checkpoints.write(filenames.CLEANER_CHECKPOINT, only=future.log_dir)
 
     def drop_future(self, topic_partition: TopicPartition) -> None:
         """Cancels the move; nothing when there is none. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
@@ -87,6 +110,7 @@ class FutureLogs:
             self._meters.remove(future)
             self._retire(future)  # if it fails, the log is among those that the directory has lost
             del self._futures[topic_partition]
+            self._checkpoints.removed(topic_partition)
 
     def promote_future(self, topic_partition: TopicPartition) -> PartitionLog:
         """Puts the future log, which has caught up and `can_move`, in the present one's place; returns it.
@@ -106,6 +130,7 @@ class FutureLogs:
             self._io_failed(future.log_dir, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot move {future.directory}: {error}") from error
         future.take_over_from(current)
+        self.cleaner.forget(topic_partition)
         self._meters.remove(current)
         del self._futures[topic_partition]
         self._logs[topic_partition] = future

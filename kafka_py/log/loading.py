@@ -43,8 +43,8 @@ class _Checkpoints(NamedTuple):
 
     def of(self, name: filenames.PartitionName) -> Checkpointed:
         tp = name.topic_partition
-        cleaned_to = 0 if name.is_future else self.cleaned.get(tp, 0)
-        return Checkpointed(self.start.get(tp, 0), self.recovery.get(tp, 0), self.high_watermark.get(tp, 0), cleaned_to)
+        rows = (self.start, self.recovery, self.high_watermark, self.cleaned)
+        return Checkpointed(*(offsets.get(tp, 0) for offsets in rows))
 
 
 def load_directory(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) -> LoadedDirectory:
@@ -94,15 +94,25 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
         futures = [pool.submit(load_one, directory, name) for directory, name in names]
         for future, (_, name) in zip(futures, names, strict=True):
             (loaded.futures if name.is_future else loaded.logs).append(future.result())
-    _correct_cleaned(log_dir, loaded.logs, checkpoints.cleaned)
+    _correct_rows(log_dir, [*loaded.logs, *loaded.futures], checkpoints)
     return loaded
 
 
-def _correct_cleaned(log_dir: LogDir, logs: Iterable[PartitionLog], rows: dict[TopicPartition, int]) -> None:
+def _correct_rows(log_dir: LogDir, logs: Iterable[PartitionLog], rows: _Checkpoints) -> None:
     """Removes rows without a log and lowers rows that cannot be: a log that grows later must not make them true."""
-    valid = {log.topic_partition: row for log in logs if (row := cleaned_row(log)) is not None}
-    if valid != rows:
-        log_dir.checkpoint(filenames.CLEANER_CHECKPOINT, valid, now=True)
+    present = {log.topic_partition: log for log in logs}
+    cleaned = {tp: row for tp, log in present.items() if (row := cleaned_row(log)) is not None}
+    for name, found, valid in (
+        (filenames.LOG_START_CHECKPOINT, rows.start, {tp: row for tp, row in rows.start.items() if tp in present}),
+        (filenames.RECOVERY_POINT_CHECKPOINT, rows.recovery, _within(rows.recovery, present)),
+        (filenames.CLEANER_CHECKPOINT, rows.cleaned, cleaned),
+    ):
+        if valid != found:
+            log_dir.checkpoint(name, valid, now=True)
+
+
+def _within(rows: dict[TopicPartition, int], present: dict[TopicPartition, PartitionLog]) -> dict[TopicPartition, int]:
+    return {tp: min(row, present[tp].log_end_offset) for tp, row in rows.items() if tp in present}
 
 
 def _parse(log_dir: LogDir, name: str) -> filenames.PartitionName:

@@ -94,6 +94,8 @@ class LogDirs(FutureLogs):
         self._futures: dict[TopicPartition, PartitionLog] = {}
         self._counts: Counter[str] = Counter()
         """How many logs are in each directory; of one that is offline it says nothing."""
+        self._found_futures: set[TopicPartition] = set()
+        """Futures that were there at the start; see resume_future."""
         self._preferred: dict[TopicPartition, str] = {}
         self._to_delete: list[tuple[LogDir, str]] = []
         self._meters = LogMeters(metrics)
@@ -220,6 +222,7 @@ class LogDirs(FutureLogs):
                     raise LogDirError(f"{log.topic_partition} is in both {other.directory} and {log.directory}")
                 self._counts[log_dir.path] += 1
                 self._meters.add(log)
+        self._found_futures.update(log.topic_partition for log in found.futures)
         self._to_delete += [(log_dir, path) for path in found.to_delete]
 
     # -- logs
@@ -392,7 +395,15 @@ class LogDirs(FutureLogs):
         return [log_dir for log_dir in self._dirs.values() if log_dir.is_online]
 
     def _failed_callback(self, path: str) -> Callable[[Exception], None]:
-        return lambda error: self._io_failed(path, error)
+        """For work of a directory in the background: the disk has failed, or what was asked of it was wrong."""
+
+        def failed(error: Exception) -> None:
+            if isinstance(error, OSError):
+                self._io_failed(path, error)
+            else:  # as where no thread could be started
+                _log.error("%s: background work failed", path, exc_info=error)
+
+        return failed
 
     def _io_failed(self, path: str, error: Exception) -> None:
         """Takes a directory offline with its logs; whom it concerns hears of it on the loop's next round."""
@@ -405,6 +416,8 @@ class LogDirs(FutureLogs):
             for log in [log for log in logs.values() if log.log_dir == path]:
                 log.let_go(f"in the offline directory {path}")
                 lost.append(log.topic_partition)
+                if logs is self._logs:
+                    self.cleaner.forget(log.topic_partition)
                 self._meters.remove(log)
                 if not self._stopped:
                     del logs[log.topic_partition]

@@ -22,8 +22,8 @@ _PAUSE_MS = 200
 
 
 def cleaned_row(log: PartitionLog) -> int | None:
-    """The row of cleaner-offset-checkpoint; none for a log that is being moved here, or was never compacted."""
-    return None if log.is_future else log.cleaned_to or None
+    """The row of cleaner-offset-checkpoint; none for a log that was never compacted."""
+    return log.cleaned_to or None
 
 
 _ROWS: dict[str, Callable[[PartitionLog], int | None]] = {

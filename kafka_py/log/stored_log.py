@@ -41,7 +41,8 @@ class StoredLog:
 
     log_start_offset <= high_watermark <= log_end_offset. recovery_point: everything below it is synced.
     cleaned_to: below it (exclusive) no record has a later one with its key, below it too: all of that was compacted.
-        Never beyond the base offset of the active segment; 0 for nothing.
+        Never beyond the base offset of the active segment; 0 for nothing. Of a log that is being moved here: how far
+        the present log was compacted when the copy began.
     """
 
     __slots__ = (
@@ -75,7 +76,7 @@ class StoredLog:
         self.log_end_offset = log_end_offset
         self.high_watermark = log_start_offset
         self.recovery_point = recovery_point
-        self.cleaned_to = min(cleaned_to, segments.active.base_offset)
+        self.cleaned_to = cleaned_to
         self.last_flush_ms = context.clock.wall_ms()
         self._place = place
         self._context = context
@@ -91,6 +92,7 @@ class StoredLog:
         self._names_changed = True
         self._failed = ""
         self._update_first_unstable()
+        self._bound_cleaned()
 
     @property
     def directory(self) -> str:
@@ -395,7 +397,7 @@ class StoredLog:
         self.recovery_point = min(self.recovery_point, end_offset)
         if self._held_end is not None and (end_offset <= self._held_end or start_offset == end_offset):
             self._held_end = None  # what waited for a flush is cut off
-        self.cleaned_to = min(self.cleaned_to, self._segments.active.base_offset)
+        self._bound_cleaned()
         after = self.log_start_offset, self.recovery_point, self.cleaned_to
         if any(new < old for new, old in zip(after, before, strict=True)):
             self._is_lowered = True
@@ -407,6 +409,10 @@ class StoredLog:
         producer_replay.replay(self._segments.segments, self._producers, end_offset)
         self._update_first_unstable()
         self.update_high_watermark(min(self.high_watermark, end_offset))
+
+    def _bound_cleaned(self) -> None:
+        if not self.is_future:
+            self.cleaned_to = min(self.cleaned_to, self._segments.active.base_offset)
 
     # -- identity and end of life
 

@@ -101,6 +101,7 @@ class LogDirMover:
             if self.moving.get(topic_partition) is not future:
                 self.moving[topic_partition] = future
                 try:
+                    self._log_dirs.resume_future(topic_partition)
                     self._align(partition.log, future)
                 except Exception as error:
                     self._went_wrong(topic_partition, error)

@@ -167,3 +167,100 @@ def test_a_log_counts_as_compacted_only_once_that_outlives_a_power_failure(loss:
     broker.restart(loss)
     broker.rounds()
     assert "k" not in broker.texts()
+
+
+# ---- rows, failures and reasons that outlive the log that they are about
+
+
+def test_a_log_start_without_a_log_is_removed_at_the_start_too() -> None:
+    """The log that is created next, and lives through a crash of its own, would lose its records to it."""
+    broker = CompactedTopic("/a")
+    broker.fill(8)
+    broker.log.advance_log_start_offset(7)
+    broker.dirs.checkpoint_log_start_offsets()
+    broker.dirs.checkpoint_recovery_points()
+    broker.dirs.delete(T)
+    broker.files.sync_directory("/a")
+    broker.restart(Loss.NOTHING)
+    broker.put("k", "value")
+    broker.log.flush()
+    broker.restart(Loss.NOTHING)
+    assert broker.texts() == {"k": "value"}
+
+
+def test_rows_of_a_move_that_was_cancelled_say_nothing_of_the_next_move() -> None:
+    broker = CompactedTopic("/a", "/b")
+    broker.dirs.prefer(T, "/a")
+    broker.fill(8)
+    future = broker.dirs.create_future(T, "/b")
+    while not broker.copy_piece():
+        pass
+    future.flush()
+    broker.dirs.checkpoint_recovery_points()
+    assert "t 0 8" in broker.files.read_bytes("/b/recovery-point-offset-checkpoint").decode()
+    broker.dirs.drop_future(T)
+    broker.dirs.create_future(T, "/b")
+    assert "t 0 8" not in broker.files.read_bytes("/b/recovery-point-offset-checkpoint").decode()
+
+
+def test_a_topic_that_is_created_again_is_compacted_though_the_one_before_failed_in_a_lost_directory() -> None:
+    broker = CompactedTopic("/a", "/b")
+    broker.dirs.prefer(T, "/a")
+    broker.fill(8)
+    file = broker.files.open(broker.log.segments[2].path)
+    file.write(b"\xff", 30)
+    broker.clean()
+    assert broker.dirs.cleaner.uncleanable
+    broker.dirs._io_failed("/a", OSError(5, "gone"))
+    broker.dirs.delete(T)
+    broker.fill(8)
+    assert broker.log.log_dir == "/b"
+    broker.clean()
+    assert broker.log.cleaned_to == 8 and not broker.dirs.cleaner.uncleanable
+
+
+def test_what_failed_in_one_directory_is_tried_again_after_a_move() -> None:
+    """The records are the same, the indexes and the disk are others."""
+    broker = CompactedTopic("/a", "/b")
+    broker.dirs.prefer(T, "/a")
+    broker.fill(8)
+    index = broker.files.open(broker.log.segments[2].txn_index.path, create=True)
+    index.write(b"\x00\x09" * 17, 0)
+    broker.clean()
+    assert broker.dirs.cleaner.uncleanable
+    broker.move("/b")
+    broker.clean()
+    assert broker.log.cleaned_to > 0 and not broker.dirs.cleaner.uncleanable
+
+
+@pytest.mark.parametrize("is_offline_meanwhile", [True, False])
+def test_a_deleted_key_stays_deleted_when_a_move_continues_after_its_target_was_offline(
+    is_offline_meanwhile: bool,
+) -> None:
+    """The present log is compacted while there is no future one, and the copy begun before that is older."""
+    broker = CompactedTopic("/a", "/b")
+    broker.dirs.prefer(T, "/a")
+    broker.put("k", "old value")
+    broker.fill(8)
+    future = broker.dirs.create_future(T, "/b")
+    broker.copy_piece()
+    future.flush()
+    broker.files.sync_directory("/b")
+    broker.files.sync_directory(future.directory)
+    if is_offline_meanwhile:
+        broker.dirs._io_failed("/b", OSError(5, "for now"))
+        broker.put("k", None)
+        broker.rounds()
+        broker.rounds()
+        assert "k" not in broker.texts()
+    broker.restart()
+    broker.dirs.resume_future(T)
+    copy = broker.dirs.get_future(T)
+    assert copy is not None
+    assert copy.log_end_offset == (0 if is_offline_meanwhile else 1), "what was copied already counts if it is as new"
+    while not broker.copy_piece():
+        pass
+    broker.dirs.promote_future(T)
+    broker.rounds()
+    broker.rounds()
+    assert ("k" in broker.texts()) is not is_offline_meanwhile

@@ -658,3 +658,20 @@ def test_work_for_every_log_leaves_the_loop_now_and_then(monkeypatch):
         turns.pop(0)()
         counts.append(len(seen))
     assert counts == [200, 400, 450, 450] and seen == logs
+
+
+def test_a_checkpoint_for_which_no_thread_can_be_started_is_no_failure_of_the_disk():
+    class NoThread(InlineBackground):
+        def run(self, work, done=None, failed=None):
+            failed(RuntimeError("can't start new thread"))
+
+    broker = Broker()
+    broker.append()
+    file = broker.dirs._dirs["/logs"]._checkpoints["recovery-point-offset-checkpoint"]
+    file._background = NoThread()
+    broker.dirs.checkpoint_recovery_points()
+    assert broker.dirs.offline_directories == [] and not broker.failures
+    file._background = InlineBackground()
+    broker.dirs.get(TopicPartition("t", 0)).flush()
+    broker.dirs.checkpoint_recovery_points()
+    assert "t 0 1" in broker.text("/logs/recovery-point-offset-checkpoint")

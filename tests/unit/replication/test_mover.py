@@ -11,6 +11,7 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Supervisor
 from kafka_py.log.configs import LogConfig, LogOptions
 from kafka_py.log.log_dirs import LogDirs
+from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.hosted import HostedPartitions
 from kafka_py.replication.mover import LogDirMover
@@ -33,17 +34,19 @@ class Broker:
         self.files = FakeFiles(now_ms=self.clock.wall_ms)
         for directory in (HERE, THERE):
             self.files.make_directory(directory)
-        loop = asyncio.get_running_loop()
-        options = LogOptions.parse({"log.dirs": f"{HERE},{THERE}"})
-        self.log_dirs = LogDirs(
-            options, self.files, self.clock, later=lambda ms, call: loop.call_later(ms / 1000, call)
-        )
-        self.log_dirs.open()
-        self.log_dirs.load()
+        self.log_dirs = self.new_log_dirs()
         self.supervisor = Supervisor(self.clock)
         self.hosted = HostedPartitions(1, lambda _: True)
         self.steps: list[TopicPartition] = []
         self.mover = self._mover()
+
+    def new_log_dirs(self) -> LogDirs:
+        loop = asyncio.get_running_loop()
+        options = LogOptions.parse({"log.dirs": f"{HERE},{THERE}"})
+        log_dirs = LogDirs(options, self.files, self.clock, later=lambda ms, call: loop.call_later(ms / 1000, call))
+        log_dirs.open()
+        log_dirs.load(lambda _topic: LogConfig.for_topic(None, {"segment.bytes": 4000}))
+        return log_dirs
 
     def _mover(self) -> LogDirMover:
         options = ReplicationOptions.parse({"replica.fetch.max.bytes": "1000"})
@@ -192,3 +195,40 @@ def test_a_disk_error_of_one_move_leaves_the_moves_on_other_disks_and_the_presen
         await broker.mover.close()
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize("is_compacted_meanwhile", [True, False])
+def test_a_move_of_a_former_run_continues_with_its_copy_unless_the_present_log_was_compacted_since(
+    is_compacted_meanwhile: bool,
+) -> None:
+    """A copy may hold keys whose tombstones the present log has lost while the copy's directory was offline."""
+
+    async def scenario() -> None:
+        world = Broker()
+        world.host(LARGE, 200)
+        future: PartitionLog | None = world.log_dirs.create_future(LARGE, THERE)
+        assert future is not None
+        world.mover.moving[LARGE] = future
+        while future.log_end_offset < 5:
+            await world.mover._step(LARGE, future)
+        await world.mover.close()
+        if is_compacted_meanwhile:
+            present = world.log_dirs.get(LARGE)
+            assert present is not None
+            present.cleaned_to = present.segments[-1].base_offset
+            world.log_dirs._checkpoints.write("cleaner-offset-checkpoint")
+        world.log_dirs.shutdown()
+        if is_compacted_meanwhile:  # as if the directory had been offline when that was written
+            world.files.open(f"{THERE}/cleaner-offset-checkpoint").truncate(0)
+        world.log_dirs = world.new_log_dirs()
+        world.mover = world._mover()
+        future = world.log_dirs.get_future(LARGE)
+        assert future is not None and future.log_end_offset >= 5
+        world.hosted.partitions[LARGE].log = world.log_dirs.get(LARGE)
+        world.mover.resume([LARGE])
+        assert (future.log_end_offset == 0) is is_compacted_meanwhile
+        await world.until(lambda: world.is_moved(LARGE))
+        moved = world.log_dirs.get(LARGE)
+        assert moved is not None and moved.log_end_offset == 200
+
+    run_virtual(scenario())
