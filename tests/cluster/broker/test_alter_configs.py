@@ -275,3 +275,27 @@ async def test_a_change_that_is_stored_succeeds_although_it_cannot_be_used_at_on
     assert await replace(broker, TOPIC, "t", {"segment.bytes": "6000"}) == 0
     log = next(iter(broker.server.node.log_dirs.all_logs()))
     await broker.until(lambda: log.config.segment_bytes == 6000)
+
+
+@on_broker()
+async def test_a_replacement_sent_after_an_edit_without_waiting_has_the_last_word(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    first = asyncio.ensure_future(edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))))
+    second = asyncio.ensure_future(replace(broker, TOPIC, "t", {"retention.ms": "7"}))
+    assert await asyncio.gather(first, second) == [[(0, None)], 0]
+    assert await broker.store.topic_config("t") == {"retention.ms": "7"}
+
+
+@on_broker()
+async def test_a_change_is_in_use_when_its_answer_comes(broker: LocalBroker) -> None:
+    """Even before this broker is notified of it."""
+    await broker.create_topic("t")
+    assert broker.server._listener is not None
+    await broker.server._listener.stop()
+    log = next(iter(broker.server.node.log_dirs.all_logs()))
+    assert await edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))) == [(0, None)]
+    assert log.config.segment_bytes == 5000
+    assert await replace(broker, TOPIC, "t", {"segment.bytes": "6000"}) == 0
+    assert log.config.segment_bytes == 6000
+    assert await edit(broker, resource(BROKER, "0", ("log.cleaner.backoff.ms", SET, "3000"))) == [(0, None)]
+    assert broker.server.node.config.log_cleaner_backoff_ms == 3000

@@ -230,6 +230,15 @@ async def test_an_update_whose_answer_was_lost_is_not_made_twice(store, zk):
 
 
 @on_fake
+async def test_a_creation_by_update_whose_answer_was_lost_is_not_made_twice(store, zk):
+    update = asyncio.create_task(store.update("/n", appending(b"1", [])))
+    await asyncio.sleep(0)
+    store.session.lose_next_reply()
+    assert await update
+    assert zk.tree()["/n"] == b"1"
+
+
+@on_fake
 async def test_an_update_is_fenced(store, zk):
     epoch = await store.elect_controller(1, 0)
     for _ in range(2):  # creation and change
