@@ -17,13 +17,16 @@ from kafka_py.log.record_work import ON_LOOP_COMPRESSED_BYTES, ON_LOOP_PLAIN_BYT
 from kafka_py.log.scanning import iter_file_headers
 from kafka_py.log.segment import Segment
 from kafka_py.log.time_index import TimeOffset
+from kafka_py.records import legacy
 from kafka_py.records.batch import (
     LOG_APPEND_TIME_FLAG,
+    MAGIC,
     BatchHeader,
     CorruptBatch,
     OversizedBatch,
-    iter_record_pieces,
+    records_payload,
 )
+from kafka_py.records.survey import first_at_time
 
 _log = logging.getLogger(__name__)
 
@@ -74,22 +77,22 @@ class BatchLook(NamedTuple):
             return TimeOffset(self.header.max_timestamp, max(self.header.base_offset, self.lowest_offset))
 
     def _search(self, limit: int, pause: Callable[[], None]) -> TimeOffset | None:
-        batch = self.file.read(self.header.size_bytes, self.position)
+        header = self.header
+        batch = self.file.read(header.size_bytes, self.position)
+        if header.magic != MAGIC:
+            legacy.refuse(header.magic)
         try:
-            for number, piece in enumerate(iter_record_pieces(batch, header=self.header, limit=limit)):
-                if number:
-                    pause()
-                for record in piece:
-                    if record.timestamp >= self.timestamp and record.offset >= self.lowest_offset:
-                        return TimeOffset(record.timestamp, record.offset)
+            plain = records_payload(batch, 0, header, limit)
+            found = first_at_time(plain, header, self.timestamp, self.lowest_offset, pause=pause)
         except OversizedBatch:
             raise
-        except CorruptBatch as corrupt:
+        except (CorruptBatch, ValueError) as error:
             _log.warning(
                 "%s: the batch at offset %d is skipped in a search by time: %s",
-                self.topic_partition, self.header.base_offset, corrupt,
+                self.topic_partition, header.base_offset, error,
             )  # fmt: skip
-        return None
+            return None
+        return None if found is None else TimeOffset(*found)
 
 
 Search = Generator[BatchLook | None, TimeOffset | None, TimeOffset | None]

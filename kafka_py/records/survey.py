@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kafka_py.records.batch import NO_TIMESTAMP, BatchHeader
+from kafka_py.records.batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP, BatchHeader
 from kafka_py.records.record import MalformedRecords
-from kafka_py.records.varints import INT64_BITS, read_unsigned, read_varint
+from kafka_py.records.varints import INT64_BITS, read_unsigned, read_varint, read_varlong
 
 SMALLEST_RECORD = 7
 """Bytes of a record with null key, null value and no headers."""
@@ -83,6 +83,36 @@ def survey_records(
     return Survey(
         max_timestamp, walk.keyless, walk.out_of_bounds, walk.keyless_count, walk.out_of_bounds_count
     )
+
+
+def first_at_time(
+    data: bytes, header: BatchHeader, timestamp: int, lowest_offset: int, *, pause: Callable[[], None] = _no_pause
+) -> tuple[int, int] | None:
+    """(timestamp, offset) of the first record at or after both; None when there is none.
+
+    data: the record section, decompressed. Keys, values and headers are skipped unseen, so what is wrong with them
+    does not show. Raises MalformedRecords (or another ValueError) where the next record cannot be found.
+    """
+    append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
+    pos = 0
+    try:
+        for number in range(header.record_count):
+            if number and number % AT_ONCE == 0:
+                pause()
+            length, start = read_varint(data, pos)
+            pos = start + length
+            if length < SMALLEST_RECORD - 1 or pos > len(data):
+                raise MalformedRecords(f"record {number} is longer than what is left of its batch")
+            delta, at = read_varlong(data, start + 1)
+            offset = header.base_offset + read_varint(data, at)[0]
+            found = header.base_timestamp + delta if append_time is None else append_time
+            if found >= timestamp and offset >= lowest_offset:
+                return found, offset
+    except IndexError:
+        raise MalformedRecords(f"the records end before record {header.record_count} does") from None
+    if pos != len(data):
+        raise MalformedRecords(f"{len(data) - pos} bytes are left after {header.record_count} records")
+    return None
 
 
 class _Walk:

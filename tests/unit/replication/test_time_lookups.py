@@ -71,6 +71,25 @@ def test_a_batch_of_many_records_holds_neither_the_loop_nor_the_memory() -> None
     assert peak < 4 << 20
 
 
+def test_a_record_of_very_many_headers_takes_neither_time_nor_memory() -> None:
+    """Each of them would be an object if it were decoded."""
+    body = b"\0\0\0\1\1" + encode_varint(500_000) + b"\0\1" * 500_000
+    header = read_header(batch(timestamp=1000))
+    one = with_records(header, Codec.NONE, encode_varint(len(body)) + body, 1000)
+    world = stored(one)
+    tracemalloc.start()
+    try:
+        before = time.thread_time()
+        found = asyncio.run(find_by_time(world.log, 1000, InlineBackground(), SystemClock()))
+        took = time.thread_time() - before
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == (1000, 0, 0)
+    assert took < 0.1
+    assert peak < 3 * len(one)
+
+
 def test_segments_that_are_deleted_meanwhile_are_skipped() -> None:
     world = LogWorld({"segment.bytes": 2000, "retention.ms": -1})
     world.append_many(100, timestamp=1000)
