@@ -68,10 +68,16 @@ class CleanableLog(StoredLog):
                 old = [segment for segment in sources if segment is not None]
                 is_whole = len(old) == len(sources) and sum(one.size for one in old) == cleaned.source_bytes
                 if not (is_whole and self._swap(old, cleaned)):
+                    self._remove_cleaned(cleaned.base_offset)
                     job.unused.append(cleaned)
                     job.is_complete = job.is_complete and not old
         except OSError as error:
             self._io_failed(error)
+
+    def _remove_cleaned(self, base_offset: int) -> None:
+        """Before the next segment is put in place: a start after a crash would believe in none behind this one."""
+        for suffix in filenames.SEGMENT_SUFFIXES:
+            self._place.remove_if_present(filenames.segment_file(base_offset, suffix) + filenames.CLEANED)
 
     def _source(self, base_offset: int) -> Segment | None:
         segment = self._segments.at(base_offset)

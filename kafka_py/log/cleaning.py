@@ -102,6 +102,7 @@ class CleanJob:
         """Raises OSError, CorruptBatch, Stopped; then `discard` tidies up."""
         self._began_ms = self._work_began_ms = self.clock.monotonic_ms()
         place = PartitionDirectory(self.path, self.files, OpenHandles())
+        self._remove_leftovers(place)
         horizon_ms = self._delete_horizon(place)
         keys = self._make_table(place)
         try:
@@ -133,6 +134,16 @@ class CleanJob:
             for suffix in filenames.SEGMENT_SUFFIXES:
                 with suppress(OSError):
                     place.remove_if_present(filenames.segment_file(part.base_offset, suffix) + filenames.CLEANED)
+
+    def _remove_leftovers(self, place: PartitionDirectory) -> None:
+        """What could not be removed after a former compaction must not get into this one, nor be taken for a part of it.
+
+        A start after a crash believes in no `.swap` file behind a `.cleaned` one.
+        """
+        for entry in self.files.list(self.path):
+            name = filenames.parse_segment_file(entry.name)
+            if name is not None and name.state == filenames.CLEANED:
+                place.remove_if_present(entry.name)
 
     def _delete_horizon(self, place: PartitionDirectory) -> int:
         """Tombstones in segments that were last written at or before this moment may go (wall clock ms)."""

@@ -590,3 +590,53 @@ def test_a_compaction_that_gets_no_thread_for_its_end_is_over(refused: int) -> N
         turn()
     own.run_all()
     assert log.cleaned_to == 1
+
+
+# ---- what is left of a result that was not used
+
+
+def test_nothing_of_a_former_result_gets_into_the_next_one() -> None:
+    """It could not be removed; a transaction index of it would hide records that were committed."""
+    world = three_segments()
+    for suffix in (".txnindex.cleaned", ".log.cleaned"):
+        world.files.open(f"{world.directory}/{0:020}{suffix}", create=True).write(b"\x00" * 34, 0)
+    world.clean()
+    assert not world.names(".txnindex") and not world.names(".cleaned")
+    assert [row[0] for row in world.texts()] == [2]
+
+
+@pytest.mark.parametrize("is_left_of_before", [True, False])
+def test_a_crash_while_a_result_is_put_in_place_loses_nothing_though_another_was_not_used(
+    is_left_of_before: bool,
+) -> None:
+    """A start after a crash takes a `.cleaned` file for a sign that the `.swap` files behind it are not whole."""
+    world = World({"segment.bytes": 250})
+    for number in range(12):
+        world.put((f"k{number}", "x" * 20))
+    world.log.flush()
+    before = world.texts()
+    if is_left_of_before:
+        world.files.open(f"{world.directory}/{0:020}.log.cleaned", create=True)
+        world.log.advance_log_start_offset(1)
+        world.log.delete_old_segments(world.clock.wall_ms())
+    job = job_of(world)
+    if not is_left_of_before:
+        world.log.advance_log_start_offset(1)
+        world.log.delete_old_segments(world.clock.wall_ms())
+    renamed = 0
+
+    def stop_before_the_last_names(source: str, target: str) -> None:
+        nonlocal renamed
+        if source.endswith(".log.swap"):
+            renamed += 1
+            if renamed == 2:
+                raise KeyboardInterrupt
+        real(source, target)
+
+    real, world.files.rename = world.files.rename, stop_before_the_last_names  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        while job.cleaned:
+            world.log.take_cleaned(job)
+    del world.files.rename  # type: ignore[method-assign]
+    world.crash(Loss.NOTHING, random.Random(1))
+    assert world.texts() == before[1:]
