@@ -11,12 +11,12 @@ from typing import Any
 
 from kafka_py.log import filenames
 from kafka_py.log.cleaning import Cleaned, CleanJob
-from kafka_py.log.compaction import Dirtiness, LastBatch, Part
+from kafka_py.log.compaction import MOST_MERGED, Dirtiness, LastBatch, Part
 from kafka_py.log.segment import Segment
 from kafka_py.log.stored_log import StoredLog
 
 _SWAPS_AT_ONCE = 4
-"""Segments put in place before others have the loop: each means a dozen renames."""
+"""Segments put in place before others have the loop: each means a dozen renames, and a few for each of its sources."""
 
 
 class CleanableLog(StoredLog):
@@ -61,7 +61,8 @@ class CleanableLog(StoredLog):
         left out, and noted in `job.unused`.
         Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
-        these, job.cleaned = job.cleaned[:_SWAPS_AT_ONCE], job.cleaned[_SWAPS_AT_ONCE:]
+        count = _fit_for_one_turn(job.cleaned)
+        these, job.cleaned = job.cleaned[:count], job.cleaned[count:]
         try:
             for cleaned in these:
                 sources = [self._source(base_offset) for base_offset in cleaned.sources]
@@ -113,3 +114,14 @@ class CleanableLog(StoredLog):
         self._segments.replace(old, new)
         self._names_changed = True
         return True
+
+
+def _fit_for_one_turn(cleaned: Sequence[Cleaned]) -> int:
+    """How many of the next results are put in place before others have the loop; at least one if there is one."""
+    sources = count = 0
+    for one in cleaned[:_SWAPS_AT_ONCE]:
+        sources += len(one.sources)
+        if count and sources > MOST_MERGED:
+            break
+        count += 1
+    return count

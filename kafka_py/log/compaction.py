@@ -17,6 +17,8 @@ from kafka_py.records.builder import BatchBuilder, empty_batch
 from kafka_py.records.control import ControlType, read_control_type
 
 MAX_OFFSET_SPAN = (1 << 31) - 1
+MOST_MERGED = 8
+"""Segments that become one: they are renamed in one turn of the loop. The next compaction merges further."""
 MOST_AT_ONCE = 20_000
 """Records of one batch that are held in memory together; a compressed batch may have millions."""
 
@@ -34,7 +36,7 @@ class Part(NamedTuple):
 
 
 def group_parts(parts: Sequence[Part], max_bytes: int, max_index_bytes: int, end_offset: int) -> list[list[Part]]:
-    """Neighbours that become one segment: together no larger than a segment and its indexes may be.
+    """Neighbours that become one segment: MOST_MERGED, and together no larger than a segment and its indexes may be.
 
     end_offset: where the last part ends (exclusive).
     """
@@ -44,6 +46,7 @@ def group_parts(parts: Sequence[Part], max_bytes: int, max_index_bytes: int, end
         last_offset = (parts[number + 1].base_offset if number + 1 < len(parts) else end_offset) - 1
         fits = (
             groups
+            and len(groups[-1]) < MOST_MERGED
             and size + part.size <= max_bytes
             and offset_bytes + part.offset_index_bytes <= max_index_bytes
             and time_bytes + part.time_index_bytes <= max_index_bytes

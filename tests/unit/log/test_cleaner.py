@@ -592,6 +592,23 @@ def test_a_compaction_that_gets_no_thread_for_its_end_is_over(refused: int) -> N
     assert log.cleaned_to == 1
 
 
+def test_many_small_segments_are_merged_a_few_at_a_time() -> None:
+    """Each means half a dozen renames on the loop."""
+    world = World()
+    for number in range(70):
+        world.put((f"k{number % 3}", "x"))
+    job = job_of(world)
+    assert [len(cleaned.sources) for cleaned in job.cleaned] == [8] * 8 + [6]
+    left = []
+    while job.cleaned:
+        world.log.take_cleaned(job)
+        left.append(len(job.cleaned))
+    assert left == list(range(8, -1, -1))
+    world.log.note_cleaned(job)
+    assert world.log.cleaned_to == 70 and world.bases() == [*range(0, 65, 8), 70]
+    assert [row[0] for row in world.texts()] == [67, 68, 69]
+
+
 # ---- what is left of a result that was not used
 
 
