@@ -136,7 +136,7 @@ class CleanJob:
                     place.remove_if_present(filenames.segment_file(part.base_offset, suffix) + filenames.CLEANED)
 
     def _remove_leftovers(self, place: PartitionDirectory) -> None:
-        """What could not be removed after a former compaction must not get into this one, nor be taken for a part of it.
+        """What could not be removed after a former compaction must not get into this one, nor be taken for its own.
 
         A start after a crash believes in no `.swap` file behind a `.cleaned` one.
         """
