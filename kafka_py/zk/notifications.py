@@ -16,7 +16,7 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.base.texts import listed
 from kafka_py.zk.access import ZkAccess, pipelined
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
+from kafka_py.zk.session import ConnectionLoss, SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
 from kafka_py.zk.znodes import (
     ConfigChangesZNode,
     ConfigChangeZNode,
@@ -96,7 +96,8 @@ class NotificationStore(ZkAccess):
 class NotificationListener:
     """Reads one root's notifications in order and hands each one's data to a handler, once per process.
 
-    All that exist at start are replayed. A handler that raises is logged and the notification counts as handled.
+    All that exist at start are replayed. A handler that raises is logged and the notification counts as handled, but
+    not one to which ZooKeeper did not answer: its notification is handled again.
     After a round, listed notifications older than EXPIRY_MS are deleted, by every broker. A name whose suffix is no
     number stops the whole list, each time: nobody knows what comes after it.
     One task runs the rounds; watches and new sessions only wake it.
@@ -178,8 +179,14 @@ class NotificationListener:
         found = await self._store.read(path)
         if found is None or found[0] is None:
             return
+        unread: ZkError | None = None
         with self._supervisor.guard(_ACTIVITY, f"{path} with {found[0]!r}"):
-            await self._handler(found[0])
+            try:
+                await self._handler(found[0])
+            except (ConnectionLoss, SessionExpired, SessionClosed) as error:
+                unread = error
+        if unread is not None:
+            raise unread
 
     async def _purge(self, names: list[str]) -> None:
         paths = [f"{self._root}/{name}" for name in names]

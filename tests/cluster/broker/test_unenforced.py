@@ -148,10 +148,16 @@ async def test_there_are_no_acls_and_no_features(broker: LocalBroker) -> None:
     assert (answer.error_code, answer.error_message) == (
         ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker",
     )  # fmt: skip
-    update = FeatureUpdateKey(feature="x", max_version_level=1, allow_downgrade=False)
-    answer = await broker.ask(UpdateFeaturesRequest(feature_updates=[update]), 0)
+    updates = {("x", 1, False): "not supported", ("y", 0, True): "non-existing", ("z", 0, False): "less than 1",
+               ("", 1, False): "can not be empty"}  # fmt: skip
+    asked = [FeatureUpdateKey(feature=name, max_version_level=top, allow_downgrade=down) for name, top, down in updates]
+    answer = await broker.ask(UpdateFeaturesRequest(feature_updates=asked), 0)
     assert answer.error_code == 0
-    assert [(row.feature, row.error_code) for row in answer.results] == [("x", ErrorCode.INVALID_REQUEST)]
+    assert [(row.feature, row.error_code) for row in answer.results] == [
+        (name, ErrorCode.INVALID_REQUEST) for name, _, _ in updates
+    ]
+    for row, reason in zip(answer.results, updates.values(), strict=True):
+        assert reason in row.error_message
 
 
 @on_broker(inter_broker_protocol_version="2.6")

@@ -36,6 +36,7 @@ def test_a_broker_that_would_run_open_does_not_start(given: dict[str, str]) -> N
         {"authorizer.class.name": ""},
         {"super.users": "User:admin", "allow.everyone.if.no.acl.found": "false"},
         {"principal.builder.class": "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"},
+        {"my.plugin.principal.builder.class": "com.example.Own"},
         {"ssl.client.auth": "required", "sasl.enabled.mechanisms": "PLAIN"},
     ],
 )

@@ -140,3 +140,18 @@ def test_the_wait_for_a_first_answer_is_short_and_doubles_until_there_is_one(mon
         handler.select([handler.create_connection(server.getsockname(), 5)], [], [], 18)  # short again
         handler.select([handler.create_connection(server.getsockname(), 5)], [], [], 0.001)  # the caller's, if shorter
     assert waits == [0.01, 0.02, 0.04, 0.08, 18, 0.01, 0.001]
+
+
+def test_a_connection_that_is_not_accepted_is_waited_for_longer_each_time(monkeypatch):
+    monkeypatch.setattr(kazoo_bridge, "FIRST_ANSWER_S", 0.01)
+    handler, waits = LoopHandler(2), []
+
+    def connect(_address, timeout_s):
+        waits.append(timeout_s)
+        raise TimeoutError
+
+    monkeypatch.setattr(kazoo_bridge.socket, "create_connection", connect)
+    for total_s in (18, 18, 18, 0.02):
+        with pytest.raises(TimeoutError):
+            handler.create_connection(("127.0.0.1", 1), total_s)
+    assert waits == [0.01, 0.02, 0.04, 0.01]  # the last: half of the whole, one of two servers

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from kafka_py.base.moves import IllegalMove
+from kafka_py.zk import lifecycle
 from kafka_py.zk.lifecycle import MOVES, SessionLifecycle
 from kafka_py.zk.session import AuthFailed, SessionClosed, SessionExpired, SessionState
 
@@ -95,3 +96,58 @@ def test_a_removed_listener_hears_nothing():
     session.remove_listener(heard.append)
     session.move(CONNECTED)
     assert heard == []
+
+
+class Reluctant(Session):
+    """Fails to open with each of these errors in turn."""
+
+    def __init__(self, *errors):
+        super().__init__()
+        self.errors = list(errors)
+        self.attempts = 0
+
+    async def _open(self):
+        self.attempts += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        await super()._open()
+
+
+def test_a_renewal_that_fails_is_tried_again_until_there_is_a_session(monkeypatch):
+    monkeypatch.setattr(lifecycle, "RENEWAL_PAUSE_S", 0)
+
+    async def run():
+        session, renewed = Reluctant(OSError("no route"), AuthFailed(), RuntimeError("a bug")), asyncio.Event()
+        session.move(CONNECTED)
+
+        async def after():
+            renewed.set()
+
+        session.add_expiry_hooks(after=after)
+        session.move(EXPIRED)
+        await asyncio.wait_for(renewed.wait(), 10)
+        assert (session.state, session.attempts) == (CONNECTED, 4)
+
+    asyncio.run(run())
+
+
+def test_a_session_that_is_closed_while_it_is_renewed_is_not_opened_again(monkeypatch):
+    monkeypatch.setattr(lifecycle, "RENEWAL_PAUSE_S", 0)
+
+    async def run():
+        session = Reluctant(OSError("no route"))
+        session.move(CONNECTED)
+        ran = []
+
+        async def before():
+            session.move(SessionState.CLOSED)
+
+        async def after():
+            ran.append("after")
+
+        session.add_expiry_hooks(before=before, after=after)
+        session.move(EXPIRED)
+        await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not asyncio.current_task()))
+        assert (session.attempts, ran) == (0, [])
+
+    asyncio.run(run())

@@ -6,8 +6,10 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.zookeeper import FakeZookeeper, on_fake
+from kafka_py.zk import notifications
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.notifications import EXPIRY_MS, NotificationListener, config_change_listener
+from kafka_py.zk.session import ConnectionLoss, NodeExists, SessionExpired
 from kafka_py.zk.store import ZkStore
 
 T0, U1 = TopicPartition("t", 0), TopicPartition("u", 1)
@@ -115,6 +117,91 @@ async def test_each_notification_is_handled_once_also_when_it_fails(store, zk):
     await store.announce_config_change("topics/last")
     await applied.wait(3)
     assert applied.entities == ["topics/broken", "topics/fine", "topics/last"]
+    await listener.stop()
+
+
+def failing(of, *errors):
+    """A coroutine function that raises each of the errors before it does as `of`."""
+    left = list(errors)
+
+    async def call(*arguments):
+        if left:
+            raise left.pop(0)
+        return await of(*arguments)
+
+    return call
+
+
+def test_a_list_that_could_not_be_read_is_read_again(monkeypatch):
+    """Its watch has fired, so nothing else would say that there are notifications."""
+    monkeypatch.setattr(notifications, "RETRY_S", 0)
+
+    @on_fake
+    async def scenario(store, zk):
+        await store.ensure_top_level_paths()
+        applied = Applied()
+        listener = config_change_listener(store, applied, Clock(0))
+        await listener.start()
+        store.session.children = failing(store.session.children, ConnectionLoss(), ConnectionLoss())
+        await store.announce_config_change("topics/a")
+        await asyncio.wait_for(applied.wait(1), 10)
+        await listener.stop()
+
+    scenario()
+
+
+def test_a_notification_is_handled_again_when_zookeeper_did_not_answer_its_handler(monkeypatch):
+    monkeypatch.setattr(notifications, "RETRY_S", 0)
+
+    @on_fake
+    async def scenario(store, zk):
+        await store.ensure_top_level_paths()
+        applied = Applied()
+        listener = config_change_listener(store, failing(applied, ConnectionLoss(), ConnectionLoss()), Clock(0))
+        await listener.start()
+        await store.announce_config_change("topics/a")
+        await store.announce_config_change("topics/b")
+        await asyncio.wait_for(applied.wait(2), 10)
+        assert applied.entities == ["topics/a", "topics/b"]
+        await listener.stop()
+
+    scenario()
+
+
+@on_fake
+async def test_a_notification_during_whose_handling_the_session_expires_is_handled_in_the_next(store, zk):
+    await store.ensure_top_level_paths()
+    applied = Applied()
+    outcomes = [SessionExpired()]
+
+    async def handle(entity):
+        if outcomes:
+            expired.set()
+            raise outcomes.pop()
+        await applied(entity)
+
+    expired = asyncio.Event()
+    listener = config_change_listener(store, handle, Clock(0))
+    await listener.start()
+    await store.announce_config_change("topics/a")
+    await asyncio.wait_for(expired.wait(), 10)
+    assert applied.entities == []
+    await listener._on_new_session()
+    await asyncio.wait_for(applied.wait(1), 10)
+    await listener.stop()
+
+
+@on_fake
+async def test_a_request_that_zookeeper_refuses_does_not_stop_the_list(store, zk):
+    """As for an entity whose name makes no path: to try again would change nothing."""
+    await store.ensure_top_level_paths()
+    applied = Applied()
+    listener = config_change_listener(store, failing(applied, NodeExists("/n")), Clock(0))
+    await listener.start()
+    await store.announce_config_change("topics/a")
+    await store.announce_config_change("topics/b")
+    await asyncio.wait_for(applied.wait(1), 10)
+    assert applied.entities == ["topics/b"]
     await listener.stop()
 
 
