@@ -103,12 +103,12 @@ class AsyncConsumer(ConsumerCore):
     async def pause(self, partitions: Collection[TopicPartition]) -> None:
         """Returns no records of these until `resume`."""
         for partition in partitions:
-            self._subscriptions.of(partition).paused = True
+            self._subscriptions.of(partition).pause()
 
     async def resume(self, partitions: Collection[TopicPartition]) -> None:
         """Undoes `pause`."""
         for partition in partitions:
-            self._subscriptions.of(partition).paused = False
+            self._subscriptions.of(partition).resume()
         self._fetcher.step()
         self._news.set()
 

@@ -260,16 +260,25 @@ class Consumer:
 class _Records:
     """An iterator over all records; an error or an interrupt does not end it."""
 
+    __slots__ = ("_consumer", "_parts", "_records")
+
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
+        self._parts: Iterator[Iterator[ConsumerRecord]] = iter(())
         self._records: Iterator[ConsumerRecord] = iter(())
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self
 
     def __next__(self) -> ConsumerRecord:
+        for record in self._records:  # the path of every record
+            return record
+        return self._next_of_another()
+
+    def _next_of_another(self) -> ConsumerRecord:
+        consumer = self._consumer
         while True:
-            for record in self._records:
-                return record
-            consumer = self._consumer
-            self._records = consumer._deliver(ITERATION_POLL_S).one_by_one(consumer._core.interceptors)
+            for self._records in self._parts:
+                for record in self._records:
+                    return record
+            self._parts = consumer._deliver(ITERATION_POLL_S).one_by_one(consumer._core.interceptors)

@@ -265,16 +265,22 @@ class ConsumerCore:
 class _Records:
     """An iterator over all records; an error or a cancellation does not end it."""
 
+    __slots__ = ("_consumer", "_parts", "_records")
+
     def __init__(self, consumer: ConsumerCore) -> None:
         self._consumer = consumer
+        self._parts: Iterator[Iterator[ConsumerRecord]] = iter(())
         self._records: Iterator[ConsumerRecord] = iter(())
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         return self
 
     async def __anext__(self) -> ConsumerRecord:
+        for record in self._records:
+            return record
         while True:
-            for record in self._records:
-                return record
+            for self._records in self._parts:
+                for record in self._records:
+                    return record
             delivery = await self._consumer.deliver(ITERATION_POLL_S)
-            self._records = delivery.one_by_one(self._consumer.interceptors)
+            self._parts = delivery.one_by_one(self._consumer.interceptors)

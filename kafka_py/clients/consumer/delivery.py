@@ -6,12 +6,15 @@ nothing and a commit stores nothing that the application has not seen. `hand_out
 last step of poll; iterating gives one record at a time. What is left comes back with the next poll (fetcher.py).
 
 The blocking consumer hands out in the application's thread, everything else happens on the event loop. That needs no
-lock: the application's thread only stores `complete` and `handed`, and the loop only reads these.
+lock: the application's thread only stores `complete` and moves a list iterator, and the loop only reads these. An
+iteration does nothing per record of its own: how far it is shows from what is left in the list iterator, and whatever
+takes the partition away from under it (a seek, a pause, an end of the assignment, the next poll) stops that iterator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import length_hint
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
@@ -27,10 +30,9 @@ class DeliveredPartition:
 
     start, start_epoch: the position before the first record, and its leader epoch.
     end_offset, end_epoch: those after the last record, past batches that hold nothing for the application (exclusive).
-    handed: how many of the records the application has; all of them once the delivery is `complete`.
     """
 
-    __slots__ = ("delivery", "end_epoch", "end_offset", "handed", "records", "start", "start_epoch", "state")
+    __slots__ = ("_cursor", "_handed", "delivery", "end_epoch", "end_offset", "records", "start", "start_epoch", "state")
 
     def __init__(self, delivery: Delivery, state: AssignedPartition, records: list[ConsumerRecord]) -> None:
         self.delivery = delivery
@@ -39,7 +41,31 @@ class DeliveredPartition:
         self.start, self.start_epoch = state.position, state.offset_epoch
         self.records = records
         self.end_offset, self.end_epoch = self.start, self.start_epoch
-        self.handed = 0
+        self._handed = 0
+        self._cursor: Iterator[ConsumerRecord] | None = None
+
+    @property
+    def handed(self) -> int:
+        """How many of the records the application has; all of them once the delivery is `complete`."""
+        if self._cursor is None:
+            return self._handed
+        return len(self.records) - length_hint(self._cursor)
+
+    def hand_on(self, handed: int) -> None:
+        """The application has so many of the records."""
+        self._handed = handed
+
+    def iterator(self) -> Iterator[ConsumerRecord]:
+        """The records; each counts as handed out when the iterator returns it. To be called once."""
+        self._cursor = iter(self.records)
+        return self._cursor
+
+    def stop(self) -> None:
+        """An iteration over the records ends here; what it has returned remains handed out."""
+        cursor = self._cursor
+        if cursor is not None:
+            self._handed = len(self.records) - len(list(cursor))  # list() takes the rest in one step for all threads
+            self._cursor = None
 
     @property
     def is_current(self) -> bool:
@@ -102,18 +128,17 @@ class Delivery:
         self.complete = True
         return records
 
-    def one_by_one(self, interceptors: Interceptors) -> Iterator[ConsumerRecord]:
-        """The records as they are taken from the iterator; it ends early for a partition that is paused or sought."""
+    def one_by_one(self, interceptors: Interceptors) -> Iterator[Iterator[ConsumerRecord]]:
+        """The records as they are taken from iterators, one after the other.
+
+        An iterator ends early for a partition that is paused, sought or no longer assigned.
+        """
         if interceptors and self.records:
-            yield from self._changed(interceptors.on_consume(self.records))
+            yield self._changed(interceptors.on_consume(self.records))
             return
         for part in self.parts.values():
-            state = part.state
-            for record in part.records:
-                if state.delivered is not part or state.paused:
-                    break
-                part.handed += 1
-                yield record
+            if part.is_current and not part.state.paused:
+                yield part.iterator()
 
     def _changed(self, records: ConsumerRecords) -> Iterator[ConsumerRecord]:
         """Records that interceptors have changed: an offset counts as handed out with all offsets before it."""
@@ -122,13 +147,14 @@ class Delivery:
             if part is not None:
                 if not part.is_current or part.state.paused:
                     continue
-                originals = part.records
-                while part.handed < len(originals) and originals[part.handed].offset <= record.offset:
-                    part.handed += 1
+                originals, handed = part.records, part.handed
+                while handed < len(originals) and originals[handed].offset <= record.offset:
+                    handed += 1
+                part.hand_on(handed)
             yield record
         for part in self.parts.values():
             if part.is_current and not part.state.paused:
-                part.handed = len(part.records)  # what interceptors have left out
+                part.hand_on(len(part.records))  # what interceptors have left out
 
 
 class Returned:

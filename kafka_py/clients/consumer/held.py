@@ -128,6 +128,7 @@ class HeldAnswers:
         for part in reversed(self._delivery.end().values()):
             if part.is_current:
                 state = part.state
+                part.stop()
                 if not part.is_handed_out and self._subscriptions.get(state.topic_partition) is state:
                     self._answers.appendleft(Returned(part))
                     self._held[state.topic_partition] = self.count_of(state.topic_partition) + 1

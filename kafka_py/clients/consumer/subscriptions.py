@@ -48,9 +48,9 @@ class AssignedPartition:
     """
 
     __slots__ = (
-        "_offset_epoch", "_position", "delivered", "fetch_epoch", "fetch_offset", "generation", "high_watermark",
-        "last_stable_offset", "log_start_offset", "paused", "preferred_replica", "preferred_until_ms", "reset_to",
-        "resetting", "retry_at", "topic_partition", "validated_epoch", "validating",
+        "_offset_epoch", "_paused", "_position", "delivered", "fetch_epoch", "fetch_offset", "generation",
+        "high_watermark", "last_stable_offset", "log_start_offset", "preferred_replica", "preferred_until_ms",
+        "reset_to", "resetting", "retry_at", "topic_partition", "validated_epoch", "validating",
     )  # fmt: skip
 
     def __init__(self, topic_partition: TopicPartition) -> None:
@@ -65,7 +65,7 @@ class AssignedPartition:
         self.validating = False
         self.reset_to: int | None = None
         self.resetting = False
-        self.paused = False
+        self._paused = False
         self.retry_at = 0.0
         self.generation = next(_generations)
         self.high_watermark: int | None = None
@@ -86,8 +86,25 @@ class AssignedPartition:
         delivered = self.delivered
         return self._offset_epoch if delivered is None else delivered.offset_epoch
 
+    @property
+    def paused(self) -> bool:
+        """Whether the application wants no records for now."""
+        return self._paused
+
+    def pause(self) -> None:
+        """Nothing more is handed out until `resume`."""
+        self._paused = True
+        if self.delivered is not None:
+            self.delivered.stop()
+
+    def resume(self) -> None:
+        """Undoes `pause`."""
+        self._paused = False
+
     def end_delivery(self) -> None:
-        """The position stays at what was handed out."""
+        """The position stays at what was handed out, and no more of that delivery is."""
+        if self.delivered is not None:
+            self.delivered.stop()
         self._position, self._offset_epoch = self.position, self.offset_epoch
         self.delivered = None
 
@@ -96,7 +113,7 @@ class AssignedPartition:
 
         Whether records before a position with an epoch were truncated is checked again before it is fetched from.
         """
-        self.delivered = None
+        self.end_delivery()
         self._position = self.fetch_offset = offset
         self._offset_epoch = self.fetch_epoch = leader_epoch
         self.validated_epoch = -1
@@ -105,7 +122,7 @@ class AssignedPartition:
 
     def reset(self, timestamp: int) -> None:
         """Wants the offset at `timestamp` (or an end) as its position."""
-        self.delivered = None
+        self.end_delivery()
         self._position = self.fetch_offset = None
         self.reset_to = timestamp
         self.generation = next(_generations)
@@ -198,6 +215,8 @@ class Subscriptions:
         """Reads exactly these; those it already read keep their position."""
         before = self._assigned
         self._assigned = {tp: before.get(tp) or AssignedPartition(tp) for tp in partitions}
+        for partition in before.keys() - self._assigned.keys():
+            before[partition].end_delivery()
         self.changes += 1
 
     def __iter__(self) -> Iterator[AssignedPartition]:

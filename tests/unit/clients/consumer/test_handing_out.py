@@ -287,3 +287,28 @@ def test_a_poll_in_the_body_of_an_iteration_gives_the_records_that_the_iteration
         raise AssertionError
 
     assert run_virtual(run()) == list(range(10))
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+def test_a_partition_no_longer_assigned_gives_no_more_of_its_records(pauses: bool) -> None:
+    world = World(max_poll_records=500)
+    world.append(10)
+
+    async def run() -> list[tuple[TopicPartition, int]]:
+        seen = []
+        async with world.async_consumer() as consumer:
+            await consumer.assign([A, B])
+            async for record in consumer:
+                seen.append((record.topic_partition, record.offset))
+                if len(seen) == 2:
+                    await consumer.assign([B if record.topic_partition == A else A])
+                if pauses and len(seen) == 4:
+                    await consumer.pause(consumer.assignment())
+                    await consumer.resume(consumer.assignment())
+                if len(seen) == 12:
+                    return seen
+        raise AssertionError
+
+    seen = run_virtual(run())
+    first, second = seen[0][0], seen[-1][0]
+    assert seen == [(first, 0), (first, 1), *((second, offset) for offset in range(10))]
