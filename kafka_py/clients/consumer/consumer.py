@@ -278,7 +278,8 @@ class _Records:
     def _next_of_another(self) -> ConsumerRecord:
         consumer = self._consumer
         while True:
-            for self._records in self._parts:
-                for record in self._records:
+            for records in self._parts:
+                self._records = records
+                for record in records:
                     return record
             self._parts = consumer._deliver(ITERATION_POLL_S).one_by_one(consumer._core.interceptors)

@@ -279,8 +279,9 @@ class _Records:
         for record in self._records:
             return record
         while True:
-            for self._records in self._parts:
-                for record in self._records:
+            for records in self._parts:
+                self._records = records
+                for record in records:
                     return record
             delivery = await self._consumer.deliver(ITERATION_POLL_S)
             self._parts = delivery.one_by_one(self._consumer.interceptors)

@@ -32,7 +32,9 @@ class DeliveredPartition:
     end_offset, end_epoch: those after the last record, past batches that hold nothing for the application (exclusive).
     """
 
-    __slots__ = ("_cursor", "_handed", "delivery", "end_epoch", "end_offset", "records", "start", "start_epoch", "state")
+    __slots__ = (
+        "_cursor", "_handed", "delivery", "end_epoch", "end_offset", "records", "start", "start_epoch", "state",
+    )  # fmt: skip
 
     def __init__(self, delivery: Delivery, state: AssignedPartition, records: list[ConsumerRecord]) -> None:
         self.delivery = delivery

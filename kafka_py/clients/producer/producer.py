@@ -33,10 +33,13 @@ class Producer:
     """Sends records from any thread; an event loop in a thread of its own does the work.
 
     configs: Kafka's producer settings by name; key.serializer and value.serializer may be callables.
+    clock, connect: the time, and how a connection to a node is opened; the real ones unless given.
     """
 
-    def __init__(self, configs: Mapping[str, Any]) -> None:
-        self._core = ProducerCore(configs, threaded=True)
+    def __init__(
+        self, configs: Mapping[str, Any], *, clock: Clock | None = None, connect: Connect | None = None
+    ) -> None:
+        self._core = ProducerCore(configs, threaded=True, clock=clock, connect=connect)
         self._append = self._core.append
         self._key_serializer = self._core.key_serializer
         self._value_serializer = self._core.value_serializer

@@ -7,8 +7,9 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID
 from kafka_py.clients.metadata import NO_NODE, ClusterView, Node, PartitionInfo, TopicInfo
-from kafka_py.clients.producer.accumulator import Accumulator, sequence_order
+from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.lanes import sequence_order
 
 
 class Clock:

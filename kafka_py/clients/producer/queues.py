@@ -1,0 +1,165 @@
+"""The queues of batches as the event loop sees them: whose they are and who leads them, and what leaves or returns.
+
+Metadata makes the lanes (one queue per partition); the sender takes batches out, puts back what is to be sent again,
+and releases what is answered. What fills the queues is accumulator.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import threading
+from collections import deque
+from collections.abc import Iterable
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode
+from kafka_py.clients.metadata import NO_NODE, ClusterView, TopicInfo
+from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch
+from kafka_py.clients.producer.buffer_pool import BufferPool
+from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.lanes import Lane, TopicLanes, sequence_order
+from kafka_py.clients.producer.partitioner import KeyedChoice, own_partitioner
+
+
+class BatchQueues:
+    """All lanes of one producer, the memory of their batches, and the lock that guards both."""
+
+    def __init__(self, options: ProducerOptions, clock: Clock) -> None:
+        self.lock = threading.RLock()
+        """Of the kind that only its owner can release: see Accumulator.append."""
+        self.pool = BufferPool(options.buffer_memory, options.batch_size)
+        self.topics: dict[str, TopicLanes] = {}
+        """Topics that records can be appended to: those with known partitions and no error."""
+        self.active: dict[Lane, None] = {}
+        """Lanes with something in their queue."""
+        self.incomplete: dict[ProducerBatch, None] = {}
+        """Batches not yet answered, oldest first."""
+        self._all_topics: dict[str, TopicLanes] = {}
+        self.view = ClusterView()
+        self.stopped: Exception | None = None
+        self.partitioner, self._hashes_keys = own_partitioner(options.partitioner_class, options.originals)
+        self._clock = clock
+        self._draw = random.Random()
+
+    def stop(self, error: Exception) -> None:
+        """From now on nothing is taken: `append` finds no topic, and who waits then finds `stopped`."""
+        with self.lock:
+            self.stopped = error
+            self.topics = {}
+
+    def take_view(self, view: ClusterView) -> None:
+        """Learns partitions and leaders; topics with an error can no longer be appended to."""
+        with self.lock:
+            self.view = view
+            if self.stopped is not None:
+                return
+            for name, info in view.topics.items():
+                if info.error is ErrorCode.NONE and info.partitions:
+                    self.topics[name] = self._updated(info, view)
+            for name in [name for name in self.topics if name in view.topics and view.topics[name].error]:
+                del self.topics[name]
+            self._drop_lost_leaders(view)
+
+    def _drop_lost_leaders(self, view: ClusterView) -> None:
+        """A topic without metadata may have been led by a broker that has left since: nobody leads then."""
+        for name, topic_lanes in self._all_topics.items():
+            info = view.topics.get(name)
+            if info is None or info.error is not ErrorCode.NONE:
+                for lane in topic_lanes.lanes:
+                    if lane.leader not in view.nodes:
+                        lane.leader = NO_NODE
+
+    def _updated(self, info: TopicInfo, view: ClusterView) -> TopicLanes:
+        available = view.available_partitions(info.name)
+        topic_lanes = self._all_topics.get(info.name)
+        if topic_lanes is None or topic_lanes.choice.count != len(info.partitions):
+            choice = KeyedChoice(len(info.partitions), available, self._draw, hashes_keys=self._hashes_keys)
+            if topic_lanes is None:
+                topic_lanes = self._all_topics[info.name] = TopicLanes(info.name, choice)
+                topic_lanes.last_used_ms = self._clock.monotonic_ms()
+            topic_lanes.choice = choice
+        topic_lanes.choice.available = available
+        lanes = topic_lanes.lanes
+        while len(lanes) <= info.partitions[-1].partition:  # a broker may know a partition but not the one before it
+            lanes.append(Lane(info.name, len(lanes)))
+        topic_lanes.count = info.partitions[-1].partition + 1
+        for lane in lanes:  # of a topic that was created again with fewer partitions, too: those will not be sent
+            lane.leader = NO_NODE
+        for partition in info.partitions:
+            lanes[partition.partition].leader = partition.leader if partition.leader in view.nodes else NO_NODE
+        return topic_lanes
+
+    def lanes(self) -> Iterable[Lane]:
+        """All lanes ever used."""
+        for topic_lanes in self._all_topics.values():
+            yield from topic_lanes.lanes
+
+    def idle_topics(self, now_ms: float, max_idle_ms: float) -> list[str]:
+        """Topics nobody has produced to for so long, and that have nothing left to send."""
+        busy = {batch.lane.topic for batch in list(self.incomplete)}
+        return [
+            name
+            for name, topic_lanes in self._all_topics.items()
+            if now_ms - topic_lanes.last_used_ms > max_idle_ms and name not in busy
+        ]
+
+    @property
+    def oldest_ms(self) -> float:
+        """When the oldest batch that is not answered was opened; inf without any."""
+        with self.lock:
+            return next((batch.created_ms for batch in self.incomplete), math.inf)
+
+    def overdue(self, now_ms: float, longest_ms: float) -> list[ProducerBatch]:
+        """The batches not answered yet that were opened `longest_ms` ago or before."""
+        with self.lock:
+            return list(itertools.takewhile(lambda batch: batch.created_ms + longest_ms <= now_ms, self.incomplete))
+
+    def take(self, lane: Lane, index: int = 0) -> ProducerBatch:
+        """Removes a batch (the oldest) from a lane's queue for sending; nothing is added to it any more."""
+        with self.lock:
+            batch = lane.queue[index]
+            del lane.queue[index]
+            if lane.open is batch:
+                lane.open = None
+            if not lane.queue:
+                self.active.pop(lane, None)
+            return batch
+
+    def put_back(self, lane: Lane, batches: Iterable[ProducerBatch]) -> None:
+        """Puts batches in front of those never sent, to be sent again: in order of sequence, else of age."""
+        with self.lock:
+            again = list(batches)
+            waiting: list[ProducerBatch] = []
+            for batch in lane.queue:
+                (again if batch.attempts or batch.sequence != NO_SEQUENCE else waiting).append(batch)
+            if all(batch.sequence != NO_SEQUENCE for batch in again):
+                again.sort(key=sequence_order(again))
+            else:
+                again.sort(key=lambda batch: batch.created_ms)
+            lane.queue = deque(again + waiting)
+            self.active[lane] = None
+
+    def replace(self, batch: ProducerBatch, parts: Iterable[ProducerBatch]) -> None:
+        """Notes that a batch was split into `parts`, which are to be answered in its place."""
+        with self.lock:
+            now: dict[ProducerBatch, None] = {}
+            for each in self.incomplete:
+                now.update(dict.fromkeys(parts if each is batch else [each]))
+            self.incomplete = now
+
+    def release(self, batch: ProducerBatch) -> None:
+        """Gives a finished batch's memory back and wakes who waits for it."""
+        with self.lock:
+            self.incomplete.pop(batch, None)
+            served = self.pool.deallocate(batch.reserved)
+            batch.reserved = 0
+        for notify in served:
+            notify()
+
+    def note_compression(self, lane: Lane, uncompressed: int, compressed: int) -> None:
+        """Lets the topic's next batches grow to what compresses to batch.size."""
+        topic_lanes = self._all_topics.get(lane.topic)
+        if topic_lanes is not None and uncompressed:
+            topic_lanes.note_ratio(compressed / uncompressed)
