@@ -40,7 +40,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
     """Appends; answers when acks is satisfied, not at all for acks=0 unless that failed: then the connection ends."""
     version = context.api_version
     accepted: list[tuple[TopicPartition, memoryview]] = []
-    refused: dict[TopicPartition, AppendResult] = {}
+    refused: dict[int, AppendResult] = {}  # by place in the request
     metadata = node.metadata
     denied = _denied_topics(node, context, request) if node.authorizer is not ALLOW_ALL else ()
     transactional = False
@@ -62,17 +62,16 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
                     accepted.append((topic_partition, _NO_RECORDS if records is None else records))  # type: ignore[arg-type]
                     continue
                 refusal = AppendResult(topic_partition, *fault)
-            refused[topic_partition] = refusal
+            refused[len(accepted) + len(refused)] = refusal
 
     if transactional:
         accepted = []
         refused = _transaction_refusals(request)
 
     acks = request.acks
-    order = _partitions(request) if refused else []
 
     def done(results: list[AppendResult]) -> None:  # may be kept for long: it must not hold the request's records
-        _answer(context, acks, results, refused, order)
+        _answer(context, acks, results, refused)
 
     if accepted:
         node.replicas.append(
@@ -110,17 +109,18 @@ def _is_transactional(records: memoryview | object | None) -> bool:
     )
 
 
-def _transaction_refusals(request: ProduceRequest) -> dict[TopicPartition, AppendResult]:
+def _transaction_refusals(request: ProduceRequest) -> dict[int, AppendResult]:
     """One transactional batch and the whole request is refused, for good: what no marker can end must not begin.
 
     Apache Kafka answers so without a transactional id, or without the right to use it; this broker offers none.
     """
     error = transactions.refused()
-    return {partition: AppendResult(partition, error.code, error.detail) for partition in _partitions(request)}
-
-
-def _partitions(request: ProduceRequest) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, data.index) for topic in request.topic_data for data in topic.partition_data]
+    partitions = (
+        TopicPartition(topic.name, data.index) for topic in request.topic_data for data in topic.partition_data
+    )
+    return {
+        place: AppendResult(partition, error.code, error.detail) for place, partition in enumerate(partitions)
+    }
 
 
 def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:
@@ -168,18 +168,13 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
 
 
 def _answer(
-    context: RequestContext,
-    acks: int,
-    results: list[AppendResult],
-    refused: dict[TopicPartition, AppendResult],
-    order: list[TopicPartition],
+    context: RequestContext, acks: int, results: list[AppendResult], refused: dict[int, AppendResult]
 ) -> None:
-    """order: the partitions as they were asked for; needed where some were refused."""
     if acks == 0:
         _answer_nothing(context, results, refused)
         return
     if refused:
-        results = _in_request_order(order, results, refused)
+        results = _in_request_order(results, refused)
     responses: list[TopicProduceResponse] = []
     partitions: list[PartitionProduceResponse] = []
     last_topic = None
@@ -216,7 +211,7 @@ def _known_error(error: ErrorCode, version: int) -> ErrorCode:
 
 
 def _answer_nothing(
-    context: RequestContext, results: list[AppendResult], refused: dict[TopicPartition, AppendResult]
+    context: RequestContext, results: list[AppendResult], refused: dict[int, AppendResult]
 ) -> None:
     """acks=0: the producer reads no answer, so the end of its connection is how it learns of a failure."""
     failed = [result for result in (*results, *refused.values()) if result.error is not ErrorCode.NONE]
@@ -227,11 +222,9 @@ def _answer_nothing(
         context.answer(None)
 
 
-def _in_request_order(
-    order: list[TopicPartition], results: list[AppendResult], refused: dict[TopicPartition, AppendResult]
-) -> list[AppendResult]:
-    """Accepted and refused partitions together, as they were asked for."""
+def _in_request_order(results: list[AppendResult], refused: dict[int, AppendResult]) -> list[AppendResult]:
+    """Accepted and refused partitions together, as they were asked for; one may have been named twice."""
     appended = iter(results)
-    return [refused[partition] if partition in refused else next(appended) for partition in order]
-
-
+    return [
+        refused[place] if place in refused else next(appended) for place in range(len(results) + len(refused))
+    ]

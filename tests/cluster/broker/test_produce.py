@@ -90,6 +90,20 @@ async def test_errors_of_a_partition_do_not_touch_the_others_and_keep_the_reques
 
 
 @on_broker()
+async def test_a_partition_that_is_named_twice_takes_no_answer_of_another(broker: LocalBroker) -> None:
+    await broker.create_topic("t", 2)
+    rows = [
+        PartitionProduceData(index=0, records=batch() * 2),
+        PartitionProduceData(index=0, records=batch()),
+        PartitionProduceData(index=1, records=batch()),
+    ]
+    topics = [TopicProduceData(name="t", partition_data=rows)]
+    [topic] = (await broker.ask(ProduceRequest(acks=1, timeout_ms=1000, topic_data=topics), 8)).responses
+    got = [(row.index, row.error_code) for row in topic.partition_responses]
+    assert got == [(0, ErrorCode.INVALID_RECORD), (0, ErrorCode.NONE), (1, ErrorCode.NONE)]
+
+
+@on_broker()
 async def test_wrong_acks_are_refused(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     answer = await broker.produce("t", batch(), acks=2)
