@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable
 
 from kafka_py.base.texts import listed
 from kafka_py.log import filenames
@@ -27,13 +28,38 @@ from kafka_py.log.scanning import (
 )
 from kafka_py.log.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
 from kafka_py.log.txn_index import TxnIndex
-from kafka_py.records.batch import HEADER_SIZE, MAGIC, CorruptBatch, TimestampType, read_header, records_payload
-from kafka_py.records.survey import survey_records
+from kafka_py.records.batch import (
+    HEADER_SIZE,
+    MAGIC,
+    CorruptBatch,
+    OversizedBatch,
+    TimestampType,
+    read_header,
+    records_payload,
+)
+from kafka_py.records.survey import AT_ONCE, first_at_time
 
 _log = logging.getLogger(__name__)
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
-_VERIFIED_PLAIN_BYTES = 16 << 20
+_VERIFIED_PLAIN_BYTES = 2 << 20
+_VERIFIED_RECORDS = 4000
+"""What the event loop has time for when retention doubts a timestamp."""
+
+
+class _TooMany(Exception):
+    """The batch has more records than are walked over."""
+
+
+def _walk_of(records: int) -> Callable[[], None]:
+    """In the place of a pause: ends a walk over more records. Raises _TooMany."""
+    pauses = iter(range(records // AT_ONCE))
+
+    def pause() -> None:
+        if next(pauses, None) is None:
+            raise _TooMany
+
+    return pause
 
 
 class Segment:
@@ -104,21 +130,22 @@ class Segment:
         """What retention goes by: the largest timestamp, or when the file was last written if there is none.
 
         A largest timestamp far ahead of the clock counts only if a record bears it out: a header written by a broker
-        that did not verify it would otherwise keep the segment for ever. now_ms: the wall clock.
+        that did not verify it would otherwise keep the segment for ever. Of a batch too large to be walked over here
+        the base timestamp is taken for the others. now_ms: the wall clock.
         """
         timestamp = self.largest.timestamp
-        if timestamp - now_ms > CLOCK_SLACK_MS and not self._is_future_true():
+        if timestamp - now_ms > CLOCK_SLACK_MS and not self._is_future_true(now_ms):
             timestamp = NO_TIMESTAMP
         return timestamp if timestamp >= 0 else self.directory.files.info(self.path).modified_ms
 
-    def _is_future_true(self) -> bool:
+    def _is_future_true(self, now_ms: int) -> bool:
         """Whether the batch with the largest timestamp holds a record that has it; looked at once per timestamp."""
         largest = self.largest
         if self._verified is None or self._verified[0] != largest:
-            self._verified = largest, self._holds(largest)
+            self._verified = largest, self._holds(largest, now_ms)
         return self._verified[1]
 
-    def _holds(self, wanted: TimeOffset) -> bool:
+    def _holds(self, wanted: TimeOffset, now_ms: int) -> bool:
         try:
             place = self.find(wanted.offset)
             if place is None:
@@ -127,16 +154,20 @@ class Segment:
             header = read_header(batch)
             if header.magic < MAGIC or header.timestamp_type is TimestampType.LOG_APPEND_TIME:
                 return True
-            found = survey_records(records_payload(batch, 0, header, _VERIFIED_PLAIN_BYTES), header)
+            try:
+                plain = records_payload(batch, 0, header, _VERIFIED_PLAIN_BYTES)
+                found = first_at_time(plain, header, wanted.timestamp, 0, pause=_walk_of(_VERIFIED_RECORDS))
+            except (OversizedBatch, _TooMany):
+                return header.base_timestamp - now_ms > CLOCK_SLACK_MS
         except (CorruptBatch, ValueError) as error:
             _log.warning("%s: the batch at offset %d cannot be read: %s", self.path, wanted.offset, error)
             return False
-        if found.max_timestamp < wanted.timestamp:
+        if found is None:
             _log.warning(
-                "%s: the header of the batch at offset %d announces timestamp %d, its records have at most %d",
-                self.path, wanted.offset, wanted.timestamp, found.max_timestamp,
+                "%s: the header of the batch at offset %d announces timestamp %d, which none of its records has",
+                self.path, wanted.offset, wanted.timestamp,
             )  # fmt: skip
-        return found.max_timestamp >= wanted.timestamp
+        return found is not None
 
     def append(self, data: Buffer, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
         """Writes one append at the end of the file, with an index entry when one is due.

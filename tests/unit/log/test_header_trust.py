@@ -2,6 +2,7 @@
 
 import random
 import struct
+import time
 import tracemalloc
 
 import pytest
@@ -297,6 +298,26 @@ def test_a_future_timestamp_that_a_record_has_postpones_retention_as_ever():
     world.log.update_high_watermark(3)
     world.clock.advance(2000)
     assert world.log.delete_old_segments(world.clock.wall_ms()) == 0
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("is_base_future, kept", [(True, True), (False, False)])
+def test_a_future_timestamp_of_a_very_large_batch_is_not_looked_for_record_by_record(codec, is_base_future, kept):
+    """The records go on with timestamps of now; what stands at their end would take long to find."""
+    count = 200_000
+    world = LogWorld({"segment.bytes": 1 << 24, "retention.ms": 1000, "max.message.bytes": 1 << 23})
+    now_ms = world.clock.wall_ms()
+    base = now_ms + 10 * CLOCK_SLACK_MS if is_base_future else now_ms
+    header = read_header(batch())._replace(record_count=count, last_offset_delta=count - 1, base_timestamp=base)
+    body = b"".join(encoded(0, number) for number in range(count))
+    stored_with(world, with_records(header, codec, compress(codec, body), now_ms + 20 * CLOCK_SLACK_MS))
+    world.log.roll(now_ms)
+    world.log.update_high_watermark(world.log.log_end_offset)
+    world.clock.advance(2000)
+    before = time.thread_time()
+    deleted = world.log.delete_old_segments(world.clock.wall_ms())
+    assert time.thread_time() - before < 0.05
+    assert (deleted == 0) is kept
 
 
 def test_a_future_timestamp_does_not_keep_a_producer_for_ever():
