@@ -27,7 +27,17 @@ from kafka_py.records.compression import Codec
 from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import encode_request
-from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
+from kafka_py.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kafka_py.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateableTopicConfig,
+    CreateTopicsRequest,
+)
 from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -48,8 +58,6 @@ PATIENCE_S = 60.0
 
 OF_BROKERS = frozenset(key for key, api in APIS.items() if api.brokers_only)
 """Whoever may send these has the cluster anyway."""
-OF_ADMINISTRATORS = frozenset({ApiKey.CREATE_TOPICS, ApiKey.ALTER_PARTITION_REASSIGNMENTS})
-"""These need the right to alter the cluster, and the controller plans all that they name in one go."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +168,17 @@ def _coordinator(group: str) -> bytes:
     return _one(FindCoordinatorRequest(key=group), 3)
 
 
+def _create(*topics: CreatableTopic) -> bytes:
+    """Only asks whether that could be."""
+    return _one(CreateTopicsRequest(topics=list(topics), timeout_ms=1000, validate_only=True), 7)
+
+
+def _reassign(topic: str, brokers: Sequence[int]) -> bytes:
+    partitions = [ReassignablePartition(partition_index=0, replicas=list(brokers))]
+    topics = [ReassignableTopic(name=topic, partitions=partitions)]
+    return _one(AlterPartitionReassignmentsRequest(timeout_ms=1000, topics=topics), 0)
+
+
 def _topics() -> list[str]:
     return [f"t{number}" for number in range(TOPICS)]
 
@@ -181,7 +200,7 @@ def floods() -> list[Attack]:
     chosen = []
     for key in APIS:
         has_arrays = any(field.is_array for field in schema_of(APIS[key].request).fields)
-        if key not in OF_BROKERS and key not in OF_ADMINISTRATORS and has_arrays:
+        if key not in OF_BROKERS and has_arrays:
             chosen.append(Attack(f"{APIS[key].name}: many elements", lambda key=key: [flood(key, fits(key))]))
             chosen.append(
                 Attack(f"{APIS[key].name}: one element many times", lambda key=key: [flood(key, fits(key), same=True)])
@@ -215,6 +234,13 @@ def attacks() -> list[Attack]:
         Attack("configurations of all topics, pipelined", lambda: [_configs(2, _topics())] * 10),
         Attack("invented groups", lambda: [_join(f"group{number}") for number in range(20_000)]),
         Attack("coordinators of invented groups", lambda: [_coordinator(f"g{number}") for number in range(20_000)]),
+        Attack("topics of as many partitions as may be", lambda: [
+            _create(CreatableTopic(name="huge", num_partitions=150_000, replication_factor=1)),
+            _create(CreatableTopic(name="huge", num_partitions=-1, replication_factor=-1, assignments=[
+                CreatableReplicaAssignment(partition_index=number, broker_ids=[0]) for number in range(150_000)
+            ])),
+        ]),
+        Attack("reassignment to very many brokers", lambda: [_reassign(topic, range(900_000))]),
         Attack("compressed records by the million", lambda: [_produce(COMPACTED, bomb(2_000_000))]),
         Attack("offsets by time in compressed records", lambda: [
             _produce(topic, bomb(2_000_000)), *[_offsets_by_time(topic, 1)] * 20

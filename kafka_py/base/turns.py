@@ -24,7 +24,7 @@ SLICE = 256
 
 
 class Turn:
-    """Lets others have the loop when this work has held it for long."""
+    """Lets others have the loop when this work has held it for long; several tasks with one Turn share its time."""
 
     __slots__ = ("_clock", "_ends_ms")
 
@@ -33,9 +33,11 @@ class Turn:
         self._ends_ms = clock.monotonic_ms() + TURN_MS
 
     async def maybe_yield(self) -> None:
-        if self._clock.monotonic_ms() >= self._ends_ms:
+        while self._clock.monotonic_ms() >= (over_ms := self._ends_ms):
             await asyncio.sleep(0)
-            self._ends_ms = self._clock.monotonic_ms() + TURN_MS
+            if self._ends_ms == over_ms:  # no other task has begun the next turn
+                self._ends_ms = self._clock.monotonic_ms() + TURN_MS
+                return
 
 
 class Done(NamedTuple, Generic[T]):

@@ -9,14 +9,14 @@ Source: reference replication, section 7 (Sessions).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import NoReturn
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate
-from kafka_py.base.turns import SLICE, sliced
+from kafka_py.base.turns import sliced
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.progress import NEVER
 from kafka_py.replication.reads import FetchEntry, FetchResults, PartitionRead, PlainSource
@@ -408,29 +408,13 @@ def open_context(
         return FullFetch(
             wanted, cache, wants_session=epoch == INITIAL_EPOCH, is_privileged=is_privileged, now_ms=now_ms
         )
-    session = cache.get(session_id)
-    if session is None:
-        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"fetch session {session_id} is not known here")
-    if session.epoch != epoch:
-        raise KafkaError(
-            ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id} expects {session.epoch}, not {epoch}"
-        )
+    session = _found(cache, session_id, epoch, wanted)
     before = len(session.entries)
-    if len(wanted) > MOST_PARTITIONS and not session.is_privileged:
-        _drop_grown(cache, session)
     for entry in wanted:
         session.add(entry)
     for topic_partition in forgotten:
         session.forget(topic_partition)
-    size = len(session.entries)
-    if size > before and not session.is_privileged and not cache.has_room_for(size, 0):
-        _drop_grown(cache, session)
-    if not session.entries:
-        cache.remove(session_id)
-        return FullFetch([], cache, wants_session=False, is_privileged=is_privileged, now_ms=now_ms)
-    session.epoch = next_epoch(epoch)
-    cache.touch(session, now_ms)
-    return IncrementalFetch(session, cache)
+    return _reopened(cache, session, before, now_ms)
 
 
 async def open_in_turns(
@@ -438,26 +422,50 @@ async def open_in_turns(
     session_id: int,
     epoch: int,
     wanted: list[FetchEntry],
-    forgotten: Iterable[TopicPartition],
+    forgotten: Collection[TopicPartition],
     *,
     is_privileged: bool,
     now_ms: float,
 ) -> FetchContext:
     """As `open_context`, for very many partitions: a session takes them in in turns with other work."""
-    at_once = wanted if epoch in (INITIAL_EPOCH, FINAL_EPOCH) else wanted[:SLICE]
-    context = open_context(
-        cache, session_id, epoch, at_once, forgotten, is_privileged=is_privileged, now_ms=now_ms
-    )  # fmt: skip
-    if isinstance(context, IncrementalFetch):
-        session = context.session
-        if len(wanted) > MOST_PARTITIONS and not session.is_privileged:
-            _drop_grown(cache, session)
-        async for some in sliced(wanted[SLICE:]):
-            for entry in some:
-                session.add(entry)
-        if not session.is_privileged and not cache.has_room_for(len(session.entries), 0):
-            _drop_grown(cache, session)
-    return context
+    if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        return open_context(cache, session_id, epoch, wanted, (), is_privileged=is_privileged, now_ms=now_ms)
+    session = _found(cache, session_id, epoch, wanted)
+    before = len(session.entries)
+    async for some in sliced(wanted):
+        for entry in some:
+            session.add(entry)
+    async for gone in sliced(forgotten):
+        for topic_partition in gone:
+            session.forget(topic_partition)
+    return _reopened(cache, session, before, now_ms)
+
+
+def _found(cache: SessionCache, session_id: int, epoch: int, wanted: list[FetchEntry]) -> FetchSession:
+    """The session that an incremental fetch names; it expects the next epoch from now on. Raises as `open_context`."""
+    session = cache.get(session_id)
+    if session is None:
+        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"fetch session {session_id} is not known here")
+    if session.epoch != epoch:
+        raise KafkaError(
+            ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id} expects {session.epoch}, not {epoch}"
+        )
+    if len(wanted) > MOST_PARTITIONS and not session.is_privileged:
+        _drop_grown(cache, session)
+    session.epoch = next_epoch(epoch)
+    return session
+
+
+def _reopened(cache: SessionCache, session: FetchSession, before: int, now_ms: float) -> FetchContext:
+    """A session that has taken in what a fetch adds and forgets; it had `before` partitions. An empty one ends."""
+    size = len(session.entries)
+    if size > before and not session.is_privileged and not cache.has_room_for(size, 0):
+        _drop_grown(cache, session)
+    if not session.entries:
+        cache.remove(session.id)
+        return FullFetch([], cache, wants_session=False, is_privileged=session.is_privileged, now_ms=now_ms)
+    cache.touch(session, now_ms)
+    return IncrementalFetch(session, cache)
 
 
 def _drop_grown(cache: SessionCache, session: FetchSession) -> NoReturn:

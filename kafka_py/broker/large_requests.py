@@ -7,6 +7,7 @@ answer leaves: what follows on it is handed on after that. How many elements a r
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from kafka_py.base.turns import Done, run_turn
 from kafka_py.broker.requests import ClientConnection
 from kafka_py.wire.compiler import Steps
 from kafka_py.wire.primitives import MalformedMessage
+
+log = logging.getLogger(__name__)
 
 PLAIN_BYTES = 2048
 """Frames up to this size are decoded as they come: they have no room for many elements."""
@@ -38,8 +41,22 @@ class LargeRequests:
     ) -> None:
         """Decodes one request and hands it to `serve`, or its fault to `malformed`; not when its connection ended.
 
-        steps: of a stepwise decoder (wire/compiler.py). The connection must be muted; who answers unmutes it.
+        steps: of a stepwise decoder (wire/compiler.py). The connection must be muted; who answers unmutes it. What was
+        not foreseen ends the connection: muted for ever, it would only look alive.
         """
+        try:
+            await self._decode(connection, steps, serve, malformed)
+        except Exception:
+            log.exception("Closing connection of %s:%d: its request failed", connection.peer_host, connection.peer_port)
+            connection.close("a request failed")
+
+    async def _decode(
+        self,
+        connection: ClientConnection,
+        steps: Steps[Any],
+        serve: Callable[[Any], None],
+        malformed: Callable[[MalformedMessage], None],
+    ) -> None:
         try:
             async with self._lane:
                 done = await self._in_turns(connection, steps)

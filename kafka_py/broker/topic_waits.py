@@ -20,17 +20,24 @@ THE_CLUSTER = ""
 
 
 class DelayedTopicChange(DelayedOperation):
-    """Topics that are not there yet, or not gone yet. The future gets those still so when the time is over."""
+    """Topics that are not there yet, or not gone yet. The future gets those still so when the time is over.
+
+    Only the topic that something happened to is looked at: one request may wait for thousands.
+    """
 
     __slots__ = ("_waiting", "unfinished")
 
     def __init__(self, waiting: Mapping[str, IsDone]) -> None:
         super().__init__()
-        self._waiting = dict(waiting)
+        self._waiting = {topic: is_done for topic, is_done in waiting.items() if not is_done()}
         self.unfinished: asyncio.Future[set[str]] = asyncio.get_running_loop().create_future()
 
+    def touched(self, key: Hashable) -> None:
+        is_done = self._waiting.get(key)  # type: ignore[call-overload]  # the keys are the topics
+        if is_done is not None and is_done():
+            del self._waiting[key]  # type: ignore[arg-type]
+
     def try_complete(self) -> bool:
-        self._waiting = {topic: is_done for topic, is_done in self._waiting.items() if not is_done()}
         return not self._waiting and self.complete()
 
     def on_complete(self) -> None:

@@ -143,8 +143,8 @@ def _set(stop: asyncio.Future[str], name: str) -> None:
         stop.set_result(name)
 
 
-GARBAGE_THRESHOLDS = (50_000, 5, 400)
-"""Of gc.set_threshold, for a broker: one look at what is neither new nor old takes some 20 ms at the most."""
+GARBAGE_THRESHOLDS = (10_000, 5, 2_000)
+"""Of gc.set_threshold, for a broker: to look at what is new takes a millisecond, at what is neither new nor old 5."""
 
 
 def _collect_garbage_seldom() -> None:

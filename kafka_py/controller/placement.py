@@ -4,7 +4,7 @@ Pure: the random start comes in as an argument. Source: controller reference, "R
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -14,6 +14,10 @@ Placement = dict[int, list[int]]
 
 MOST_REPLICAS = 200_000
 """Of one topic: far beyond what its znode can hold, and few enough to be laid out in a moment."""
+
+
+STEP_PARTITIONS = 256
+"""After so many partitions `placing` stops for others to have the loop."""
 
 
 class BrokerRack(NamedTuple):
@@ -40,6 +44,28 @@ def place(
         KafkaError(INVALID_REPLICATION_FACTOR) for a factor below 1 or above the number of brokers,
         KafkaError(UNKNOWN_SERVER_ERROR) when only some brokers have a rack.
     """
+    steps = placing(
+        brokers, partitions, replication_factor,
+        fixed_start=fixed_start, first_partition=first_partition, chance=chance,
+    )  # fmt: skip
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            made: Placement = end.value
+            return made
+
+
+def placing(
+    brokers: Sequence[BrokerRack],
+    partitions: int,
+    replication_factor: int,
+    *,
+    fixed_start: int | None = None,
+    first_partition: int = 0,
+    chance: random.Random | None = None,
+) -> Generator[None, None, Placement]:
+    """As `place`, but a generator that stops after every few partitions (base/turns.py)."""
     if partitions <= 0:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"A topic needs at least 1 partition, not {partitions}.")
     if replication_factor <= 0:
@@ -66,6 +92,8 @@ def place(
         else:
             followers = (replica_index(first, shift, k, len(ids)) for k in range(replication_factor - 1))
             result[partition] = [ids[first], *(ids[index] for index in followers)]
+        if not len(result) % STEP_PARTITIONS:
+            yield
     return result
 
 

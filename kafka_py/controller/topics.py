@@ -8,22 +8,33 @@ Source: controller reference, section 12; zookeeper reference, section 5.
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId, random_uuid
+from kafka_py.base.turns import finish
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.placement import BrokerRack, Placement, place, require_racks_of_all_or_none, without_racks
+from kafka_py.controller.placement import (
+    STEP_PARTITIONS,
+    BrokerRack,
+    Placement,
+    placing,
+    require_racks_of_all_or_none,
+    without_racks,
+)
 from kafka_py.controller.topic_policy import CreateTopicPolicy, TopicRequest
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import NoNode
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+
+T = TypeVar("T")
 
 BROKER_DEFAULT = -1
 """As a count: the broker's setting decides."""
@@ -130,9 +141,9 @@ class TopicAdmin:
         if counts is None:
             assignment = {partition: list(replicas) for partition, replicas in new.assignment.items()}
         else:
-            assignment = place(self._live_brokers(), *counts, chance=self._chance)
+            assignment = await _in_turns(placing(self._live_brokers(), *counts, chance=self._chance))
         await self._check_name(new.name)
-        check_assignment(assignment)
+        await _in_turns(checking(assignment))
         self._validate_configs(configs)
         if self._policy is not None:
             partitions, factor = counts or (None, None)
@@ -209,7 +220,7 @@ class TopicAdmin:
         if like is None:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Topic '{topic}' has no partition 0.")
         if replicas is None:
-            return PlannedGrowth(topic, before, _continue(brokers, like.replicas, current, count))
+            return PlannedGrowth(topic, before, await _continue(brokers, like.replicas, current, count))
         check_added_replicas(replicas, count - current, len(like.replicas), {broker.id for broker in brokers})
         added = {current + index: list(row) for index, row in enumerate(replicas)}
         return PlannedGrowth(topic, before, added)
@@ -253,19 +264,27 @@ async def registered_brokers(store: ZkStore, mode: RackMode = RackMode.ENFORCED)
     return without_racks(brokers)
 
 
-def check_assignment(assignment: Mapping[int, Sequence[int]]) -> None:
+async def _in_turns(steps: Generator[None, None, T]) -> T:
+    """What the generator returns; others have the loop between."""
+    loop = asyncio.get_running_loop()
+    return await finish(steps, lambda: loop.time() * 1000.0)
+
+
+def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, None]:
     """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless partitions are 0..n-1 with equally many distinct replicas.
 
-    Brokers that are not alive, or not even known, are fine.
+    Brokers that are not alive, or not even known, are fine. Stops after every few partitions (base/turns.py).
     """
     if len({len(replicas) for replicas in assignment.values()}) != 1:
         raise _invalid_assignment("All partitions should have the same number of replicas.")
-    for partition, replicas in assignment.items():
+    for number, (partition, replicas) in enumerate(assignment.items()):
+        if not number % STEP_PARTITIONS:
+            yield
         if not replicas:
             raise _invalid_assignment(f"Partition {partition} has no replica.")
         if len(set(replicas)) < len(replicas):
             raise _invalid_assignment(f"Duplicate replica assignment found: partition {partition} on {list(replicas)}.")
-    if sorted(assignment) != list(range(len(assignment))):
+    if min(assignment) != 0 or max(assignment) != len(assignment) - 1:
         raise _invalid_assignment("Partitions should be a consecutive 0-based integer sequence.")
 
 
@@ -286,10 +305,12 @@ def check_added_replicas(replicas: Sequence[Sequence[int]], wanted: int, factor:
             raise _invalid_assignment(f"Partition 0 has {factor} replicas, so {list(row)} cannot be a new partition's.")
 
 
-def _continue(brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int) -> Placement:
+async def _continue(brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int) -> Placement:
     """Placement goes on from where partition 0 started: its first replica's place in the list is start and shift."""
     start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
-    return place(brokers, count - current, len(like), fixed_start=start, first_partition=current)
+    return await _in_turns(
+        placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
+    )  # fmt: skip
 
 
 def _already_exists(topic: str) -> KafkaError:

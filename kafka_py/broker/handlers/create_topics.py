@@ -9,6 +9,7 @@ import logging
 from collections import Counter
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import Turn
 from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.config_descriptions import describe_topic
 from kafka_py.broker.item_errors import error_of
@@ -33,11 +34,14 @@ _FIRST_WITH_CONFIGS = 5
 
 async def handle(node: Node, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """One result per topic; a topic that fails does not keep the others from being made."""
-    counts = Counter(topic.name for topic in request.topics)
+    counts: Counter[str] = Counter()
     results: dict[str, CreatableTopicResult] = {}
     created: dict[str, PlannedTopic] = {}
     groups: dict[str, list[CreatableTopic]] = {}
+    turn = Turn(node.clock)
     for topic in request.topics:
+        await turn.maybe_yield()
+        counts[topic.name] += 1
         if topic.name not in results:
             results[topic.name] = CreatableTopicResult(name=topic.name, error_code=ErrorCode.NONE, error_message=None)
             groups.setdefault(topic_names.in_metrics(topic.name), []).append(topic)
@@ -45,10 +49,12 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     async def make(colliding: list[CreatableTopic]) -> None:
         """Topics that would get in each other's way, one after the other."""
         for topic in colliding:
+            await turn.maybe_yield()
             result = results[topic.name]
             try:
                 _check(node, context, topic, counts[topic.name])
-                planned = await node.topics.create(_new_topic(topic), validate_only=request.validate_only)
+                new = await _new_topic(topic, turn)
+                planned = await node.topics.create(new, validate_only=request.validate_only)
                 _fill(node, context, result, planned)
                 if not request.validate_only:
                     created[topic.name] = planned
@@ -83,9 +89,12 @@ def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrenc
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
-def _new_topic(topic: CreatableTopic) -> NewTopic:
+async def _new_topic(topic: CreatableTopic, turn: Turn) -> NewTopic:
     """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for a partition that is assigned twice."""
-    assignment = {row.partition_index: list(row.broker_ids) for row in topic.assignments}
+    assignment = {}
+    for row in topic.assignments:
+        assignment[row.partition_index] = list(row.broker_ids)
+        await turn.maybe_yield()
     if len(assignment) < len(topic.assignments):
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "A partition is assigned more than once.")
     return NewTopic(

@@ -57,7 +57,8 @@ async def _response(
                 partition_index=partition, low_watermark=result.low_watermark, error_code=result.error
             )
         )
-    return DeleteRecordsResponse(
-        throttle_time_ms=0,
-        topics=[DeleteRecordsTopicResult(name=name, partitions=rows) for name, rows in topics.items()],
-    )
+    made = []
+    for name, rows in topics.items():
+        await turn.maybe_yield()
+        made.append(DeleteRecordsTopicResult(name=name, partitions=rows))
+    return DeleteRecordsResponse(throttle_time_ms=0, topics=made)

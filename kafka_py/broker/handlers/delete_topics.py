@@ -28,7 +28,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
     results = []
     queued: dict[str, list[DeletableTopicResult]] = {}
     turn = Turn(node.clock)
-    for asked_name, asked_id in _asked(context, request):
+    for asked_name, asked_id in await _asked(context, request, turn):
         await turn.maybe_yield()
         result = DeletableTopicResult(name=asked_name, error_code=ErrorCode.NONE, error_message=None)
         if context.api_version >= _FIRST_BY_ID:
@@ -52,12 +52,18 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
     return DeleteTopicsResponse(responses=results)
 
 
-def _asked(context: RequestContext, request: DeleteTopicsRequest) -> list[tuple[str | None, TopicId]]:
+async def _asked(
+    context: RequestContext, request: DeleteTopicsRequest, turn: Turn
+) -> list[tuple[str | None, TopicId]]:  # fmt: skip
     if context.api_version < _FIRST_BY_ID:
         return [(name, ZERO_UUID) for name in dict.fromkeys(request.topic_names)]
-    if any(topic.name is not None and topic.topic_id != ZERO_UUID for topic in request.topics):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
-    return list(dict.fromkeys((topic.name, topic.topic_id) for topic in request.topics))
+    asked: dict[tuple[str | None, TopicId], None] = {}
+    for topic in request.topics:
+        await turn.maybe_yield()
+        if topic.name is not None and topic.topic_id != ZERO_UUID:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
+        asked[topic.name, topic.topic_id] = None
+    return list(asked)
 
 
 def _resolve(node: Node, context: RequestContext, name: str | None, topic_id: TopicId) -> str:

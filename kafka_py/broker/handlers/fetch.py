@@ -105,13 +105,17 @@ async def _large(
     for entry in _wanted(request):
         wanted[entry.topic_partition] = entry
         await turn.maybe_yield()
+    forgotten = []
+    for topic_partition in _forgotten(request):
+        forgotten.append(topic_partition)
+        await turn.maybe_yield()
     try:
         session = await open_in_turns(
             node.sessions,
             request.session_id,
             request.session_epoch,
             list(wanted.values()),
-            _forgotten(request),
+            forgotten,
             is_privileged=params.from_follower,
             now_ms=node.clock.monotonic_ms(),
         )
@@ -148,12 +152,10 @@ def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
             )
 
 
-def _forgotten(request: FetchRequest) -> list[TopicPartition]:
-    return [
-        TopicPartition(topic.topic, partition)
-        for topic in request.forgotten_topics_data
-        for partition in topic.partitions
-    ]
+def _forgotten(request: FetchRequest) -> Iterator[TopicPartition]:
+    for topic in request.forgotten_topics_data:
+        for partition in topic.partitions:
+            yield TopicPartition(topic.topic, partition)
 
 
 def _isolation(request: FetchRequest, is_follower: bool) -> Isolation:

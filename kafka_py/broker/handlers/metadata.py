@@ -6,10 +6,11 @@ Asking for a topic that does not exist may create it; the answer is LEADER_NOT_A
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID
-from kafka_py.base.turns import Turn, finish
+from kafka_py.base.turns import Turn, finish, sliced
 from kafka_py.broker.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType, authorized_operations
 from kafka_py.broker.metadata_cache import NO_LEADER, MetadataCache, PartitionInfo
 from kafka_py.broker.node import Node
@@ -18,6 +19,7 @@ from kafka_py.controller.topic_names import is_internal
 from kafka_py.wire.frames import encode_response_in_turns
 from kafka_py.wire.messages.metadata import (
     MetadataRequest,
+    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -31,6 +33,8 @@ _FIRST_WITH_AUTO_CREATION_CHOICE = 4
 _FIRST_WITH_LISTENER_NOT_FOUND = 6
 _FIRST_WITH_OPERATIONS = 8
 _LAST_WITH_CLUSTER_OPERATIONS = 10
+NO_CODES: Mapping[str, ErrorCode] = {}
+_MANY_NAMES = 1000
 _AT_ONCE = 200
 """An answer with more partitions than this is built in turns."""
 
@@ -50,16 +54,37 @@ async def _once_known(node: Node, context: RequestContext, request: MetadataRequ
 
 
 def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> object:
-    names = _names_asked(node, context, request)
+    if request.topics is not None and len(request.topics) > _MANY_NAMES:
+        return _answer_many(node, context, request, request.topics)
+    names = _names_asked(context, request)
     if names is None:
         return _large(node, context, request, None)
     missing = [name for name in names if not node.metadata.has_topic(name)]
     if missing:
         return _with_creation(node, context, request, names, missing)
-    if sum([len(node.metadata.partitions_of(name)) for name in names]) > _AT_ONCE:
+    if _partition_count(node, names) > _AT_ONCE:
         return _large(node, context, request, names)
     topics = [_asked(node, node.metadata, context, request, name) for name in names]
     return _response(node, node.metadata, context, request, topics)
+
+
+def _partition_count(node: Node, names: list[str]) -> int:
+    return sum([len(node.metadata.partitions_of(name)) for name in names])
+
+
+async def _answer_many(
+    node: Node, context: RequestContext, request: MetadataRequest, asked: list[MetadataRequestTopic]
+) -> object:
+    """As `_answer`, for so many names that only to look them up takes long."""
+    names: dict[str, None] = {}
+    async for some in sliced(asked):
+        names.update(dict.fromkeys(_names_of(some)))
+    missing: list[str] = []
+    async for chosen in sliced(names):
+        missing += [name for name in chosen if not node.metadata.has_topic(name)]
+    if missing:
+        return await _with_creation(node, context, request, list(names), missing)
+    return await _large(node, context, request, list(names))
 
 
 async def _large(
@@ -85,16 +110,21 @@ async def _large(
 
 
 async def _built(
-    node: Node, context: RequestContext, request: MetadataRequest, names: list[str] | None
+    node: Node,
+    context: RequestContext,
+    request: MetadataRequest,
+    names: list[str] | None,
+    absent: Mapping[str, ErrorCode] = NO_CODES,
 ) -> MetadataResponse:
-    """The answer from one state of the cache. names: None for all topics that may be seen."""
+    """The answer from one state of the cache. names: None for all topics that may be seen; absent: see _named."""
     metadata = node.metadata.snapshot()
     turn = Turn(node.clock)
     topics = []
     for name in sorted(metadata.topics()) if names is None else names:
+        await turn.maybe_yield()
         if names is None and not _may_describe(node, context, name):
             continue
-        topic = _asked(node, metadata, context, request, name, with_partitions=False)
+        topic = _named(node, metadata, context, request, name, absent, with_partitions=False)
         if topic.error_code == ErrorCode.NONE:
             for number, info in metadata.partitions_of(name).items():
                 topic.partitions.append(_partition(metadata, context, number, info))
@@ -103,16 +133,18 @@ async def _built(
     return _response(node, metadata, context, request, topics)
 
 
-def _names_asked(node: Node, context: RequestContext, request: MetadataRequest) -> list[str] | None:
-    """None for all topics: a null list, or an empty one in v0.
-
-    Raises KafkaError(INVALID_REQUEST) for topics given by id: 2.8 has the field and does not serve it yet.
-    """
+def _names_asked(context: RequestContext, request: MetadataRequest) -> list[str] | None:
+    """None for all topics: a null list, or an empty one in v0. Raises as `_names_of`."""
     if request.topics is None or (context.api_version == 0 and not request.topics):
         return None
-    if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics):
+    return list(dict.fromkeys(_names_of(request.topics)))
+
+
+def _names_of(asked: list[MetadataRequestTopic]) -> list[str]:
+    """Raises KafkaError(INVALID_REQUEST) for topics given by id: 2.8 has the field and does not serve it yet."""
+    if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in asked):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Metadata of topics by id is not supported in this version")
-    return list(dict.fromkeys(topic.name for topic in request.topics if topic.name is not None))
+    return [topic.name for topic in asked if topic.name is not None]
 
 
 def _may_describe(node: Node, context: RequestContext, name: str) -> bool:
@@ -123,18 +155,31 @@ async def _with_creation(
     node: Node, context: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
 ) -> MetadataResponse:
     """Creates what may be created, then answers for all."""
-    visible = [name for name in missing if _may_describe(node, context, name)]
+    visible: list[str] = []
+    async for some in sliced(missing):
+        visible += [name for name in some if _may_describe(node, context, name)]
     outcome = await _create_all(node, context, request, visible)
-    topics = []
-    turn = Turn(node.clock)
-    for name in names:
-        await turn.maybe_yield()
-        code = outcome.get(name)
-        if code is None or node.metadata.has_topic(name):
-            topics.append(_asked(node, node.metadata, context, request, name))
-        else:
-            topics.append(_failed(name, code))
+    if len(names) > _AT_ONCE or _partition_count(node, names) > _AT_ONCE:
+        return await _built(node, context, request, names, outcome)
+    topics = [_named(node, node.metadata, context, request, name, outcome) for name in names]
     return _response(node, node.metadata, context, request, topics)
+
+
+def _named(
+    node: Node,
+    metadata: MetadataCache,
+    context: RequestContext,
+    request: MetadataRequest,
+    name: str,
+    absent: Mapping[str, ErrorCode],
+    *,
+    with_partitions: bool = True,
+) -> MetadataResponseTopic:
+    """As `_asked`. absent: what to say of topics that were not in the cache, unless they are by now."""
+    code = absent.get(name)
+    if code is None or metadata.has_topic(name):
+        return _asked(node, metadata, context, request, name, with_partitions=with_partitions)
+    return _failed(name, code)
 
 
 async def _create_all(

@@ -24,6 +24,7 @@ from kafka_py.wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from kafka_py.zk.access import pipelined, raise_first
 from kafka_py.zk.session import ZkError
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,12 @@ async def handle(node: Node, context: RequestContext, request: OffsetCommitReque
         )
         return ANSWERS_LATER
     decided = asyncio.get_running_loop().create_future()
-    _to_log(node, context, request, commits, too_large, codes, lambda: decided.set_result(None))
+
+    def decide() -> None:
+        if not decided.done():  # it is when the broker stops meanwhile
+            decided.set_result(None)
+
+    _to_log(node, context, request, commits, too_large, codes, decide)
     await decided
     return await _response_in_turns(request, codes, turn)
 
@@ -156,8 +162,9 @@ async def _to_zookeeper(
             return ErrorCode.UNKNOWN_SERVER_ERROR
         return ErrorCode.NONE
 
-    outcomes = await asyncio.gather(*(store(where, commit.offset) for where, commit in commits.items()))
-    codes.update(zip(commits, outcomes, strict=True))
+    outcomes = await pipelined(store(where, commit.offset) for where, commit in commits.items())
+    raise_first(outcomes)
+    codes.update(zip(commits, outcomes, strict=True))  # type: ignore[arg-type]  # no exception is left among them
     return _response(request, codes)
 
 

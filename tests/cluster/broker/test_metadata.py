@@ -2,6 +2,7 @@
 
 from typing import Any
 from unittest import mock
+from uuid import UUID
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.handlers import metadata as metadata_handler
@@ -140,6 +141,22 @@ async def test_of_very_many_missing_topics_one_request_creates_so_many_and_the_n
     await broker.ask(asking(*names[10:], create=True), 9)
     metadata = broker.server.node.metadata
     await broker.until(lambda: all(metadata.has_topic(name) for name in names))
+
+
+@on_broker(auto_create_topics_enable=False)
+async def test_very_many_names_are_answered_as_few_are(broker: LocalBroker) -> None:
+    await broker.create_topic("t", 2)
+    names = ["t", "bad/name", *(f"missing{number}" for number in range(2000)), "t"]
+    many = await broker.ask(asking(*names), 9)
+    few = await broker.ask(asking(*names[:3]), 9)
+    assert [topic.name for topic in many.topics] == names[:-1]
+    assert (many.brokers, many.topics[:3]) == (few.brokers, few.topics)
+    assert {topic.error_code for topic in many.topics[2:]} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    all_there = await broker.ask(asking(*["t"] * 2000), 9)
+    assert all_there.topics == few.topics[:1]
+    by_id = MetadataRequest(topics=[MetadataRequestTopic(name=None, topic_id=UUID(int=7))] * 2000)
+    refused = await broker.ask(by_id, 10)
+    assert {topic.error_code for topic in refused.topics} == {ErrorCode.INVALID_REQUEST}
 
 
 @on_broker()

@@ -56,6 +56,28 @@ def test_others_have_the_loop_between_turns() -> None:
     asyncio.run(scenario())
 
 
+def test_tasks_that_share_a_turn_hold_the_loop_no_longer_than_one() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        busy_ms = []
+
+        async def work() -> None:
+            for _ in range(10):
+                await turn.maybe_yield()
+                clock.advance(1.0)
+
+        working = [asyncio.create_task(work()) for _ in range(20)]
+        while not all(task.done() for task in working):
+            begun_ms = clock.monotonic_ms()
+            await asyncio.sleep(0)
+            busy_ms.append(clock.monotonic_ms() - begun_ms)
+        assert sum(busy_ms) == 200
+        assert max(busy_ms) <= TURN_MS
+
+    asyncio.run(scenario())
+
+
 def test_a_large_collection_comes_in_slices_with_a_stop_between() -> None:
     async def scenario() -> None:
         seen: list[object] = []

@@ -367,6 +367,25 @@ def test_a_request_of_many_elements_is_decoded_in_turns_and_those_behind_it_wait
     asyncio.run(main())
 
 
+def test_a_large_request_that_fails_unforeseen_ends_its_connection(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is muted while its request is decoded: left open it would never be read again."""
+
+    def failing(*_: object) -> Any:
+        raise RuntimeError("nobody thought of this")
+        yield
+
+    async def main() -> None:
+        monkeypatch.setattr(dispatch, "stepwise_decoder", lambda _cls, _version: failing)
+        broker.send(metadata_of(5000), 9)
+        assert broker.client.mutes == 1
+        await settled(broker)
+        assert broker.client.closed == "a request failed"
+
+    asyncio.run(main())
+
+
 async def settled(broker: Broker) -> bool:
     """Whether all tasks of the dispatcher end."""
     await asyncio.gather(*broker.dispatcher._tasks)

@@ -375,6 +375,26 @@ def test_a_session_of_many_partitions_is_opened_in_turns_as_it_is_at_once() -> N
     assert asyncio.run(scenario(fresh(), in_turns=True)) == asyncio.run(scenario(fresh(), in_turns=False))
 
 
+def test_what_a_large_fetch_names_and_forgets_is_forgotten_and_the_rest_of_it_stays() -> None:
+    """As a small one does it: first all is taken in that the fetch names, then it forgets."""
+    many = [TopicPartition("many", number) for number in range(600)]
+
+    async def scenario() -> None:
+        reader = Reader()
+        cache = SessionCache(10, lambda: 7, MetricRegistry(ManualClock()))
+        opening = {"is_privileged": False, "now_ms": 0.0}
+        context = open_context(cache, 0, 0, [FetchEntry(T0, 0, 1000)], (), **opening)
+        params = FetchParams(-1, 0, 1, 1_000_000, Isolation.READ_UNCOMMITTED)
+        context.finish(reader.world.manager.fetches.read_all(params, context.entries()))
+        wanted = [FetchEntry(one, 0, 1000) for one in many]
+        forgotten = [T0, *many[:256], many[-1]]
+        opened = await open_in_turns(cache, 7, 1, wanted, forgotten, **opening)
+        assert isinstance(opened, IncrementalFetch)
+        assert list(opened.session.entries) == many[256:-1]
+
+    asyncio.run(scenario())
+
+
 def test_a_session_that_is_pushed_out_while_it_is_opened_listens_to_nothing() -> None:
     many = [TopicPartition("many", number) for number in range(600)]
 
