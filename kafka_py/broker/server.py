@@ -420,8 +420,10 @@ class KafkaServer:
         if self._listener is not None:
             await self._listener.stop()
         if self._controller is not None:
+            await self.node.replication.close()  # it is there with the controller
             await self._stop_controller()
         self._timers.close()
+        self.supervisor.cancel()
         if self._log_dirs is not None:
             self._log_dirs.abandon()
         self._executor.shutdown(wait=False)

@@ -13,6 +13,7 @@ import pytest
 from kafka_py.base.errors import ConfigError, ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.node import Node
 from kafka_py.broker.server import KafkaServer
 from kafka_py.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
@@ -208,6 +209,30 @@ async def test_a_start_that_fails_gives_everything_back(folder: str) -> None:
     second.settings["listeners"] = "PLAINTEXT://127.0.0.1:0"
     await second.start()
     await second.stop()
+    await first.stop()
+
+
+@in_folder
+async def test_a_start_that_fails_at_its_end_leaves_nothing_running(folder: str) -> None:
+    """When it already has a role, and copies."""
+    zookeeper = FakeZookeeper()
+    first, second = (LocalBroker(f"{folder}/{number}", zookeeper, {"broker.id": str(number)}) for number in (0, 1))
+    await first.start()
+    await second.start()
+    await first.until(lambda: len(first.server.node.metadata.brokers) == 2)
+    await first.create_topic("t", partitions=2, replication_factor=2)
+    await second.stop()
+    await first.until(lambda: not first.server.node.replication.fetchers.fetchers)
+    before = asyncio.all_tasks()
+
+    async def fail(node: Node) -> None:
+        await first.until(lambda: node.replication.fetchers.fetchers)
+        raise ConfigError("something that shows late")
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(ConfigError):
+        patched.setattr(Node, "wait_cluster_known", fail)
+        await second.start()
+    await first.until(lambda: asyncio.all_tasks() <= before)
     await first.stop()
 
 
