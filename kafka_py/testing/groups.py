@@ -111,7 +111,7 @@ class MemoryStore:
         self.fault: Exception | None = None
         self._clock = clock
         self._held: list[OnPersisted] = []
-        self._supervisor = Supervisor(clock)
+        self.supervisor = Supervisor(clock)
 
     def check(self, group_id: str, *, may_be_empty: bool = False) -> None:
         if not (group_id or may_be_empty):
@@ -143,7 +143,7 @@ class MemoryStore:
             on_done(self.error)
 
     def guard(self, group: Group) -> Guard:
-        return self._supervisor.guard("upkeep of groups", group.id)
+        return self.supervisor.guard("upkeep of groups", group.id)
 
     def release(self, error: ErrorCode = ErrorCode.NONE) -> None:
         """The writes that wait are done, or fail."""

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.cli import configs, leader_election, preferred_replica_election, reassign_partitions, topics
 from kafka_py.clients.admin.client import AdminClient
@@ -262,7 +263,17 @@ def test_a_cancelled_move_leaves_nothing_that_a_later_one_meets(cluster, admin, 
     admin.delete_topics([topic]).all()
     of_topic = [broker.log_dirs[0] / f"{topic}-0" for broker in cluster.brokers]
     wait_until(lambda: not any(path.exists() for path in of_topic), 30, "the topic to be deleted")
-    make(cluster, admin, topic, {0: [0, 1]})
+
+    def make_again() -> bool:
+        try:
+            make(cluster, admin, topic, {0: [0, 1]})
+        except KafkaError as error:  # the controller forgets the name after the last replica
+            if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+            return False
+        return True
+
+    wait_until(make_again, 30, "the name to be free")
     said(capsys, reassign_partitions.main, *moves, "--execute")
     verify_until_done(cluster, capsys, plan)
     assert replicas(cluster, topic) == {0: [0, 2]}

@@ -21,8 +21,9 @@ from kafka_py.records.crc32c import crc32c
 from kafka_py.records.varints import encode_varint
 from kafka_py.replication.append_lines import AT_ONCE
 from kafka_py.replication.delayed import AppendResult
+from kafka_py.replication.isr import Committed
 from kafka_py.testing.replicas import ReplicaWorld, role
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.stored_logs import LogWorld, batch, slice_bytes
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LARGE = 5000
@@ -96,6 +97,15 @@ def test_what_comes_behind_a_large_batch_is_appended_behind_it() -> None:
     assert world.logs[0].log_end_offset == 2 * LARGE + 2
 
 
+def test_a_producers_batches_keep_their_order_behind_a_large_one() -> None:
+    world = World()
+    world.append((T0, large(producer_id=7, producer_epoch=0, base_sequence=0)))
+    for number in range(4):
+        world.append((T0, batch([b"v"], producer_id=7, producer_epoch=0, base_sequence=LARGE + number)))
+    world.background.finish_one()
+    assert world.offsets == [[(ErrorCode.NONE, 0)], *([(ErrorCode.NONE, LARGE + number)] for number in range(4))]
+
+
 def test_other_partitions_do_not_wait() -> None:
     world = World()
     world.append((T0, large()), (T1, batch([b"a"])))
@@ -123,6 +133,29 @@ def test_who_no_longer_leads_when_the_work_is_done_appends_nothing() -> None:
     world.background.finish_one()
     assert world.offsets == [[(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]]
     assert world.logs[0].log_end_offset == 0
+
+
+def test_replicas_that_fell_behind_while_a_batch_was_worked_on_are_too_few_for_it() -> None:
+    world = World(settings={"min.insync.replicas": 2})
+    partition = world.replicas.manager.partitions[T0]
+    partition.isr = Committed(frozenset({1, 2}))
+    world.append((T0, large()), acks=-1)
+    partition.isr = Committed(frozenset({1}))
+    world.background.finish_one()
+    assert world.offsets == [[(ErrorCode.NOT_ENOUGH_REPLICAS, -1)]]
+    assert world.logs[0].log_end_offset == 0
+
+
+def test_a_batch_is_appended_in_the_leader_epoch_in_which_its_work_is_done() -> None:
+    world = World()
+    world.append((T0, large()))
+    log = world.logs[0]
+    world.replicas.manager.partitions[T0].become_leader(role(leader=1, epoch=4, isr=(1,)), log, 0)
+    world.background.finish_one()
+    assert world.offsets == [[(ErrorCode.NONE, 0)]]
+    assert log.epoch_of(LARGE - 1) == log.latest_epoch == 4
+    data = log.read(0, 1 << 20, up_to_offset=LARGE, min_one_batch=True)
+    assert read_header(slice_bytes(data.slice)).partition_leader_epoch == 4
 
 
 def test_an_unforeseen_error_is_answered_and_ends_no_line(monkeypatch) -> None:

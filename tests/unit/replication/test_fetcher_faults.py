@@ -7,6 +7,7 @@ list of batches. Every file operation of the truncation, the out-of-range reset 
 import asyncio
 import errno
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.replication.configs import ReplicationOptions
+from kafka_py.replication.fetch_state import Followed
 from kafka_py.replication.fetchers import FetcherManager
 from kafka_py.replication.following import Following
 from kafka_py.replication.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
@@ -325,6 +327,36 @@ def test_a_delayed_partition_that_cannot_be_resumed_leaves_the_others_their_plac
         await broker.until(lambda: broker.end(SOUND) == LEADER_END)
         assert broker.fetchers.failed == {HURT}
         assert broker.supervisor.failures == {"replica fetcher": 1}
+        await broker.fetchers.close()
+
+    run_virtual(main())
+
+
+def test_records_that_were_fetched_for_a_former_role_are_not_appended_in_the_next() -> None:
+    """A broker that becomes leader in the middle of a large answer writes its own records from then on."""
+    class ManyBatches(Leader):
+        def _answer(self, one: TopicPartition) -> FetchablePartitionResponse:
+            answer, offset = super()._answer(one), self._next[one]
+            if one == HURT:
+                many = (batch([b"l"], leader_epoch=LEADER_EPOCH, base_offset=offset + number) for number in range(2500))
+                answer.record_set = b"".join(many)
+            return answer
+
+    async def main() -> None:
+        broker = Broker(ManyBatches())
+        take, ends = broker.following.take, list[int]()
+
+        def take_and_lose_the_role(one: Followed, *arguments: Any) -> None:
+            take(one, *arguments)
+            if one.topic_partition == HURT and arguments[0]:
+                ends.append(broker.end(HURT))
+                broker.fetchers.stop([HURT])
+
+        broker.following.take = take_and_lose_the_role  # type: ignore[method-assign]
+        broker.fetchers.start(broker.partitions.values())
+        await broker.until(lambda: ends and broker.end(SOUND) == LEADER_END)
+        assert ends == [broker.end(HURT)]
+        assert COMMON < ends[0] < COMMON + 2500
         await broker.fetchers.close()
 
     run_virtual(main())

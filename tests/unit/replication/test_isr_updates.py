@@ -18,12 +18,16 @@ from kafka_py.zk.session import ZkError
 
 
 class FakeStore:
-    """Notes what is written. versions: what the next writes are answered with; None is a refusal."""
+    """Notes what is written. versions: what the next writes are answered with; None is a refusal.
+
+    announcements: what the next announcements raise, if anything.
+    """
 
     def __init__(self, *versions: int | ZkError | None) -> None:
         self.versions = list(versions)
         self.written: list[PartitionState] = []
         self.announced: list[list[TopicPartition]] = []
+        self.announcements: list[ZkError | None] = []
         self.held: asyncio.Event | None = None
 
     async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
@@ -37,6 +41,9 @@ class FakeStore:
 
     async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
         self.announced.append(list(partitions))
+        error = self.announcements.pop(0) if self.announcements else None
+        if error is not None:
+            raise error
 
 
 class Leader:
@@ -135,6 +142,18 @@ async def test_an_answer_that_comes_after_a_new_role_is_nothing() -> None:
 
 
 @story
+async def test_a_new_role_ends_the_attempts_to_write_for_the_former_one() -> None:
+    leader = Leader(*[ZkError("lost")] * 3, 8)
+    leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))
+    await asyncio.sleep(0.5)
+    leader.me.lead(5, isr=(1, 2))
+    await asyncio.sleep(60)
+    assert len(leader.store.written) == 1
+    assert leader.partition.isr == Committed(frozenset({1, 2}))
+    assert not leader.committed
+
+
+@story
 async def test_the_controller_hears_when_it_has_been_quiet_for_a_while() -> None:
     leader = Leader(8, 9)
     leader.pending(Expanding(frozenset({1, 2}), adding=3))
@@ -149,6 +168,19 @@ async def test_the_controller_hears_when_it_has_been_quiet_for_a_while() -> None
     await asyncio.sleep(LONGEST_SILENCE_MS / 1000)
     leader.updates.announce_if_due()
     assert leader.store.announced == [[T0]]
+
+
+@story
+async def test_an_announcement_that_failed_is_made_again_and_later_ones_too() -> None:
+    leader = Leader(8, 9, 10)
+    leader.store.announcements = [ZkError("lost"), None, None]
+    sets = (Expanding(frozenset({1, 2}), adding=3), Shrinking(frozenset({1, 2, 3}), frozenset({3})))
+    for number, announced in ((0, 2), (1, 3)):
+        leader.pending(sets[number])
+        for _ in range(10):
+            await asyncio.sleep(NOTICE_CHECK_MS / 1000)
+            leader.updates.announce_if_due()
+        assert leader.store.announced == [[T0]] * announced
 
 
 @story

@@ -97,6 +97,26 @@ def test_a_new_leader_syncs_what_flush_messages_wanted_while_it_followed(roles: 
     assert log.high_watermark == 3
 
 
+def test_a_follower_whose_directory_fails_while_the_others_change_is_not_fetched(
+    roles: Roles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = TopicPartition("t", 1)
+    create = roles.world.log_dirs.get_or_create
+
+    def fail_with_the_directory(topic_partition: TopicPartition, *arguments: Any, **named: Any) -> Any:
+        if topic_partition == other:
+            roles.world.manager.mark_offline([T0])
+        return create(topic_partition, *arguments, **named)
+
+    monkeypatch.setattr(roles.world.log_dirs, "get_or_create", fail_with_the_directory)
+    requests = [
+        RoleRequest(one, ZERO_UUID, role(leader=2, isr=(2,), replicas=(1, 2), partition=one.partition))
+        for one in (T0, other)
+    ]
+    run(roles.changes.become(9, 1, requests))
+    assert [partition.topic_partition for partition in roles.started] == [other]
+
+
 def test_another_topic_id_is_refused_and_none_at_all_is_not_checked(roles: Roles) -> None:
     roles.become(role(), ID)
     assert roles.become(role(epoch=1), OTHER_ID) is ErrorCode.INCONSISTENT_TOPIC_ID

@@ -142,16 +142,18 @@ def test_a_member_that_comes_and_goes_while_it_is_written_leaves_an_empty_group(
     assert (world.state, world.group.generation) == ("Empty", 2)
 
 
-def test_a_group_that_is_unloaded_while_it_is_written_stays_dead() -> None:
+@pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.NOT_COORDINATOR])
+def test_a_group_that_is_unloaded_while_it_is_written_stays_dead(error: ErrorCode) -> None:
     world = GroupWorld()
     (member,) = world.stable("a")
     world.store.holding = True
     world.leave(member)
     group = world.group
     world.membership.on_unloaded(group)
-    world.store.release(ErrorCode.NOT_COORDINATOR)
+    world.store.release(error)
     world.pass_ms(10 * WRITE_AGAIN_MS)
     assert group.is_dead
+    assert not world.store.supervisor.failures
     assert len(world.store.persisted) == 2
 
 
