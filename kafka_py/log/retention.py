@@ -7,6 +7,7 @@ subject. Source: reference replication, section 15.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.segment import Segment
@@ -39,13 +40,15 @@ def below(log_start_offset: int) -> MayGo:
     return lambda _segment, following: following is not None and following.base_offset <= log_start_offset
 
 
-def count_deletable(segments: Sequence[Segment], may_go: MayGo, high_watermark: int, log_end_offset: int) -> int:
+def count_deletable(
+    segments: Sequence[Segment], may_go: MayGo, high_watermark: int, log_end_offset: int, most: int | None = None
+) -> int:
     """How many of the oldest segments may go: an unbroken run, all below the high watermark.
 
-    An empty last segment never goes.
+    An empty last segment never goes. most: no more of them are looked at.
     """
     count = 0
-    for segment, following in _with_following(segments):
+    for segment, following in islice(_with_following(segments), most):
         upper_offset = log_end_offset if following is None else following.base_offset
         if following is None and segment.size == 0:
             break

@@ -299,15 +299,19 @@ class StoredLog:
 
     # -- delete
 
-    def delete_old_segments(self, now_ms: int) -> int:
-        """Applies the retention rules; how many segments went. Their files are removed after file.delete.delay.ms."""
+    def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:
+        """Applies the retention rules; how many segments went. Their files are removed after file.delete.delay.ms.
+
+        most: bound on how many go for now; if so many went, there may be others.
+        """
         if self._failed:
             return 0
         deleted = 0
         for rule in retention.rules(self.config, lambda: self.size_bytes, self.log_start_offset, now_ms):
             segments = self._segments.segments
+            left = None if most is None else most - deleted
             try:
-                count = retention.count_deletable(segments, rule, self.high_watermark, self.log_end_offset)
+                count = retention.count_deletable(segments, rule, self.high_watermark, self.log_end_offset, left)
             except OSError as error:
                 self._disk_refused(error)
             if count:

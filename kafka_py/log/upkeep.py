@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 INITIAL_DELAY_MS = 30_000
 _RETENTION_TURN = 8
 """How many logs are searched for old segments before other work has its turn: each may have files to rename."""
+_SEGMENTS_TURN = 2
+"""How many segments of one log go in one turn of the loop."""
 _MEMORY_TURN = 200
 """The same of work that touches no file."""
 
@@ -75,13 +77,21 @@ class Upkeep:
         self._for_each(self.apply_retention, "retention", _RETENTION_TURN)
 
     def apply_retention(self, log: PartitionLog) -> None:
-        """Applies the retention rules to one log, unless it is being compacted."""
+        """Applies the retention rules to one log, unless it is being compacted, over as many turns as that takes."""
         if self._is_compacting(log):
             return
+        most = None if self._later is None else _SEGMENTS_TURN
         try:
-            log.delete_old_segments(self._clock.wall_ms())
+            deleted = log.delete_old_segments(self._clock.wall_ms(), most)
         except KafkaError as error:
             _log.error("retention of %s: %s", log.topic_partition, error)
+            return
+        if self._later is not None and deleted == most:
+            self._later(0, lambda: self._continue_retention(log))
+
+    def _continue_retention(self, log: PartitionLog) -> None:
+        if not self._stopped and self._is_current(log):
+            self._supervisor.call("retention", partial(self.apply_retention, log), log.topic_partition)
 
     def flush_dirty_logs(self) -> None:
         """Flushes the logs whose flush.ms is over, in the background."""

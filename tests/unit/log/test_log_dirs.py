@@ -358,6 +358,25 @@ def test_retention_goes_over_many_logs_in_turns_and_passes_over_those_deleted_me
     assert [len(log.segments) for log in logs] == [1] * 10 + [2] + [1] * 9
 
 
+def test_retention_of_a_log_with_many_old_segments_leaves_the_loop_now_and_then():
+    """A shorter retention.ms may make hundreds of segments old at once."""
+    broker = Broker(**{"log.retention.ms": "1000", "log.segment.bytes": "200"})
+    logs = [broker.append("t", number, count=9) for number in range(2)]
+    for log in logs:
+        log.update_high_watermark(9)
+    turns = []
+    broker.dirs.upkeep._later = lambda _delay_ms, turn: turns.append(turn)
+    broker.clock.advance(2000)
+    broker.dirs.upkeep.delete_old_segments()
+    counts = [[len(log.segments) for log in logs]]
+    while turns:
+        turns.pop(0)()
+        counts.append([len(log.segments) for log in logs])
+    assert counts[0] == [7, 7] and counts[-1] == [1, 1]
+    assert all(sum(before) - sum(after) <= 2 for before, after in zip(counts, counts[1:], strict=False))
+    assert [log.log_start_offset for log in logs] == [9, 9]
+
+
 def test_flush_ms_is_looked_at_by_the_scheduler():
     broker = Broker(**{"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"})
     log = broker.append(count=2)
