@@ -3,6 +3,7 @@
 import errno
 import threading
 import uuid
+from itertools import pairwise
 
 import pytest
 
@@ -373,7 +374,7 @@ def test_retention_of_a_log_with_many_old_segments_leaves_the_loop_now_and_then(
         turns.pop(0)()
         counts.append([len(log.segments) for log in logs])
     assert counts[0] == [7, 7] and counts[-1] == [1, 1]
-    assert all(sum(before) - sum(after) <= 2 for before, after in zip(counts, counts[1:], strict=False))
+    assert all(sum(before) - sum(after) <= 2 for before, after in pairwise(counts))
     assert [log.log_start_offset for log in logs] == [9, 9]
 
 
