@@ -35,6 +35,8 @@ _FIRST_WITH_RACK = 11
 _FIRST_WITH_FORMAT_1 = 2
 _FIRST_WITH_FORMAT_2 = 4
 _FIRST_WITH_ZSTD = 10
+_HEADERS_READ_BYTES = 16 * 1024
+"""Read at once where formats are looked for: the first batch tells it in most logs."""
 _LARGE_REQUEST_BYTES = 8192
 """A request up to this size names no more partitions than _AT_ONCE, or little more."""
 _AT_ONCE = 200
@@ -304,11 +306,17 @@ def _newest_format(records: FileSlice) -> int:
 
     It is looked at in the bytes: what the topic's message.format.version says holds for later appends at best.
     """
-    data = os.pread(records.file.fileno(), records.size, records.position)
     newest, position = -1, 0
-    while position + SIZE_UP_TO_MAGIC <= len(data) and newest < MAGIC:
-        newest = max(newest, data[position + 16])
-        position += LOG_OVERHEAD + max(int.from_bytes(data[position + 8 : position + 12], "big", signed=True), 0)
+    data, start = b"", 0
+    while position + SIZE_UP_TO_MAGIC <= records.size and newest < MAGIC:
+        at = position - start
+        if at + SIZE_UP_TO_MAGIC > len(data):
+            size = min(_HEADERS_READ_BYTES, records.size - position)
+            data, start, at = os.pread(records.file.fileno(), size, records.position + position), position, 0
+            if len(data) < SIZE_UP_TO_MAGIC:
+                break
+        newest = max(newest, data[at + 16])
+        position += LOG_OVERHEAD + max(int.from_bytes(data[at + 8 : at + 12], "big", signed=True), 0)
     return newest
 
 

@@ -1,0 +1,49 @@
+"""The newest record format of what a fetch is about to send, by a look at a few of its bytes."""
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from kafka_py.base.slices import FileSlice
+from kafka_py.broker.handlers import fetch
+from kafka_py.testing.stored_logs import batch
+
+
+def entry(magic: int, size: int) -> bytes:
+    """What is looked at of a batch, or of an entry of an older format, of so many bytes."""
+    made = bytearray(size)
+    struct.pack_into(">qiib", made, 0, 0, size - 12, 0, magic)
+    return bytes(made)
+
+
+def newest(path: Path, data: bytes, *, before: int = 0) -> int:
+    path.write_bytes(bytes(before) + data)
+    with path.open("rb") as file:
+        return fetch._newest_format(FileSlice(file, before, len(data)))
+
+
+@pytest.mark.parametrize("size", [30, 500, fetch._HEADERS_READ_BYTES - 10, fetch._HEADERS_READ_BYTES, 50_000])
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_the_format_of_the_last_entry_counts_wherever_it_is(tmp_path: Path, size: int, last: int) -> None:
+    data = entry(0, size) * (100_000 // size + 2) + entry(last, 40)
+    assert newest(tmp_path / "log", data, before=7) == last
+    assert newest(tmp_path / "log", data[:-24], before=7) == 0, "less than what shows the format of the last"
+
+
+def test_nothing_shows_no_format(tmp_path: Path) -> None:
+    assert newest(tmp_path / "log", b"") == newest(tmp_path / "log", bytes(batch())[:16]) == -1
+
+
+def test_little_is_read_where_the_first_batch_tells_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+    read = os.pread
+
+    def counted(descriptor: int, size: int, position: int) -> bytes:
+        sizes.append(size)
+        return read(descriptor, size, position)
+
+    monkeypatch.setattr(os, "pread", counted)
+    assert newest(tmp_path / "log", bytes(batch([b"x" * 1000])) * 5000) == 2
+    assert sum(sizes) <= fetch._HEADERS_READ_BYTES
