@@ -183,11 +183,15 @@ class Accumulator(BatchQueues):
         topic_lanes = self.topics.get(topic)
         if self.partitioner is None or topic_lanes is None:
             return None
-        partition = self.partitioner.partition(topic, key, key_bytes, value, value_bytes, self.view)
-        if not isinstance(partition, int) or not 0 <= partition < topic_lanes.count:
+        chosen = self.partitioner.partition(topic, key, key_bytes, value, value_bytes, self.view)
+        try:
+            partition = as_partition(chosen)
+        except (TypeError, ValueError):
+            partition = topic_lanes.count
+        if partition >= topic_lanes.count:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
-                f"the partitioner chose partition {partition!r} of {topic}, which has {topic_lanes.count}",
+                f"the partitioner chose partition {chosen!r} of {topic}, which has {topic_lanes.count}",
             )
         return partition
 

@@ -50,7 +50,11 @@ class Producer:
         self._closing = threading.Lock()
         self._closed = False
         self._thread = LoopThread(f"kafka-producer-network-thread | {self._core.client_id}")
-        self._thread.run(_started(self._core))
+        try:
+            self._thread.run(_started(self._core))
+        except BaseException:
+            self._thread.stop()
+            raise
 
     def send(
         self,
@@ -153,8 +157,10 @@ class Producer:
             if self._closed:
                 return
             self._closed = True
-            self._thread.run(self._core.close(timeout))
-            self._thread.stop()
+            try:
+                self._thread.run(self._core.close(timeout))
+            finally:
+                self._thread.stop()
 
     def __enter__(self) -> Self:
         return self

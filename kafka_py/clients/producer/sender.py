@@ -96,9 +96,12 @@ class Sender:
 
     def _step(self) -> None:
         now_ms = self._clock.monotonic_ms()
-        self._deliveries.expire_in_flight(now_ms)
         wake_at = now_ms + 1000.0
-        if now_ms < (end_ms := self._accumulator.oldest_ms + self._delivery_ms) < wake_at:
+        end_ms = self._accumulator.oldest_ms + self._delivery_ms
+        if end_ms <= now_ms:
+            self._deliveries.expire_in_flight(now_ms)
+            end_ms = self._accumulator.oldest_ms + self._delivery_ms
+        if now_ms < end_ms < wake_at:
             wake_at = end_ms
         ready: dict[int, list[Lane]] = {}
         leaderless = False

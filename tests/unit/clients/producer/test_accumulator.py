@@ -206,3 +206,27 @@ def test_sequences_are_ordered_across_the_wrap() -> None:
     for batch, sequence in zip(batches, (5, 2**31 - 4, 0), strict=True):
         batch.sequence = sequence
     assert [each.sequence for each in sorted(batches, key=sequence_order(batches))] == [2**31 - 4, 0, 5]
+
+
+class Number:
+    """An integer of another kind, as NumPy has them."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+@pytest.mark.parametrize(("says", "chosen"), [(1, 1), (Number(1), 1), (2, None), (-1, None), (True, None), ("1", None)])
+def test_a_partitioner_of_the_applications_own_says_a_partition_that_there_is(says: Any, chosen: int | None) -> None:
+    class Own:
+        def partition(self, *_arguments: object) -> Any:
+            return says
+
+    made, _ = accumulator(partitions=2, partitioner_class=Own())
+    if chosen is None:
+        with pytest.raises(KafkaError, match="the partitioner chose"):
+            made.choose("t", None, None, b"v", b"v")
+    else:
+        assert made.choose("t", None, None, b"v", b"v") == chosen

@@ -1,14 +1,18 @@
 """Ctrl-C in the midst of `send`: the producer goes on, and what was accepted is sent."""
 
 import random
+import signal
+import threading
 from collections.abc import Callable
 
 import pytest
 
+from kafka_py.base.errors import KafkaError
 from kafka_py.clients import Producer, RecordFuture
 from kafka_py.records.batch import decode_records
 from kafka_py.testing.interrupts import interrupts
 from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
+from kafka_py.wire.apis import ApiKey
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # an interrupt before the call had begun
@@ -76,3 +80,35 @@ def test_what_is_sent_after_an_interrupt_needs_no_flush(monkeypatch: pytest.Monk
         monkeypatch.undo()
         assert producer.send("t", b"v").result(10).offset == 0
         assert accumulator.pool.available == accumulator.pool.total
+
+
+def test_an_interrupted_close_ends_the_thread_and_fails_what_was_not_answered() -> None:
+    cluster = MemoryCluster()
+    cluster.create_topic("t", 1)
+    asked = threading.Event()
+
+    def interrupt_and_stay_silent(_request: object) -> None:
+        if not asked.is_set():
+            asked.set()
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+    cluster.answers[ApiKey.PRODUCE] = interrupt_and_stay_silent
+    with interrupts() as interrupt:
+        producer = Producer({"bootstrap.servers": "h:9092", "linger.ms": 60_000}, connect=MemoryWires(cluster).connect)
+        future = producer.send("t", b"v")
+        interrupt.armed = True
+        with pytest.raises(KeyboardInterrupt):
+            producer.close()
+    assert not producer._thread._thread.is_alive()
+    assert isinstance(future.exception(0), KafkaError)
+
+
+def test_a_producer_that_cannot_start_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_core: object) -> None:
+        raise ValueError("no")
+
+    monkeypatch.setattr("kafka_py.clients.producer.core.ProducerCore.start", start)
+    before = set(threading.enumerate())
+    with pytest.raises(ValueError, match="no"):
+        Producer({"bootstrap.servers": "h:9092"})
+    assert set(threading.enumerate()) <= before
