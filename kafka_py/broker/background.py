@@ -22,7 +22,7 @@ class ResizablePool(Executor):
         self._name = name
         self._threads = max(threads, 1)
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=name)
-        self._former: list[ThreadPoolExecutor] = []
+        self._previous: list[ThreadPoolExecutor] = []
 
     @property
     def threads(self) -> int:
@@ -37,13 +37,13 @@ class ResizablePool(Executor):
         threads = max(threads, 1)
         if threads == self._threads:
             return
-        self._threads, former = threads, self._pool
+        self._threads, previous = threads, self._pool
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=self._name)
-        former.shutdown(wait=False)  # its idle threads end; what it was given is still done
-        self._former.append(former)
+        previous.shutdown(wait=False)  # its idle threads end; what it was given is still done
+        self._previous.append(previous)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        for pool in (*self._former, self._pool):
+        for pool in (*self._previous, self._pool):
             pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 

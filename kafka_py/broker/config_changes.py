@@ -30,7 +30,7 @@ _UNUSED_KINDS = ("users", "clients", "ips")
 class ConfigChanges:
     """Applies overrides to this broker.
 
-    on_broker_config: told of the broker's new table; puts it in place wherever settings are used.
+    on_broker_config: gets the broker's new table and puts it in place wherever settings are used.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class ServerOptions(OptionTable):
         "reserved.broker.max.id", 1000, at_least(0), about="Generated ids are larger; given ones are not.",
     )
     broker_rack: Option[str | None] = Option(
-        "broker.rack", None, kind=Kind.STRING, about="Where the broker stands; replicas are spread over racks.",
+        "broker.rack", None, kind=Kind.STRING, about="Rack of the broker; replicas are spread over racks.",
     )
     num_io_threads = Option(
         "num.io.threads", 8, at_least(1), live=_ALL, importance="high",
@@ -130,7 +130,7 @@ class MetricOptions(OptionTable):
 
 
 class ObservationOptions(OptionTable):
-    """How this broker gives its metrics out: settings that the classic broker lacks or reads outside of its table."""
+    """How this broker gives its metrics out: settings that Apache Kafka 2.8.2 lacks or reads outside of its table."""
 
     metrics_http_port = Option(
         "metrics.http.port", -1, between(-1, 65_535), importance="low",

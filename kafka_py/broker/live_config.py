@@ -61,5 +61,5 @@ class LiveConfig:
         try:
             self.current = self.static.override({**self.cluster_wide, **self.own})
         except ConfigError as error:
-            log.error("The dynamic settings do not fit together, the former ones stay: %s", error.detail)
+            log.error("The dynamic settings do not fit together, the previous ones stay: %s", error.detail)
         return self.current

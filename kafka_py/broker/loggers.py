@@ -1,8 +1,8 @@
-"""A broker's loggers under the names that operators and other people's tools know from the classic broker.
+"""A broker's loggers under the names that operators and other people's tools know from Apache Kafka.
 
-`CLASSIC` is the table: one of our modules or packages -> the classic logger whose level and files it follows. `link`
-hangs our loggers under theirs, so levels are inherited by the classic names; a process that is no broker leaves it
-be. `set_level` and `unset_level` change levels while the broker runs (KIP-412). Knows no files and no formats.
+`CLASSIC` is the table: one of our modules or packages -> the logger of Apache Kafka 2.8.2 whose level and files it
+follows. `link` hangs our loggers under theirs, so levels are inherited by those names; a process that is no broker does
+not call it. `set_level` and `unset_level` change levels while the broker runs (KIP-412). Knows no files and no formats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEVELS = {
     "DEBUG": logging.DEBUG,
     "TRACE": TRACE,
 }
-"""The levels that may be set at run time, by their classic names; the loudest comes last."""
+"""The levels that may be set at run time, by their log4j names; the loudest comes last."""
 
 ROOT = "root"
 REQUESTS = "kafka.request.logger"
@@ -72,7 +72,7 @@ CLASSIC = {
 """A row for a package holds for its modules that have none of their own."""
 
 WITHOUT_MODULE = ("kafka.authorizer.logger", "kafka.log.LogCleaner", REQUESTS, state_changes.NAME)
-"""Classic loggers that are asked for by these names, and so exist from the start."""
+"""Loggers of Apache Kafka that are asked for by these names, and so exist from the start."""
 
 PREFIXES = {
     "kafka.controller": "[Controller id={}] ",
@@ -84,7 +84,7 @@ PREFIXES = {
 
 
 def classic_name(name: str) -> str:
-    """The classic name of a logger: its own row, or that of the nearest package above it; else the name itself."""
+    """The name of a logger in Apache Kafka: its row, or that of the nearest package above it; else the name itself."""
     place = name
     while place:
         found = CLASSIC.get(place)
@@ -95,12 +95,12 @@ def classic_name(name: str) -> str:
 
 
 def prefix_of(name: str) -> str:
-    """How a line of the classic logger `name` begins; `{}` is the broker's id. Empty for most."""
+    """How a line of the logger `name` of Apache Kafka begins; `{}` is the broker's id. Empty for most."""
     return next((text for root, text in PREFIXES.items() if name == root or name.startswith(root + ".")), "")
 
 
 def link() -> None:
-    """Hangs our loggers under the classic ones; may be called again. Once per broker process, before levels are set."""
+    """Hangs our loggers under those of Apache Kafka. Called by a broker before levels are set; may be repeated."""
     logging.addLevelName(TRACE, "TRACE")
     for name in CLASSIC:  # all of them first: a logger made later would take the place of its children's parents
         logging.getLogger(name)
@@ -108,7 +108,7 @@ def link() -> None:
         logging.getLogger(name).parent = logging.getLogger(classic)
     for name in WITHOUT_MODULE:
         logging.getLogger(name)
-    logging.getLogger().setLevel(logging.getLogger().level)  # setting any level makes loggers look at theirs anew
+    logging.getLogger().setLevel(logging.getLogger().level)  # setting any level makes loggers look at theirs again
 
 
 def _is_linked(name: str) -> bool:
@@ -134,7 +134,7 @@ def levels() -> dict[str, str]:
 
 
 def _level_name(level: int) -> str:
-    """The classic name of the quietest level that lets through what `level` does."""
+    """The log4j name of the quietest level that lets through what `level` does."""
     return next((name for name, least in LEVELS.items() if level >= least), "TRACE")
 
 

@@ -43,7 +43,7 @@ class Node:
     """One broker.
 
     live_config: the settings, which may change at run time. broker_epoch: of the present registration.
-    topic_waits: operations that wait for the metadata cache to show a topic, or show it no more.
+    topic_waits: operations that wait for the metadata cache to show a topic, or no longer show it.
     election_waits: those that wait for it to show a partition's new leader.
     had_topics: whether the cluster had topics when this broker started.
     apply_settings: reads the settings of an entity again and uses them, before the change is announced to this broker:

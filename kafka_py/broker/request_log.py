@@ -1,8 +1,8 @@
 """The log of requests: a line per request, once its answer has left. Off unless the level of its logger is DEBUG.
 
-A line names the request, what was asked and answered, who sent it and how long each step took, in the classic broker's
-JSON. Records are shown by their size, and secrets not at all. Whether it is on is one attribute, looked at per
-request; `look_again` after levels have changed. Source: the classic broker's log of requests, kafka.request.logger.
+A line names the request, what was asked and answered, who sent it and how long each step took, in the
+JSON of Apache Kafka 2.8.2. Records are shown by their size, and secrets not at all. Whether it is on is one attribute,
+looked at per request; `look_again` after levels have changed. Source: kafka.request.logger of Apache Kafka 2.8.2.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kafka_py.broker.requests import RequestContext
 
 _SECRET = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "value"})
-"""Fields that may hold a password or what stands for one."""
+"""Fields that may hold a password or what is as good as one."""
 _RECORDS = (bytes, bytearray, memoryview, FileSlice)
 
 _log = logging.getLogger(REQUESTS)

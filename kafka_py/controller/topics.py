@@ -92,7 +92,7 @@ class TopicAdmin:
 
     live_brokers: where CreateTopics and auto-creation may place replicas. exists: whether this broker knows the topic.
     is_queued: whether the topic is being deleted. validate_configs: raises KafkaError(INVALID_CONFIG) for settings
-    that a topic cannot have. All of them are asked anew each time.
+    that a topic cannot have. All of them are called each time.
     """
 
     def __init__(
@@ -306,7 +306,7 @@ def check_added_replicas(replicas: Sequence[Sequence[int]], wanted: int, factor:
 
 
 async def _continue(brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int) -> Placement:
-    """Placement goes on from where partition 0 started: its first replica's place in the list is start and shift."""
+    """Placement continues from where partition 0 started: its first replica's place in the list is start and shift."""
     start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
     return await _in_turns(
         placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)

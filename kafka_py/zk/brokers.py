@@ -40,7 +40,7 @@ class RegisteredBroker(NamedTuple):
 
 
 class BrokerStore(ZkAccess):
-    """Who is there."""
+    """The live brokers, as registered under /brokers/ids."""
 
     _registered_by: int | None = None
     """The session that made our own registration."""

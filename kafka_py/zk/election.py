@@ -1,4 +1,4 @@
-"""Who is controller: the ephemeral /controller and the epoch that fences what former controllers still send.
+"""Who is controller: the ephemeral /controller and the epoch that fences what previous controllers still send.
 
 Source: reference zookeeper.md section 3.
 """

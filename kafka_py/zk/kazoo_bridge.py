@@ -174,7 +174,7 @@ class LoopHandler:
         self.running = False
 
     def bar(self) -> None:
-        """No connection may be made any more: the session has expired, and kazoo would silently make another."""
+        """From now on no connection may be made: the session has expired, and kazoo would silently make another."""
         self._barred = True
 
     def start(self) -> None:

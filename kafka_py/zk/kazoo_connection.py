@@ -60,7 +60,7 @@ _ERRORS: dict[type[Exception], type[ZkError]] = {
     kazoo_errors.BadArgumentsError: BadArguments,
     kazoo_errors.ConnectionLoss: ConnectionLoss,
     kazoo_errors.ConnectionClosedError: ConnectionLoss,
-    # The server we are connected to does not own the session any more: it drops us, and we go where it is.
+    # The server we are connected to no longer owns the session: it drops us, and we connect to the one that does.
     kazoo_errors.SessionMovedError: ConnectionLoss,
     kazoo_errors.SessionExpiredError: SessionExpired,
     kazoo_errors.AuthFailedError: AuthFailed,
@@ -136,7 +136,7 @@ class Request:
 
 
 class KazooConnection:
-    """A kazoo client whose news go to `owner`. Create it on the loop."""
+    """A kazoo client that reports its changes of state to `owner`. Create it on the loop."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class KazooConnection:
     def _pump(self) -> None:
         """Fills the window. With the lock held."""
         if self._pumping:
-            # Inside `_call` below, which answers at once when the session has ended: the loop there goes on.
+            # Inside `_call` below, which answers at once when the session has ended: the loop there continues.
             return
         self._pumping = True
         try:

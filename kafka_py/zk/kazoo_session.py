@@ -98,7 +98,7 @@ class KazooSession(SessionLifecycle):
         self._numbers = itertools.count()
         # Requests that wait for a connection: issued without one, or lost with one.
         self._waiting: list[Request] = []
-        # The connection broke, though the news of it may still be on its way: nothing may overtake what was lost.
+        # The connection broke, though its report may still be on its way: nothing may overtake what was lost.
         self._broken = False
 
     @classmethod

@@ -24,7 +24,7 @@ NO_LEADER = -1
 class PartitionState(NamedTuple):
     """Leader (NO_LEADER if none) and in-sync replicas of a partition.
 
-    controller_epoch: of the controller that wrote it last, or told the leader that wrote it.
+    controller_epoch: of the controller that wrote it last, or sent its epoch to the leader that wrote it.
     zk_version: the znode's version, which the next writer must know; LeaderAndIsr carries it.
     """
 
@@ -120,7 +120,8 @@ class PartitionStore(ZkAccess):
     async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
         """A leader changes its ISR: not fenced, expecting the zk_version of its last LeaderAndIsr or own write.
 
-        Returns the new zk_version; None if someone else wrote or deleted the state, so this broker may lead no more.
+        Returns the new zk_version; None if someone else wrote or deleted the state, so this broker may have ceased
+        to lead.
         A refused version is looked at again: if the stored state is the very one we wanted to write, an earlier
         attempt of ours succeeded and its reply was lost.
         """

@@ -55,7 +55,7 @@ Watch = Callable[[WatchEvent], None]
 
 
 class SessionState(enum.Enum):
-    """Where a session stands; listeners are told of each change.
+    """The state of a session; listeners are called with each change.
 
     CONNECTING: never connected so far. SUSPENDED: the connection is lost, the session may still live; requests wait.
     EXPIRED: the session is gone with its ephemerals and watches; a new one follows (CONNECTED) unless closed.
