@@ -67,6 +67,10 @@ class LogDirMover:
         self._read_aside = read_aside
         self._supervisor = supervisor
         self._waiting: Quarantine[TopicPartition] = supervisor.quarantine(_ACTIVITY)
+        self._cut: set[TopicPartition] = set()
+        """Present logs that were cut since the piece that is being copied was looked up."""
+        self._unaligned: set[TopicPartition] = set()
+        """Moves whose future log may hold what the present one does not."""
         self._current: TopicPartition | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -100,9 +104,10 @@ class LogDirMover:
             self._waiting.release(topic_partition)
             if self.moving.get(topic_partition) is not future:
                 self.moving[topic_partition] = future
+                self._unaligned.add(topic_partition)
                 try:
                     self._log_dirs.resume_future(topic_partition)
-                    self._align(partition.log, future)
+                    self._align(topic_partition, partition.log, future)
                 except Exception as error:
                     self._went_wrong(topic_partition, error)
         if self.moving and (self._task is None or self._task.done()):
@@ -113,16 +118,19 @@ class LogDirMover:
         for topic_partition in topic_partitions:
             self.moving.pop(topic_partition, None)
             self.failed.discard(topic_partition)
+            self._unaligned.discard(topic_partition)
             self._waiting.release(topic_partition)
 
     def truncated(self, topic_partition: TopicPartition) -> None:
-        """The present log was cut: the future one may not hold more."""
+        """The present log was cut: the future one may not hold more, and what is being read of it is outdated."""
+        self._cut.add(topic_partition)
         present, future = self._log_dirs.get(topic_partition), self._log_dirs.get_future(topic_partition)
         if present is None or future is None or future.log_end_offset <= present.log_end_offset:
             return
         try:
             future.truncate_to(present.log_end_offset)
         except Exception as error:  # the move's trouble, not that of who follows with the present log
+            self._unaligned.add(topic_partition)
             self._went_wrong(topic_partition, error)
 
     async def close(self) -> None:
@@ -185,6 +193,8 @@ class LogDirMover:
         if partition is None or present is None:
             self.stop([topic_partition])
             return _AT_ONCE
+        if topic_partition in self._unaligned:
+            self._align(topic_partition, present, future)
         if self._finish(partition, present, future):
             return _AT_ONCE
         if future.log_end_offset == present.log_end_offset:  # its epochs are still on their way to the disk
@@ -198,10 +208,11 @@ class LogDirMover:
         piece = present.read(offset, size, up_to_offset=present.log_end_offset, min_one_batch=True)
         if piece.slice is None:  # a cut within a batch leaves a log that ends beyond its last batch
             return _LOOK_AGAIN_S
+        self._cut.clear()
         # The last piece was written just now, so it is in memory; and nothing must be appended behind it meanwhile.
         records = read_slice(piece.slice) if piece.size < size else await self._read_aside(piece.slice)
         is_current = self.moving.get(topic_partition) is future and partition.log is present
-        if not is_current or future.log_end_offset != offset or present.log_end_offset < offset:
+        if not is_current or topic_partition in self._cut or future.log_end_offset != offset:
             return _AT_ONCE  # stopped, or cut meanwhile
         self._append(future, records, present, topic_partition)
         self._waiting.release(topic_partition)
@@ -234,8 +245,7 @@ class LogDirMover:
         partition.replace_log(self._log_dirs.promote_future(partition.topic_partition))
         return True
 
-    @staticmethod
-    def _align(present: PartitionLog, future: PartitionLog) -> None:
+    def _align(self, topic_partition: TopicPartition, present: PartitionLog, future: PartitionLog) -> None:
         """Cuts a future log that was begun in another epoch to what it shares with the present one."""
         def end_of_epoch(epoch: int) -> EpochEnd:
             return EpochEnd(*future.end_offset_for_epoch(epoch))
@@ -251,6 +261,7 @@ class LogDirMover:
             complete = complete or future.latest_epoch < 0
         if future.log_end_offset > present.log_end_offset:
             future.truncate_to(present.log_end_offset)
+        self._unaligned.discard(topic_partition)
 
 
 def read_slice(piece: FileSlice) -> bytes:

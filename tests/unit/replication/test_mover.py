@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Supervisor
+from kafka_py.log.answers import NoDescriptorsLeft
 from kafka_py.log.configs import LogConfig, LogOptions
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.partition_log import PartitionLog
@@ -18,7 +20,7 @@ from kafka_py.replication.mover import LogDirMover
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.throttle import UNLIMITED, ByteRate, Throttle
 from kafka_py.testing.files import FakeFiles
-from kafka_py.testing.stored_logs import batch
+from kafka_py.testing.stored_logs import batch, records_of, slice_bytes
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
 LARGE, SMALL, OTHER = (TopicPartition(topic, 0) for topic in ("a-large", "z-small", "m-other"))
@@ -232,3 +234,112 @@ def test_a_move_of_a_former_run_continues_with_its_copy_unless_the_present_log_w
         assert moved is not None and moved.log_end_offset == 200
 
     run_virtual(scenario())
+
+
+@pytest.mark.parametrize("kept", [3, 8], ids=["into what was copied", "into what is being copied"])
+def test_what_the_present_log_loses_while_it_is_read_is_not_in_the_log_that_takes_over(kept: int) -> None:
+    """The next leader's records come in its place at once, so that its end alone shows nothing."""
+    async def main() -> None:
+        broker = Broker()
+        broker.host(LARGE, SEVERAL_PIECES)
+        log = broker.hosted.partitions[LARGE].log
+        assert log is not None
+        read, is_cut = broker.mover._read_aside, False
+
+        async def read_and_cut(piece: FileSlice) -> bytes:
+            nonlocal is_cut
+            data = await read(piece)
+            if broker.mover.moving[LARGE].log_end_offset > 4 and not is_cut:
+                is_cut = True
+                assert 4 < broker.mover.moving[LARGE].log_end_offset < 8 < log.log_end_offset
+                log.truncate_to(kept)
+                broker.mover.truncated(LARGE)
+                for _ in range(SEVERAL_PIECES):
+                    log.append_as_leader(batch([b"y" * 100]), 1, broker.clock.wall_ms())
+            return data
+
+        broker.mover._read_aside = read_and_cut
+        broker.mover.move(LARGE, THERE)
+        await broker.until(lambda: broker.is_moved(LARGE))
+        moved = broker.hosted.partitions[LARGE].log
+        assert moved is not None and is_cut
+        found: list[bytes | None] = []
+        while len(found) < moved.log_end_offset:
+            piece = moved.read(len(found), 10_000, up_to_offset=moved.log_end_offset).slice
+            found += [record.value for record in records_of(slice_bytes(piece))]
+        assert found == [b"x" * 100] * kept + [b"y" * 100] * SEVERAL_PIECES
+        assert [start.start_offset for start in moved.epoch_entries] == [0, kept]
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
+def test_a_move_that_waits_for_a_descriptor_begins_at_once_when_it_is_requested_again() -> None:
+    async def main() -> None:
+        broker = Broker()
+        broker.host(SMALL, 2)
+        broker.mover.move(SMALL, THERE)
+        broker.mover._waiting.set_aside(SMALL, NoDescriptorsLeft(ErrorCode.KAFKA_STORAGE_ERROR, "none is left"))
+        broker.mover.resume([SMALL])
+        await broker.until(lambda: broker.is_moved(SMALL), within_s=0.5)
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
+def test_a_move_that_was_stopped_while_it_waited_leaves_no_trace() -> None:
+    async def main() -> None:
+        broker = Broker()
+        broker.host(SMALL, 2)
+        broker.mover.move(SMALL, THERE)
+        broker.mover._waiting.set_aside(SMALL, NoDescriptorsLeft(ErrorCode.KAFKA_STORAGE_ERROR, "none is left"))
+        broker.mover.stop([SMALL])
+        assert not broker.mover._waiting.faults
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("when", ["the present log is cut", "the move is resumed"])
+def test_a_copy_that_could_not_be_cut_for_want_of_a_descriptor_is_cut_before_it_grows(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        broker = Broker()
+        broker.host(LARGE, SEVERAL_PIECES)
+        log = broker.hosted.partitions[LARGE].log
+        assert log is not None
+        broker.mover.move(LARGE, THERE)
+        future = broker.mover.moving[LARGE]
+        original, missing, read = type(log).truncate_to, [True], broker.mover._read_aside
+
+        def truncate(self: PartitionLog, offset: int) -> bool:
+            if self is future and missing:
+                missing.pop()
+                raise NoDescriptorsLeft(ErrorCode.KAFKA_STORAGE_ERROR, "none is left")
+            return original(self, offset)
+
+        async def read_and_cut(piece: FileSlice) -> bytes:
+            data = await read(piece)
+            if future.log_end_offset > 10 and missing:
+                if when == "the move is resumed":
+                    broker.mover.stop([LARGE])
+                log.truncate_to(8)
+                if when == "the present log is cut":
+                    broker.mover.truncated(LARGE)
+                for _ in range(SEVERAL_PIECES):
+                    log.append_as_leader(batch([b"y" * 100]), 1, broker.clock.wall_ms())
+                if when == "the move is resumed":
+                    broker.mover.resume([LARGE])
+            return data
+
+        monkeypatch.setattr(type(log), "truncate_to", truncate)
+        broker.mover._read_aside = read_and_cut
+        await broker.until(lambda: broker.is_moved(LARGE))
+        assert not missing
+        assert [start.start_offset for start in future.epoch_entries] == [0, 8]
+        piece = future.read(8, 1, up_to_offset=9, min_one_batch=True).slice
+        assert [record.value for record in records_of(slice_bytes(piece))] == [b"y" * 100]
+        await broker.mover.close()
+
+    run_virtual(main())
