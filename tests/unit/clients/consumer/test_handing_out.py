@@ -8,6 +8,9 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncConsumer, Consumer, ConsumerInterceptor, ConsumerRecord, ConsumerRecords, WakeupError
+from kafka_py.clients.consumer.delivery import Delivery, Returned
+from kafka_py.clients.consumer.subscriptions import AssignedPartition
+from kafka_py.records.batch import TimestampType
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.interrupts import Interrupts, interrupts
 from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
@@ -312,3 +315,59 @@ def test_a_partition_no_longer_assigned_gives_no_more_of_its_records(pauses: boo
     seen = run_virtual(run())
     first, second = seen[0][0], seen[-1][0]
     assert seen == [(first, 0), (first, 1), *((second, offset) for offset in range(10))]
+
+
+def test_an_iteration_does_not_begin_with_a_partition_that_was_paused_before_its_turn() -> None:
+    world = World(max_poll_records=500)
+    world.append(3)
+
+    async def run() -> None:
+        async with world.async_consumer() as consumer:
+            await consumer.assign([A, B])
+            records = aiter(consumer)
+            first = (await anext(records)).topic_partition
+            await consumer.pause({A, B} - {first})
+            assert [(await anext(records)).offset for _ in range(2)] == [1, 2]
+            world.append(1, first)
+            assert (await anext(records))[:3] == (*first, 3)
+            await consumer.resume({A, B} - {first})
+            assert [(await anext(records)).offset for _ in range(3)] == [0, 1, 2]
+
+    run_virtual(run())
+
+
+def test_a_reset_in_the_body_of_an_iteration_ends_it_for_the_old_records() -> None:
+    world = World(max_poll_records=500)
+    world.append(4)
+
+    async def run() -> list[int]:
+        seen = []
+        async with world.async_consumer() as consumer:
+            await consumer.assign([A])
+            async for record in consumer:
+                seen.append(record.offset)
+                if len(seen) == 2:
+                    await consumer.seek_to_beginning([A])
+                if len(seen) == 6:
+                    break
+        return seen
+
+    assert run_virtual(run()) == [0, 1, 0, 1, 2, 3]
+
+
+def test_records_taken_once_more_end_where_their_delivery_ended() -> None:
+    """Behind the last record there may be batches that hold nothing for the application."""
+    state = AssignedPartition(A)
+    state.seek(0)
+    created = TimestampType.CREATE_TIME
+    records = [ConsumerRecord("t", 0, offset, 0, created, -1, 1, None, b"x", (), 5) for offset in range(3)]
+    delivery = Delivery()
+    delivery.add(state, records, end_offset=7, end_epoch=6)
+    part = delivery.parts[A]
+    next(part.iterator())
+    part.stop()
+    returned = Returned(part)
+    assert (returned.next_offset, [each.offset for each in returned.take(1)]) == (1, [1])
+    assert (returned.next_offset, returned.leader_epoch, returned.exhausted) == (2, 5, False)
+    assert [each.offset for each in returned.take(5)] == [2]
+    assert (returned.next_offset, returned.leader_epoch, returned.exhausted) == (7, 6, True)
