@@ -292,7 +292,7 @@ class FullFetch(PlainSource):
 
     def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
         """(session id or NO_SESSION, the partitions to answer): all of them, and a session of just these."""
-        session = self._new_session(results)
+        session = self._new_session(results) if self._wants_session else None
         if session is None:
             return NO_SESSION, results
         for entry, read in results:

@@ -19,7 +19,7 @@ VERIFIED_FIRST = 4
 """Batches of a new connection that are verified in full; of large ones the first alone."""
 _RECORDS_PER_FIRST = 250
 
-_ALWAYS = 0.05
+_ALWAYS = 0.01
 _SHARE = 1 / 300
 """Beside its own cost, an append may cause on average the walk over so many records, and this share of its own."""
 _DECOMPRESSION = 20

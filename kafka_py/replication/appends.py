@@ -128,10 +128,12 @@ class Appends:
                 self._lines.join(waiting)
             else:
                 self._lines.open(waiting, outcome)  # type: ignore[arg-type]
-        if gathered is None:
+        if gathered is not None:
+            gathered.complete()
+        elif acks == -1 or self._has_flushes:
             self._answer(results, acks, timeout_ms, on_done)
         else:
-            gathered.complete()
+            on_done(results)
 
     def _answer(self, results: list[AppendResult], acks: int, timeout_ms: int, on_done: OnAppended) -> None:
         """Answers when the replicas, and the disk where it is asked for, have what was appended."""

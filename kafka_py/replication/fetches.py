@@ -180,6 +180,7 @@ class Fetches:
         return results
 
     def _read(self, entry: FetchEntry, max_bytes: int, params: FetchParams, min_one_batch: bool) -> PartitionRead:
+        """Counted only of partitions the cluster has: names that a client invents must not become metric tables."""
         topic_partition = entry.topic_partition
         if params.may_read is not None and not params.may_read(topic_partition.topic):
             return PartitionRead(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -187,9 +188,11 @@ class Fetches:
             partition = self._hosted.partitions.get(topic_partition) or self._hosted.partition(topic_partition)
         except KafkaError as error:
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                self._count_read(topic_partition.topic)
+                self._metrics.topic(topic_partition.topic).fetch_requests += 1
+                self._all_topics.fetch_requests += 1
             return PartitionRead(error.code)
-        self._count_read(topic_partition[0])
+        self._metrics.topic(topic_partition[0]).fetch_requests += 1
+        self._all_topics.fetch_requests += 1
         try:
             if params.replica_id >= 0:
                 if self._holds_back(partition, params.replica_id):
@@ -216,11 +219,6 @@ class Fetches:
             log.warning("Broker %d fetches %s but is no replica of it", params.replica_id, topic_partition)
             return read._replace(records=None, size=0)
         return read
-
-    def _count_read(self, topic: str) -> None:
-        """Only of a partition that the cluster has: names that a client invents must not become metric tables."""
-        self._metrics.topic(topic).fetch_requests += 1
-        self._all_topics.fetch_requests += 1
 
     def _count_failure(self, topic: str) -> None:
         for metrics in (self._metrics.topic(topic), self._all_topics):

@@ -58,7 +58,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
             node.sessions,
             request.session_id,
             request.session_epoch,
-            list({entry.topic_partition: entry for entry in _wanted(request)}.values()),
+            _each_once(list(_wanted(request))),
             _forgotten(request) if request.forgotten_topics_data else (),
             is_privileged=is_follower,
             now_ms=node.clock.monotonic_ms(),
@@ -134,10 +134,10 @@ async def _fetch_in_turns(
     if context.api_version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
     session_id, changed = await session.finish_in_turns(results)
-    made = _Responses(node, context, params.replica_id)
+    topics: list[FetchableTopicResponse] = []
     async for some in sliced(changed):
-        made.add(some)
-    return made.response(session_id)
+        _add_rows(node, context, params.replica_id, topics, some)
+    return FetchResponse(session_id=session_id, responses=topics)
 
 
 def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
@@ -152,6 +152,10 @@ def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
                 asked.last_fetched_epoch,
                 asked.log_start_offset,
             )
+
+
+def _each_once(wanted: list[FetchEntry]) -> list[FetchEntry]:
+    return list({entry.topic_partition: entry for entry in wanted}.values()) if len(wanted) > 1 else wanted
 
 
 def _forgotten(request: FetchRequest) -> Iterator[TopicPartition]:
@@ -217,49 +221,33 @@ def _answer(
     if version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, version)) for entry, read in results]
     session_id, changed = session.finish(results)
-    made = _Responses(node, context, replica_id)
-    made.add(changed)
-    context.answer(made.response(session_id))
+    topics: list[FetchableTopicResponse] = []
+    _add_rows(node, context, replica_id, topics, changed)
+    context.answer(FetchResponse(session_id=session_id, responses=topics))
 
 
-class _Responses:
-    """The rows of an answer, by topic, and what is counted of them."""
-
-    __slots__ = ("_context", "_is_follower", "_node", "_partitions", "_replica_id", "_sent_bytes", "_topic", "_topics")
-
-    def __init__(self, node: Node, context: RequestContext, replica_id: int) -> None:
-        self._node = node
-        self._context = context
-        self._replica_id = replica_id
-        self._is_follower = replica_id >= 0
-        self._topics: list[FetchableTopicResponse] = []
-        self._partitions: list[FetchablePartitionResponse] = []
-        self._topic: str | None = None
-        self._sent_bytes = 0
-
-    def add(self, results: FetchResults) -> None:
-        """The next rows."""
-        partitions = self._partitions
-        metrics = self._node.replicas.metrics
-        for entry, read in results:
-            topic, partition = entry.topic_partition
-            if topic != self._topic:
-                partitions = self._partitions = []
-                self._topics.append(FetchableTopicResponse(topic=topic, partition_responses=partitions))
-                self._topic = topic
-            if read.size:
-                self._sent_bytes += read.size
-                if not self._is_follower:
-                    metrics.topic(topic).bytes_out += read.size
-                elif read.partition is not None and self._replica_id in read.partition.adding_replicas:
-                    metrics.all_topics.reassignment_bytes_out += read.size
-            partitions.append(_partition_response(self._context, partition, read))
-
-    def response(self, session_id: int) -> FetchResponse:
-        """All of them; counted as sent."""
-        if self._sent_bytes:
-            _count_sent(self._node, self._sent_bytes, self._is_follower)
-        return FetchResponse(session_id=session_id, responses=self._topics)
+def _add_rows(
+    node: Node, context: RequestContext, replica_id: int, topics: list[FetchableTopicResponse], results: FetchResults
+) -> None:
+    """The next rows of an answer, by topic; what they send is counted."""
+    last, partitions = (topics[-1].topic, topics[-1].partition_responses) if topics else (None, [])
+    metrics = node.replicas.metrics
+    sent_bytes = 0
+    for entry, read in results:
+        topic, partition = entry.topic_partition
+        if topic != last:
+            partitions = []
+            topics.append(FetchableTopicResponse(topic=topic, partition_responses=partitions))
+            last = topic
+        if read.size:
+            sent_bytes += read.size
+            if replica_id < 0:
+                metrics.topic(topic).bytes_out += read.size
+            elif read.partition is not None and replica_id in read.partition.adding_replicas:
+                metrics.all_topics.reassignment_bytes_out += read.size
+        partitions.append(_partition_response(context, partition, read))
+    if sent_bytes:
+        _count_sent(node, sent_bytes, replica_id >= 0)
 
 
 def _partition_response(context: RequestContext, partition: int, read: PartitionRead) -> FetchablePartitionResponse:

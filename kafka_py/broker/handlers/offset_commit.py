@@ -33,6 +33,9 @@ NO_RETENTION = -1
 NOW = -1
 """As the time of a commit: the broker's own."""
 
+_UNTIMED = 16
+"""The clock is looked at after about so many partitions."""
+
 Codes = dict[TopicPartition, ErrorCode]
 Commits = dict[TopicPartition, CommittedOffset]
 
@@ -74,14 +77,15 @@ async def _commits(
     limit = node.config.offset_metadata_max_bytes
     now_ms = node.clock.wall_ms()
     expires_ms = NO_EXPIRY if request.retention_time_ms == NO_RETENTION else now_ms + request.retention_time_ms
-    commits = {}
+    commits: Commits = {}
     too_large = []
     for topic in request.topics:
         name = topic.name
         may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, name)
         known = node.metadata.partitions_of(name)
-        for asked in topic.partitions:
-            await turn.maybe_yield()
+        for number, asked in enumerate(topic.partitions, len(commits)):
+            if number and not number % _UNTIMED:
+                await turn.maybe_yield()
             topic_partition = TopicPartition(name, asked.partition_index)
             metadata = asked.committed_metadata or ""
             if not may_read:

@@ -34,6 +34,7 @@ _LEAST_LENGTH = 14  # of any format, after the overhead
 _CODEC_MASK = 0x07
 _ZSTD = 4
 _FIRST_WITH_FORMAT_ERROR = 2
+_FIRST_WITH_FORMAT_2 = 3
 
 
 def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
@@ -43,7 +44,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
     refused: dict[int, AppendResult] = {}  # by place in the request
     metadata = node.metadata
     denied = _denied_topics(node, context, request) if node.authorizer is not ALLOW_ALL else ()
-    transactional = False
+    transactional = 0
     for topic in request.topic_data:
         name = topic.name
         for data in topic.partition_data:
@@ -58,7 +59,10 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
             else:
                 fault = _fault(records, version)
                 if fault is None:
-                    transactional = transactional or _is_transactional(records)
+                    if version >= _FIRST_WITH_FORMAT_2 and isinstance(records, memoryview):  # whole, _fault has seen
+                        transactional |= records[22] & TRANSACTIONAL_FLAG
+                    elif _is_transactional(records):
+                        transactional = TRANSACTIONAL_FLAG
                     accepted.append((topic_partition, _NO_RECORDS if records is None else records))  # type: ignore[arg-type]
                     continue
                 refusal = AppendResult(topic_partition, *fault)
@@ -137,7 +141,7 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
 
     From v3 on: exactly one whole batch, in format 2; zstd only from v7 on.
     """
-    if version < 3:
+    if version < _FIRST_WITH_FORMAT_2:
         return None
     size = 0 if records is None else len(records)  # type: ignore[arg-type]
     if size < _FIXED.size:
