@@ -27,7 +27,7 @@ async def handle(node: Node, context: RequestContext, request: ElectLeadersReque
     if request.election_type not in ElectionType._value2member_map_:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no election type {request.election_type}")
     deadline_ms = node.clock.monotonic_ms() + request.timeout_ms
-    partitions = _asked(node, request)
+    partitions = await _asked(node, request)
     try:
         outcomes = await node.controller.elect_leaders(partitions, ElectionType(request.election_type))
     except KafkaError as error:
@@ -49,11 +49,16 @@ async def handle(node: Node, context: RequestContext, request: ElectLeadersReque
 _NOT_NEEDED = ErrorCode.ELECTION_NOT_NEEDED
 
 
-def _asked(node: Node, request: ElectLeadersRequest) -> list[TopicPartition]:
+async def _asked(node: Node, request: ElectLeadersRequest) -> list[TopicPartition]:
     if request.topic_partitions is None:
         return [partition for partition, _ in node.metadata.all_partitions()]
-    named = (TopicPartition(topic.topic, number) for topic in request.topic_partitions for number in topic.partition_id)
-    return list(dict.fromkeys(named))
+    named: dict[TopicPartition, None] = {}
+    turn = Turn(node.clock)
+    for topic in request.topic_partitions:
+        for number in topic.partition_id:
+            named[TopicPartition(topic.topic, number)] = None
+            await turn.maybe_yield()
+    return list(named)
 
 
 async def _response(

@@ -143,6 +143,48 @@ async def test_of_very_many_missing_topics_one_request_creates_so_many_and_the_n
     await broker.until(lambda: all(metadata.has_topic(name) for name in names))
 
 
+@on_broker(
+    listeners="PLAINTEXT://127.0.0.1:0,EXTRA://127.0.0.1:0",
+    listener_security_protocol_map="PLAINTEXT:PLAINTEXT,EXTRA:PLAINTEXT",
+)
+async def test_a_kept_answer_is_for_its_version_listener_and_question_alone(broker: LocalBroker) -> None:
+    """What many ask for is encoded once; who asks something else gets an answer of his own."""
+    await broker.create_topic("t", 3)
+    ports = list(broker.server.ports.values())
+    clients = [await BrokerConnection.connect("127.0.0.1", port) for port in ports]
+    names = [MetadataRequestTopic(name="t")]
+    questions = [
+        (version, topics, cluster)
+        for version in range(12)
+        for topics in ((False, True) if version >= 8 else (False,))
+        for cluster in ((False, True) if 8 <= version <= 10 else (False,))
+    ]
+
+    async def answers(asked_topics: list[MetadataRequestTopic] | None) -> list[Any]:
+        return [
+            await client.send(
+                MetadataRequest(
+                    topics=asked_topics,
+                    include_topic_authorized_operations=topics,
+                    include_cluster_authorized_operations=cluster,
+                ),
+                version,
+            )
+            for version, topics, cluster in questions
+            for client in clients
+            if version or asked_topics
+        ]
+
+    plain = await answers(names)
+    with mock.patch.object(metadata_handler, "_AT_ONCE", 0):
+        kept = await answers(names)
+    assert kept == plain
+    assert {node.port for answer in kept for node in answer.brokers} == set(ports)
+    assert await answers(None) == plain[len(clients) :]
+    for client in clients:
+        client.close()
+
+
 @on_broker(auto_create_topics_enable=False)
 async def test_very_many_names_are_answered_as_few_are(broker: LocalBroker) -> None:
     await broker.create_topic("t", 2)
