@@ -152,6 +152,18 @@ def test_tombstones_go_with_the_second_compaction_after_their_time() -> None:
     assert [row[1] for row in world.texts()] == ["b", "c", "d"]
 
 
+def test_the_time_of_tombstones_is_measured_from_the_last_segment_that_was_compacted_before() -> None:
+    """Not from the dirty ones: consumers may have begun to read only just before these were written."""
+    world = World({"delete.retention.ms": 5000, "segment.bytes": 100})
+    world.put(("a", "1"))
+    world.put(("a", None))
+    world.clean()
+    world.clock.advance(60_000)
+    world.put(("b", "1"))
+    world.clean()
+    assert world.texts() == [(1, "a", None), (2, "b", "1")]
+
+
 def test_young_records_and_undecided_ones_must_wait() -> None:
     world = World({"min.compaction.lag.ms": 60_000})
     world.put(("a", "1"))

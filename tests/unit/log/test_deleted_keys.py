@@ -6,6 +6,8 @@ further than it is, an older value of the key would stay and count again.
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from kafka_py.testing.compacted_topics import CompactedTopic, T
@@ -264,3 +266,17 @@ def test_a_deleted_key_stays_deleted_when_a_move_continues_after_its_target_was_
     broker.rounds()
     broker.rounds()
     assert ("k" in broker.texts()) is not is_offline_meanwhile
+
+
+def test_a_topic_that_is_created_again_does_not_wait_for_what_failed_before() -> None:
+    broker = CompactedTopic("/a")
+    broker.fill(8)
+    broker.files.fail("list", errno.EMFILE)
+    broker.clean()
+    assert broker.dirs.cleaner.uncleanable and broker.dirs.live_directories
+    broker.clean()
+    assert broker.log.cleaned_to == 0, "its time has not come"
+    broker.dirs.delete(T)
+    broker.fill(8)
+    broker.clean()
+    assert broker.log.cleaned_to == 8 and not broker.dirs.cleaner.uncleanable
