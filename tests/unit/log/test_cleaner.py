@@ -533,6 +533,26 @@ def test_a_look_at_many_logs_leaves_the_loop_now_and_then_and_begins_as_many_as_
     assert len(world.own.jobs) == 2
 
 
+def test_a_thread_that_is_free_takes_the_next_log_at_once() -> None:
+    """Not after log.cleaner.backoff.ms, or a broker with many dirty logs would never catch up."""
+    world = Many(6)
+    own_later = world.dirs.cleaner._later
+    assert own_later is not None
+
+    def later(delay_ms: float, turn: Callable[[], None]) -> None:
+        if not delay_ms:
+            own_later(delay_ms, turn)
+
+    world.dirs.cleaner._later = later
+    world.dirs.cleaner.look()
+    while world.own.jobs or world.turns:
+        if world.turns:
+            world.turns.pop(0)()
+        else:
+            InlineBackground().run(*world.own.jobs.pop(0))
+    assert world.dirs.cleaner.begun == 6
+
+
 def test_compactions_use_their_own_threads_alone() -> None:
     """fsyncs, checkpoints and cold reads have the others."""
     world = Many(6)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import signal
+import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +68,29 @@ def test_it_can_be_stopped(log: PartitionLog) -> None:
     job.is_stopped = lambda: True
     with pytest.raises(Stopped):
         run_cleaning(job, small_bytes=0)
+
+
+def test_a_process_that_goes_on_is_killed_when_the_compaction_is_stopped(
+    log: PartitionLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stop of the broker waits for the compaction."""
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(slow))
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **named: Any) -> None:
+            super().__init__(*args, **named)
+            started.append(self)
+
+    monkeypatch.setattr("subprocess.Popen", Noted)
+    job = job_for(log)
+    job.is_stopped = lambda: True
+    with pytest.raises(Stopped):
+        run_cleaning(job, small_bytes=0)
+    assert [worker.returncode for worker in started] == [-signal.SIGKILL]
 
 
 # ---- what is no fault of the log
