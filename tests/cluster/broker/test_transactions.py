@@ -1,5 +1,7 @@
 """Transactions, which this broker does not coordinate: refused for good, and markers of other coordinators written."""
 
+import asyncio
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode
@@ -39,6 +41,9 @@ def test_a_transactional_batch_refuses_the_whole_request(transactional_id: str |
             transactional_id=transactional_id, acks=-1, timeout_ms=1000,
             topic_data=[TopicProduceData(name="t", partition_data=rows)],
         )  # fmt: skip
+        answers = (await broker.ask(request, version)).responses[0].partition_responses
+        assert [answer.error_code for answer in answers] == [REFUSED, REFUSED]
+        rows.reverse()
         answers = (await broker.ask(request, version)).responses[0].partition_responses
         assert [answer.error_code for answer in answers] == [REFUSED, REFUSED]
         if version >= 8:
@@ -123,6 +128,22 @@ def test_a_marker_ends_a_transaction_that_another_leader_took(commit: bool, vers
         assert (partition.log.high_watermark, partition.log.last_stable_offset) == (2, 2)
 
     run()
+
+
+@on_broker()
+async def test_a_marker_is_answered_when_all_replicas_have_it(broker: LocalBroker) -> None:
+    """Not before: the coordinator forgets the transaction then."""
+    await broker.create_topic("t")
+    partition = broker.server.node.replicas.partitions[T0]
+    assert partition.log is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(partition), "maybe_raise_high_watermark", lambda self, now_ms: False)
+        answer = asyncio.ensure_future(broker.ask(markers(0), 1))
+        await broker.until(lambda: partition.log is not None and partition.log.log_end_offset == 1)
+        assert not answer.done()
+    assert partition.maybe_raise_high_watermark(0)
+    broker.server.node.replicas.parked.note_change(partition, watermark_raised=True)
+    assert (await answer).markers[0].topics[0].partitions[0].error_code == 0
 
 
 @on_broker()

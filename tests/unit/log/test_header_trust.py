@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log import record_work
 from kafka_py.log.answers import MOST_ERRORS, Origin, RecordErrors
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.header_trust import CLOCK_SLACK_MS, VERIFIED_FIRST, HeaderTrust
-from kafka_py.log.record_work import LEAST_PLAIN_LIMIT, RecordWork, plain_limit
+from kafka_py.log.record_work import LEAST_PLAIN_LIMIT, MOST_RENUMBERED, RecordWork, plain_limit
 from kafka_py.log.validation import prepare_leader_append
 from kafka_py.records.batch import BatchHeader, decode_records, read_header, verify_crc
 from kafka_py.records.builder import BatchBuilder, with_records
@@ -243,11 +244,62 @@ def test_records_are_not_written_again_on_the_event_loop(codec):
     assert header.codec is codec
 
 
+@pytest.mark.parametrize("offset_delta", [0, 1])
 @pytest.mark.parametrize("base_timestamp, delta", [((1 << 63) - 1, 1), (-(1 << 63), -1)])
-def test_timestamps_out_of_range_among_wrong_offsets_are_refused(base_timestamp, delta):
+def test_timestamps_out_of_range_are_refused_whatever_the_offsets_are(base_timestamp, delta, offset_delta):
     with pytest.raises(KafkaError) as refused:
-        prepare(hand_made(encoded(delta, 1), 1, base_timestamp=base_timestamp), trust())
+        prepare(hand_made(encoded(delta, offset_delta), 1, base_timestamp=base_timestamp), trust())
     assert refused.value.code is ErrorCode.INVALID_RECORD
+
+
+def test_a_batch_whose_first_record_has_no_timestamp_is_not_believed_to_have_none():
+    body = encoded(0, 0) + encoded(NOW + 1, 1)
+    data = hand_made(body, 2, base_timestamp=-1)
+    assert prepare(data, trust())[1].max_timestamp == NOW
+
+
+class TestWrittenAgain:
+    """Batches whose offset deltas are wrong."""
+
+    WRONG = encoded(0, 3) + encoded(0, 3)
+
+    def test_the_fields_of_the_producer_stay(self):
+        fields = {"producer_id": 7, "producer_epoch": 2, "base_sequence": 40}
+        header = read_header(batch(**fields))._replace(record_count=2, last_offset_delta=1)
+        _, made = prepare(with_records(header, Codec.NONE, self.WRONG, -1), trust())
+        assert {name: getattr(made, name) for name in fields} == fields
+
+    def test_keys_of_compacted_topics_are_still_asked_for(self):
+        with pytest.raises(RecordErrors, match="2 have no key"):
+            prepare(hand_made(self.WRONG, 2), trust(), {"cleanup.policy": "compact"})
+
+    def test_more_of_them_than_can_be_written_again_are_refused(self):
+        count = MOST_RENUMBERED + 1
+        with pytest.raises(KafkaError, match="offset deltas") as refused:
+            prepare(hand_made(encoded(0, 3) * count, count), trust())
+        assert refused.value.code is ErrorCode.INVALID_RECORD
+
+    def test_what_is_larger_afterwards_may_be_too_large(self):
+        """Offset deltas from 64 on take a byte more than the one that stood there."""
+        body = encoded(0, 3) * 301
+        data = hand_made(body, 301)
+        with pytest.raises(KafkaError) as refused:
+            prepare(data, trust(), {"max.message.bytes": len(data) + 10})
+        assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_batch_that_is_too_large_in_the_codec_of_the_topic_is_refused():
+    data = batch([bytes(5000)], timestamp=NOW, codec=Codec.GZIP)
+    with pytest.raises(KafkaError) as refused:
+        prepare(data, trust(), {"compression.type": "uncompressed", "max.message.bytes": 1000})
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_the_largest_timestamp_is_put_right_in_another_codec_too():
+    data = batch([b"a", b"b"], timestamp=NOW, timestamp_step=10, codec=Codec.GZIP)
+    records, header = prepare(patched(data, (MAX_TIMESTAMP, NOW + 5)), trust(), {"compression.type": "zstd"})
+    assert (header.codec, header.max_timestamp) == (Codec.ZSTD, NOW + 10)
+    verify_crc(records)
 
 
 @pytest.mark.parametrize("count_bytes", [encode_varint(-1), encode_varint(1 << 30), encode_varint(5)])
@@ -367,7 +419,8 @@ def test_no_batch_makes_more_memory_than_the_limit(codec):
         tracemalloc.stop()
 
 
-def test_more_records_than_the_limit_can_hold_are_refused_before_anything_is_decompressed():
+def test_more_records_than_the_limit_can_hold_are_refused_before_anything_is_decompressed(monkeypatch):
+    monkeypatch.setattr(record_work, "records_payload", None)
     data = bomb(1000, LEAST_PLAIN_LIMIT // 7 + 1, Codec.ZSTD, max_timestamp=-1)
     with pytest.raises(KafkaError, match="do not fit"):
         prepare(data, trust())

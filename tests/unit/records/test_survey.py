@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kafka_py.records.batch import TimestampType, decode_records, read_header, records_payload
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.record import MalformedRecords
-from kafka_py.records.survey import AT_ONCE, first_at_time, survey_records
+from kafka_py.records.survey import AT_ONCE, MOST_LISTED, first_at_time, survey_records
 
 
 def built(timestamps, *, base_offset: int = 0, gap: int = 0, **options) -> bytes:
@@ -56,3 +56,14 @@ def test_records_that_do_not_follow_each_other_are_an_error(broken):
     with pytest.raises(ValueError) as raised:
         first_at_time(broken, header, 10**9, 0)
     assert isinstance(raised.value, MalformedRecords) or broken[-1] == 0xFF
+
+
+def test_places_are_listed_up_to_a_bound_and_counted_beyond():
+    builder = BatchBuilder()
+    for _ in range(MOST_LISTED + 5):
+        builder.append(5, None, None)
+    data = builder.build()
+    found = survey_records(plain(data), read_header(data), bounds=(10, 20))
+    assert found.keyless == list(range(MOST_LISTED))
+    assert [place for place, _ in found.out_of_bounds] == found.keyless
+    assert found.keyless_count == found.out_of_bounds_count == MOST_LISTED + 5
