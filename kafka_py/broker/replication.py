@@ -6,7 +6,7 @@ Source: reference replication, sections 3, 4, 6 and 14.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
@@ -142,13 +142,11 @@ class Replication:
         self._replicas.fetches.notice_log_starts()
         self.fetchers.note_log_starts()
 
-    def lose(self, lost: Iterable[TopicPartition]) -> None:
-        """A directory with these partitions failed; of some it may only be the log that was to replace theirs."""
-        partitions = list(lost)
-        self.mover.stop(partitions)
-        partitions = [one for one in partitions if self._replicas.log_dirs.get(one) is None]
-        self.fetchers.stop(partitions)
-        self._replicas.mark_offline(partitions)
+    def lose(self, lost: Iterable[TopicPartition], gone: Sequence[TopicPartition]) -> None:
+        """A directory failed that held something of the partitions `lost`; those of `gone` have no log here now."""
+        self.mover.stop(lost)
+        self.fetchers.stop(gone)
+        self._replicas.mark_offline(gone)
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """The settings changed at run time."""

@@ -335,8 +335,9 @@ class KafkaServer:
         """The directory's partitions answer storage errors from now on, and the controller is told."""
         assert self._log_dirs is not None
         activity = "loss of a log directory"
-        self.supervisor.call(activity, partial(self.node.replication.lose, lost), directory)
-        self.supervisor.call(activity, partial(self.node.coordinators.lost, lost), directory)
+        gone = [one for one in lost if self._log_dirs.get(one) is None]  # of the others it held what was to replace it
+        self.supervisor.call(activity, partial(self.node.replication.lose, lost, gone), directory)
+        self.supervisor.call(activity, partial(self.node.coordinators.lost, gone), directory)
         if not self._log_dirs.live_directories:
             if not self.failed.done():
                 self.failed.set_result(

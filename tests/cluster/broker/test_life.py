@@ -18,6 +18,7 @@ from kafka_py.broker.server import KafkaServer
 from kafka_py.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -259,6 +260,30 @@ async def test_a_failed_log_directory_takes_its_partitions_offline_and_no_others
     assert rows[0].error_code == ErrorCode.LEADER_NOT_AVAILABLE
     assert rows[0].offline_replicas == [0]
     assert rows[1].error_code == 0
+    await broker.stop()
+
+
+@in_folder
+async def test_a_directory_that_fails_with_copies_of_moves_takes_no_partition_and_no_group_along(folder: str) -> None:
+    settings = {"log.dirs": f"{folder}/a,{folder}/b", "offsets.topic.num.partitions": "1"}
+    broker = LocalBroker(folder, FakeZookeeper(), {**settings, "offsets.topic.replication.factor": "1"})
+    await broker.start()
+    node = broker.server.node
+    await broker.ask(FindCoordinatorRequest(key="g"), 2)
+    await broker.until(lambda: node.coordinators.groups.runtime.owned == {0})
+    offsets = TopicPartition("__consumer_offsets", 0)
+    log = node.log_dirs.get(offsets)
+    assert log is not None
+    (other,) = (directory for directory in node.log_dirs.live_directories if directory != log.log_dir)
+    node.log_dirs.create_future(offsets, other)
+    react, lost = node.log_dirs.on_failure, list[TopicPartition]()
+    assert react is not None
+    node.log_dirs.on_failure = lambda *failure: (react(*failure), lost.extend(failure[2]))
+    node.log_dirs._io_failed(other, OSError(5, "Input/output error"))
+    await broker.until(lambda: lost == [offsets])
+    assert not node.replicas.offline
+    assert node.replicas.partitions[offsets].is_leader
+    assert node.coordinators.groups.runtime.owned == {0}
     await broker.stop()
 
 
