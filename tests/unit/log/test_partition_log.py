@@ -620,6 +620,46 @@ def test_a_repeated_batch_is_synced_before_its_answer_like_the_first():
     assert (again.duplicate, again.flush_due) == (True, False)
 
 
+def test_what_came_while_a_flush_ran_waits_for_the_next():
+    world = LogWorld({"flush.messages": 1})
+    world.context.flush_in_append = False
+    world.append()
+    job = world.log.flush_job()
+    job.run()
+    world.append()
+    world.log.flushed(job)
+    assert (world.log.counted_end_offset, world.log.owes_flush) == (1, True)
+    world.log.flush()
+    assert (world.log.counted_end_offset, world.log.owes_flush) == (2, False)
+
+
+def test_a_flush_during_which_the_log_was_cut_is_done_again_before_it_is_reported():
+    jobs = []
+
+    class Held:
+        def run(self, work, done=None, failed=None):
+            jobs.append((work, done))
+
+    world = LogWorld({"flush.messages": 2})
+    world.append()
+    world.append()
+    world.context.flush_in_append = False
+    world.context.background = Held()
+    for _ in range(4):
+        world.append()
+    told = []
+    world.log.flush_in_background(then=told.append)
+    work, done = jobs.pop()
+    work()
+    world.log.truncate_to(5)
+    done(None)
+    assert told == [] and world.log.recovery_point == 2
+    work, done = jobs.pop()
+    work()
+    done(None)
+    assert told == [True] and world.log.recovery_point == 5
+
+
 @pytest.mark.parametrize("start", [0, 2, 9])
 def test_a_log_that_begins_elsewhere_waits_for_no_flush(start: int):
     world = LogWorld({"flush.messages": 1})
