@@ -288,6 +288,19 @@ class TestWrittenAgain:
         assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
+@pytest.mark.parametrize("late_key, code", [(b"k", ErrorCode.INVALID_TIMESTAMP), (None, ErrorCode.INVALID_RECORD)])
+def test_of_a_record_without_a_key_the_timestamp_is_not_looked_at(late_key, code):
+    """INVALID_TIMESTAMP as soon as one record has no other fault."""
+    builder = BatchBuilder()
+    builder.append(NOW, None, b"no key")
+    builder.append(NOW - 5000, late_key, b"late")
+    topic = {"cleanup.policy": "compact", "message.timestamp.difference.max.ms": 1000}
+    with pytest.raises(RecordErrors) as refused:
+        prepare(builder.build(), trust(), topic)
+    assert refused.value.code is code
+    assert [error.batch_index for error in refused.value.record_errors] == [0, 1]
+
+
 def test_a_batch_that_is_too_large_in_the_codec_of_the_topic_is_refused():
     data = batch([bytes(5000)], timestamp=NOW, codec=Codec.GZIP)
     with pytest.raises(KafkaError) as refused:
