@@ -27,7 +27,8 @@ from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest,
 
 PRODUCER_ID = 4242
 CODECS = tuple(codec.name.lower() for codec in Codec)
-SMALL = {"segment.bytes": "30000", "index.interval.bytes": "1000"}
+SMALL = {"segment.bytes": "30000", "index.interval.bytes": "1000", "retention.ms": "-1"}
+"""The records are years old, and on a slow machine a broker runs long enough for its first retention pass."""
 TOPICS = {f"of-{codec}": SMALL for codec in CODECS} | {
     "append-time": SMALL | {"message.timestamp.type": "LogAppendTime"},
     "transactional": SMALL,

@@ -689,3 +689,12 @@ def test_a_crash_while_a_result_is_put_in_place_loses_nothing_though_another_was
     del world.files.rename  # type: ignore[method-assign]
     world.crash(Loss.NOTHING, random.Random(1))
     assert world.texts() == before[1:]
+
+
+def test_a_compaction_in_a_directory_that_was_lost_ends() -> None:
+    world = Many(1)
+    world.dirs.cleaner.look()
+    run = world.dirs.cleaner._running[world.logs[0].topic_partition]
+    assert not run.job.is_stopped()
+    world.dirs._io_failed("/logs", OSError(errno.EIO, "gone"))
+    assert run.job.is_stopped()
