@@ -230,3 +230,17 @@ def test_a_partitioner_of_the_applications_own_says_a_partition_that_there_is(sa
             made.choose("t", None, None, b"v", b"v")
     else:
         assert made.choose("t", None, None, b"v", b"v") == chosen
+
+
+def test_batches_put_back_one_after_the_other_are_in_order_of_sequence() -> None:
+    made, _ = accumulator(batch_size=0)
+    for _ in range(3):
+        add(made)
+    lane = made.topics["t"].lanes[0]
+    batches = [made.take(lane) for _ in range(3)]
+    for sequence, batch in enumerate(batches):
+        batch.sequence = sequence
+    add(made)
+    for batch in batches:
+        made.put_back(lane, [batch])
+    assert [batch.sequence for batch in lane.queue] == [0, 1, 2, -1]
