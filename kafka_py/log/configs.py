@@ -313,6 +313,8 @@ class LogConfig(OptionTable):
     """Whether the broker's clock stamps the records."""
     checks_timestamps: bool
     """Whether a producer's timestamps may be refused."""
+    roll_ms: int
+    """The age at which a segment is closed; compaction must not wait longer for the active one."""
     takes_as_sent: bool
     """Whether nothing in these settings asks for a look at a producer's records, or changes the batch."""
     magic: int
@@ -356,6 +358,7 @@ class LogConfig(OptionTable):
             )
         self.is_compacted = COMPACT in self.cleanup_policy
         self.is_deletable = DELETE in self.cleanup_policy
+        self.roll_ms = min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
         self.stamps_append_time = self.message_timestamp_type == LOG_APPEND_TIME
         self.checks_timestamps = self.message_timestamp_difference_max_ms != MAX_LONG and not self.stamps_append_time
         self.magic = magic_of_version(self.message_format_version)
@@ -363,11 +366,6 @@ class LogConfig(OptionTable):
         self.takes_as_sent = self.target_codec is None and not (
             self.is_compacted or self.checks_timestamps or self.stamps_append_time
         )
-
-    @property
-    def roll_ms(self) -> int:
-        """The age at which a segment is closed; compaction must not wait longer for the active one."""
-        return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
 
     def describe_values(self) -> Iterator[tuple[Option[Any], str | None]]:
         """Every setting with its value in force as text, in order of declaration."""

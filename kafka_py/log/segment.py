@@ -197,13 +197,22 @@ class Segment:
 
     def should_roll(self, size: int, last_offset: int, largest_timestamp: int, config: LogConfig, now_ms: int) -> bool:
         """Whether an append of `size` bytes up to `last_offset` belongs into the next segment."""
-        return (
-            self.size + size > config.segment_bytes
+        present = self.size
+        if (
+            present + size > config.segment_bytes
             or self.time_index.is_full
             or self.offset_index.is_full
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
-            or (self.size > 0 and self.waited_ms(largest_timestamp, now_ms) > config.roll_ms - self.roll_jitter_ms)
-        )
+        ):
+            return True
+        if not present:
+            return False
+        first = self._first_timestamp  # as waited_ms: this runs for every append
+        if first is None or first < 0:
+            waited_ms = self.waited_ms(largest_timestamp, now_ms)
+        else:
+            waited_ms = largest_timestamp - first
+        return waited_ms > config.roll_ms - self.roll_jitter_ms
 
     def waited_ms(self, timestamp: int, now_ms: int) -> int:
         """Time from the first batch to `timestamp`; by the clock when the first batch has no timestamp."""
