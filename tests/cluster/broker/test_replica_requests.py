@@ -3,6 +3,7 @@
 Codes and texts are those of Apache Kafka 2.8.2 (controller facts, sections 7, 9 and 11).
 """
 
+import asyncio
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
@@ -17,6 +18,11 @@ from kafka_py.wire.messages.elect_leaders import ElectLeadersRequest, TopicParti
 from kafka_py.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
+)
+from kafka_py.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataRequest,
 )
 
 
@@ -140,3 +146,24 @@ async def test_a_leader_of_a_later_protocol_may_have_its_in_sync_set_changed(bro
     assert (row.error_code, row.leader_id, row.isr, row.current_isr_version) == (0, 0, [0], 0)
     [topic] = (await alter_isr(broker, epoch, leader_epoch=-1)).topics
     assert topic.partitions[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
+
+
+@on_broker()
+async def test_an_update_of_the_metadata_waits_while_roles_are_being_taken(broker: LocalBroker) -> None:
+    """Both are done in turns: half of one with half of the other would be a cluster that never was."""
+    node = broker.server.node
+    address = node.metadata.address(0, "PLAINTEXT")
+    assert address is not None
+    endpoint = UpdateMetadataEndpoint(port=address.port, host=address.host, listener="PLAINTEXT", security_protocol=0)
+    request = UpdateMetadataRequest(
+        controller_id=0,
+        controller_epoch=node.roles.controller_epoch,
+        live_brokers=[UpdateMetadataBroker(id=0, endpoints=[endpoint])],
+    )
+    async with node.roles.lock:
+        generation = node.metadata.generation
+        asking = asyncio.create_task(broker.ask(request, 7))
+        await broker.until(lambda: asking.done() or node.roles.lock._waiters)  # type: ignore[attr-defined]
+        assert (asking.done(), node.metadata.generation) == (False, generation)
+    assert (await asking).error_code == ErrorCode.NONE
+    assert node.metadata.generation == generation + 1

@@ -22,8 +22,9 @@ from kafka_py.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kafka_py.wire.primitives import MOST_TAGGED_FIELDS, MalformedMessage, write_unsigned_varint
+from kafka_py.wire.primitives import MOST_TAGGED_FIELDS, MalformedMessage, MessageTooLarge, write_unsigned_varint
 
 
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
@@ -71,6 +72,35 @@ def test_strings_that_are_not_utf_8_are_read_as_java_reads_them(version):
     with pytest.raises(StopIteration) as end:
         next(stepwise_decoder(MetadataRequest, version)(encoded, 0, 10))
     assert end.value.value == (expected, len(encoded))
+
+
+def test_tagged_fields_of_a_body_count_as_elements():
+    start = encode(HeartbeatRequest(group_id="g"), 4)[:-1]
+    for count, is_taken in ((10, True), (11, False)):
+        body = start + bytes([count]) + b"".join(bytes([100 + number, 0]) for number in range(count))
+        for decode_counted in (
+            lambda body=body: counted_decoder(HeartbeatRequest, 4)(body, 0, 10),
+            lambda body=body: list(stepwise_decoder(HeartbeatRequest, 4)(body, 0, 10)),
+        ):
+            if is_taken:
+                decode_counted()
+            else:
+                with pytest.raises(MessageTooLarge, match="11 elements, at most 10"):
+                    decode_counted()
+
+
+@pytest.mark.parametrize("version", [5, 7])
+def test_numbers_of_an_array_count_as_elements(version):
+    for count, is_taken in ((9, True), (10, False)):
+        topic = OffsetFetchRequestTopic(name="t", partition_indexes=list(range(count)))
+        body = encode(OffsetFetchRequest(group_id="g", topics=[topic]), version)
+        if is_taken:
+            counted_decoder(OffsetFetchRequest, version)(body, 0, 10)
+        else:
+            with pytest.raises(MessageTooLarge, match="11 elements, at most 10"):
+                counted_decoder(OffsetFetchRequest, version)(body, 0, 10)
+            with pytest.raises(MessageTooLarge, match="11 elements, at most 10"):
+                list(stepwise_decoder(OffsetFetchRequest, version)(body, 0, 10))
 
 
 def test_a_header_with_thousands_of_tagged_fields_is_malformed():
