@@ -17,7 +17,7 @@ from kafka_py.records.batch import decode_records
 from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.apis import ApiKey
-from kafka_py.wire.messages.produce import ProduceResponse
+from kafka_py.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 BAD: dict[str, dict[str, Any]] = {
     "a float timestamp": {"timestamp": 1e12},
@@ -280,3 +280,41 @@ def test_compressed_batches_reserve_what_they_may_grow_to() -> None:
             await producer.flush()
 
     run_virtual(run())
+
+
+def test_an_answer_that_comes_after_the_delivery_timeout_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(delivery_timeout_ms=40_000, request_timeout_ms=30_000, linger_ms=10_000, max_block_ms=90_000)
+    world.wires = MemoryWires(world.cluster, lambda: 20.0)
+    sent: list[float] = []
+
+    def refuse_the_first(request: Any) -> ProduceResponse:
+        sent.append(virtual_clock().monotonic_ms())
+        code = ErrorCode.NOT_LEADER_OR_FOLLOWER if len(sent) == 1 else ErrorCode.NONE
+        answers = [
+            TopicProduceResponse(
+                name=topic.name,
+                partition_responses=[
+                    PartitionProduceResponse(index=each.index, error_code=code, base_offset=0)
+                    for each in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+        return ProduceResponse(responses=answers)
+
+    async def run() -> None:
+        async with world.producer() as producer:
+            await producer.partitions_for("t")
+            world.cluster.answers[ApiKey.PRODUCE] = refuse_the_first
+            future = await producer.send("t", b"v")
+            with pytest.raises(KafkaError, match="was sent"):
+                await future
+            assert len(sent) == 1
+            await asyncio.sleep(30)
+            assert len(sent) == 2  # the answer has come
+            assert future.done()
+            pool = producer._core.accumulator.pool
+            assert pool.available == pool.total
+
+    run_virtual(run())
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
