@@ -638,6 +638,8 @@ def test_many_small_segments_are_merged_a_few_at_a_time() -> None:
     assert left == list(range(8, -1, -1))
     world.log.note_cleaned(job)
     assert world.log.cleaned_to == 70 and world.bases() == [*range(0, 65, 8), 70]
+    kept = [f"{base:020}.snapshot" for base in [*range(8, 65, 8), 70]]
+    assert sorted(world.names(".snapshot")) == kept, "producers are known from where each segment begins"
     assert [row[0] for row in world.texts()] == [67, 68, 69]
 
 
