@@ -318,3 +318,25 @@ def test_an_answer_that_comes_after_the_delivery_timeout_changes_nothing(caplog:
 
     run_virtual(run())
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
+def test_the_memory_of_a_split_batch_is_given_back_once() -> None:
+    world = World(linger_ms=5)
+
+    def too_large(request: Any) -> ProduceResponse:
+        del world.cluster.answers[ApiKey.PRODUCE]
+        [topic] = request.topic_data
+        [data] = topic.partition_data
+        refused = PartitionProduceResponse(index=data.index, error_code=ErrorCode.MESSAGE_TOO_LARGE, base_offset=-1)
+        return ProduceResponse(responses=[TopicProduceResponse(name=topic.name, partition_responses=[refused])])
+
+    async def run() -> None:
+        async with world.producer() as producer:
+            await producer.partitions_for("t")
+            world.cluster.answers[ApiKey.PRODUCE] = too_large
+            futures = [await producer.send("t", b"%d" % number, partition=0) for number in range(10)]
+            assert [(await future).offset for future in futures] == list(range(10))
+            pool = producer._core.accumulator.pool
+            assert pool.available == pool.total
+
+    run_virtual(run())
