@@ -126,6 +126,8 @@ def test_a_marker_ends_a_transaction_that_another_leader_took(commit: bool, vers
         codes = [(row.partition_index, row.error_code) for row in result.topics[0].partitions]
         assert codes == [(0, 0), (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
         assert (partition.log.high_watermark, partition.log.last_stable_offset) == (2, 2)
+        read = partition.log.read(0, 1000, up_to_offset=2)
+        assert partition.log.aborted_transactions(0, read) == ([] if commit else [(7, 0)])
 
     run()
 

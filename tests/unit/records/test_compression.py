@@ -3,6 +3,7 @@
 import gzip
 import random
 import struct
+import tracemalloc
 import zlib
 
 import pytest
@@ -290,3 +291,15 @@ class TestZstd:
     def test_a_reserved_block_type_is_refused(self):
         with pytest.raises(DecompressionError, match="reserved"):
             decompress(Codec.ZSTD, bytes.fromhex("28b52ffd 0058 070000"))
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.ZSTD])
+def test_the_limit_is_one_for_all_streams_in_a_row(codec):
+    data = compress(codec, bytes(1_000_000)) * 40
+    tracemalloc.start()
+    try:
+        with pytest.raises(DecompressionError):
+            decompress(codec, data, 1_500_000)
+        assert tracemalloc.get_traced_memory()[1] < 12_000_000
+    finally:
+        tracemalloc.stop()

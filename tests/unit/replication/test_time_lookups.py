@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from kafka_py.base.clock import SystemClock
 from kafka_py.log.background import InlineBackground, ThreadBackground
 from kafka_py.log.partition_log import Origin
-from kafka_py.records.batch import read_header
-from kafka_py.records.builder import with_records
+from kafka_py.records.batch import TimestampType, read_header
+from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.varints import encode_varint
 from kafka_py.replication.time_lookups import find_by_time
@@ -88,6 +88,17 @@ def test_a_record_of_very_many_headers_takes_neither_time_nor_memory() -> None:
     assert found == (1000, 0, 0)
     assert took < 0.1
     assert peak < 3 * len(one)
+
+
+def test_append_time_is_that_of_the_first_record_which_compaction_has_left() -> None:
+    builder = BatchBuilder(timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time_ms=1000)
+    for offset in (3, 7):
+        builder.append_at(offset, 5, b"k", None)
+    world = LogWorld()
+    world.log.append_as_follower(memoryview(bytearray(builder.build())), 0)
+    found = world.log.offset_for_timestamp(900)
+    assert found is not None
+    assert found[:2] == (1000, 3)
 
 
 def test_segments_that_are_deleted_meanwhile_are_skipped() -> None:
