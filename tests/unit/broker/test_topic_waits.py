@@ -46,6 +46,7 @@ def test_those_that_are_not_done_when_the_wait_ends_are_late() -> None:
         await asyncio.sleep(0)
         there.add("t1")
         waits.check_and_complete("t1")
+        waits.check_and_complete("t2")  # mentioned, and not done
         waits.close()
         assert await done == {"t2"}
 
