@@ -280,3 +280,14 @@ def test_a_topic_that_is_created_again_does_not_wait_for_what_failed_before() ->
     broker.fill(8)
     broker.clean()
     assert broker.log.cleaned_to == 8 and not broker.dirs.cleaner.uncleanable
+
+
+def test_a_recovery_point_beyond_the_end_is_lowered_on_disk_at_the_start() -> None:
+    """The log grows again, and after another crash what was not synced would not be checked."""
+    broker = CompactedTopic("/a")
+    broker.fill(8)
+    broker.log.flush()
+    path = "/a/recovery-point-offset-checkpoint"
+    broker.files.open(path).write(b"0\n1\nt 0 100\n", 0)
+    broker.restart(Loss.NOTHING)
+    assert broker.files.read_bytes(path).decode() == "0\n1\nt 0 8\n"
