@@ -139,6 +139,13 @@ ROUTES: dict[ApiKey, Route] = {
 }
 
 
+ANSWERED_IN_PROPORTION = frozenset((
+    ApiKey.PRODUCE, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FOR_LEADER_EPOCH, ApiKey.FIND_COORDINATOR,
+    ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.INIT_PRODUCER_ID,
+))  # fmt: skip
+"""APIs whose answer has no more elements than the request, so a small request has a small answer."""
+
+
 class _Service:
     """One route made ready: what is looked up once per API instead of once per request."""
 
@@ -366,7 +373,9 @@ class Dispatcher:
             try:
                 if type(response) is EncodedResponse:
                     parts = response.parts_for(context.correlation_id)
-                elif needs_turns(response):
+                elif (
+                    context.request_bytes > PLAIN_BYTES or context.api.key not in ANSWERED_IN_PROPORTION
+                ) and needs_turns(response):
                     self._send_in_turns(context, response)
                     return
                 else:

@@ -84,23 +84,20 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
             request.timeout_ms,
             done,
             internal_topics_allowed=context.client_id == ADMIN_CLIENT,
-            trust=_trust(node, context),
+            trust=context.connection.batch_trust or _new_trust(node, context),  # type: ignore[arg-type]
         )
     else:
         done([])
     return ANSWERS_LATER
 
 
-def _trust(node: Node, context: RequestContext) -> HeaderTrust:
+def _new_trust(node: Node, context: RequestContext) -> HeaderTrust:
     """How far the batch headers of this connection are believed; made with its first produce request."""
     connection = context.connection
-    trust = connection.batch_trust
-    if type(trust) is not HeaderTrust:
-        software = connection.client_software
-        trust = node.replicas.new_trust(
-            f"client {context.client_id!r} ({software.name} {software.version}) at {connection.peer_host}"
-        )
-        connection.batch_trust = trust
+    software = connection.client_software
+    connection.batch_trust = trust = node.replicas.new_trust(
+        f"client {context.client_id!r} ({software.name} {software.version}) at {connection.peer_host}"
+    )
     return trust
 
 
