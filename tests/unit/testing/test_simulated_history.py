@@ -65,6 +65,19 @@ def test_a_deleted_key_that_is_back_is_a_fault(history, world):
     assert check_compacted("t-0", history, replica) == ["t-0: b'k' is b'value', the records that were written say None"]
 
 
+def test_a_key_may_be_missing_after_an_unclean_election_alone(history, world):
+    """Compacted away for a newer value, which a leader that never had it has cut."""
+    put(world, b"k", b"value")
+    put(world, b"other", b"value")
+    replica = LogWorld({"cleanup.policy": "compact"}, topic_partition=T0).log
+    replica.append_as_follower(batch([b"value"], key=b"other", base_offset=1, leader_epoch=0), 0)
+    replica.update_high_watermark(2)
+    missing = ["t-0: b'k' is None, the records that were written say b'value'"]
+    assert check_compacted("t-0", history, replica) == missing
+    history.written([CreateOp(PATH, state(1, [1, 2], 0)), SetOp(PATH, state(1, [1], 0)), SetOp(PATH, state(2, [2], 1))])
+    assert check_compacted("t-0", history, replica) == []
+
+
 def test_a_record_that_nobody_wrote_is_a_fault(history, world):
     put(world, b"k", b"value")
     replica = LogWorld({"cleanup.policy": "compact"}, topic_partition=T0).log
