@@ -97,6 +97,7 @@ class SimulatedBroker:
         settings["broker.rack"] = rack_of(self.broker_id)
         settings["advertised.listeners"] = f"PLAINTEXT://{self.name}:{PORT}"
         self.session = cluster.zookeeper.session()
+        self.ends = {}  # it copies and serves before its start has ended
         server = KafkaServer(
             BrokerConfig.parse(settings), session=self.session, files=self.files, clock=self.clock,
             network=cluster.network.of(node), executor=InlineExecutor(),
