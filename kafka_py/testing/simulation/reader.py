@@ -85,17 +85,17 @@ class Reader:
 
     def behind(self) -> list[str]:
         """Partitions that are not read up to their ends."""
-        ends = {
-            each: log.high_watermark
-            for broker in self._cluster.servers()
-            for each in self._positions
-            if (partition := broker.partitions().get(each)) is not None and partition.is_leader
-            if (log := partition.log) is not None
-        }
+        ends: dict[TopicPartition, tuple[int, int]] = {}  # by leader epoch: a former leader may not know that it is one
+        for broker in self._cluster.servers():
+            for each in self._positions:
+                partition = broker.partitions().get(each)
+                if partition is not None and partition.is_leader and partition.log is not None:
+                    found = partition.leader_epoch, partition.log.high_watermark
+                    ends[each] = max(ends.get(each, found), found)
         return [
-            f"{each}: a reader is at {position} of {ends.get(each)}"
+            f"{each}: a reader is at {position} of {ends.get(each, (-1, -1))[1]}"
             for each, position in self._positions.items()
-            if position != ends.get(each)
+            if position != ends.get(each, (-1, -1))[1]
         ]
 
     async def _read_on(self) -> None:
