@@ -143,7 +143,7 @@ ANSWERED_IN_PROPORTION = frozenset((
     ApiKey.PRODUCE, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FOR_LEADER_EPOCH, ApiKey.FIND_COORDINATOR,
     ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.INIT_PRODUCER_ID,
 ))  # fmt: skip
-"""APIs whose answer has no more elements than the request, so a small request has a small answer."""
+"""APIs whose answer has at most as many elements as the request, so a small request has a small answer."""
 
 
 class _Service:
@@ -180,7 +180,6 @@ class _Service:
         """The decoder of one version, kept in `decoders`."""
         made = self.decoders[version] = decoder(self.api.request, version)
         return made
-
 
     def make_counted_decoder(self, version: int) -> CountedDecoder[Any]:
         """The decoder of large frames of one version, kept in `counted_decoders`."""

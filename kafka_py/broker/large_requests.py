@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 PLAIN_BYTES = 2048
 """Frames up to this size are decoded as they come: they have no room for many elements."""
 AT_ONCE_ELEMENTS = 1000
-"""Larger ones too, when they have no more elements than this."""
+"""Larger ones too, when they have at most this many elements."""
 
 
 class LargeRequests:

@@ -38,7 +38,7 @@ _FIRST_WITH_ZSTD = 10
 _HEADERS_READ_BYTES = 16 * 1024
 """Read at once where formats are looked for: the first batch tells it in most logs."""
 _LARGE_REQUEST_BYTES = 8192
-"""A request up to this size names no more partitions than _AT_ONCE, or little more."""
+"""A request up to this size names about _AT_ONCE partitions at most."""
 _AT_ONCE = 200
 """A fetch that looks at more partitions than this is served in turns with other work."""
 

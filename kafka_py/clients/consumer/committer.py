@@ -167,7 +167,7 @@ class Committer:
         try:
             await self.commit(offsets, timeout_ms)
         except KafkaError as error:
-            _log.warning("Automatic commit of %s before partitions are given up failed: %s", _shown(offsets), error)
+            _log.warning("Automatic commit of %s before partitions are revoked failed: %s", _shown(offsets), error)
 
     def close(self) -> None:
         """Gives up what is still under way."""

@@ -114,7 +114,7 @@ class Delivery:
         part.end_offset, part.end_epoch = end_offset, end_epoch
 
     def close(self) -> None:
-        """No more will be added."""
+        """The delivery is complete: nothing is added to it after this."""
         self.records = ConsumerRecords({each: part.records for each, part in self.parts.items() if part.records})
 
     def end(self) -> dict[TopicPartition, DeliveredPartition]:

@@ -73,7 +73,7 @@ class GroupMember:
 
     protocols: what to join with, asked at every attempt. assign: for the leader: from the chosen protocol and all
     members to what each gets. on_news: called when poll() has something to do.
-    rejoin_needed: whether the next poll has to begin a join. prepared: whether partitions were given up for it.
+    rejoin_needed: whether the next poll has to begin a join. prepared: whether partitions were revoked for it.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ class HeldAnswers:
         return waiting is not None and waiting.generation == state.generation
 
     def _next_error(self) -> KafkaError | None:
-        """The oldest error that still holds: not of a partition whose position has moved, or that is given up."""
+        """The oldest error that still holds: its partition is assigned, and its position has not moved."""
         for where, waiting in list(self._errors.items()):
             if isinstance(where, TopicPartition):
                 state = self._subscriptions.get(where)

@@ -1,6 +1,6 @@
 """What joining a group means for a consumer's partitions, and the leader's part in it.
 
-Before a join partitions are given up: all of them (eager), or only what is no longer subscribed to (cooperative,
+Before a join partitions are revoked: all of them (eager), or only what is no longer subscribed to (cooperative,
 KIP-429). After it the new ones are taken; cooperative members give up what others shall have, and join once more.
 The membership itself is group.py's business, who gets what the assignors'. Lives on one event loop.
 """
@@ -177,7 +177,7 @@ class Rebalancing:
                 return
 
     async def _prepare(self) -> None:
-        """Commits automatically, then gives up what has to be given up before a join.
+        """Commits automatically, then revokes what has to be revoked before a join.
 
         Heartbeats continue meanwhile. A listener that raises is not called again for the same join.
         """
@@ -234,7 +234,7 @@ class Rebalancing:
         owned = self._subscriptions.partitions()
         self._taking = _Taking(assignor, assignment, new=set(assignment.partitions) - owned)
         if not owned <= set(assignment.partitions):
-            self.member.request_rejoin("partitions were given up that others can have now")
+            self.member.request_rejoin("partitions were revoked that others can have now")
 
     async def _take(self, taking: _Taking) -> None:
         """Gives up what is no longer ours, then reads what the group gives. Raises at last what the listener raises."""

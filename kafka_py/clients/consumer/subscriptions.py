@@ -102,7 +102,7 @@ class AssignedPartition:
         self._paused = False
 
     def end_delivery(self) -> None:
-        """The position stays at what was handed out, and no more of that delivery is."""
+        """The position stays at what was handed out; the rest of that delivery is not handed out."""
         if self.delivered is not None:
             self.delivered.stop()
         self._position, self._offset_epoch = self.position, self.offset_epoch

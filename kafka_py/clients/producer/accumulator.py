@@ -30,7 +30,7 @@ RECORD_OVERHEAD = 12
 """What a record of usual size takes in a batch beside its key and value, in bytes."""
 
 MEMORY_SHARE = 8
-"""A compressed batch reserves no more than this part of buffer.memory, however well its topic compresses."""
+"""A compressed batch reserves at most this part of buffer.memory, however well its topic compresses."""
 
 
 class Accumulator(BatchQueues):

@@ -2,33 +2,22 @@
 
 import asyncio
 import random
-from collections.abc import Iterator
 
 import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AdminClient, AsyncConsumer, Consumer, ConsumerRecord, NewTopic, Producer
-from kafka_py.testing.apache import ApacheBroker, Unavailable
-from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.interrupts import interrupts
-from kafka_py.testing.processes import ZookeeperServer, wait_until
+from kafka_py.testing.processes import wait_until
 
 PARTITIONS = 3
 HOUR_MS = 3_600_000
 
 
-@pytest.fixture(scope="module", params=["kafka_py", "apache"])
-def bootstrap(
-    request: pytest.FixtureRequest, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """Where clients find a broker that the tests of this module share."""
-    folder, connect = tmp_path_factory.mktemp("broker"), f"{zookeeper.connect}/handing-out-{request.param}"
-    try:
-        broker = (ApacheBroker if request.param == "apache" else BrokerProcess)(folder, connect)
-    except Unavailable as why:
-        pytest.skip(str(why))
-    with broker:
-        yield broker.bootstrap
+@pytest.fixture(scope="module")
+def bootstrap(broker_of_each_make: str) -> str:
+    """Where clients find a broker that the tests of this module share: one of ours, then Apache's."""
+    return broker_of_each_make
 
 
 class Reading:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,23 +21,12 @@ from kafka_py.clients import (
     ResourceType,
 )
 from kafka_py.clients.admin.resources import ConfigSource
-from kafka_py.testing.apache import ApacheBroker, Unavailable
-from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.processes import ZookeeperServer
 
 
-@pytest.fixture(scope="module", params=["kafka_py", "apache"])
-def bootstrap(
-    request: pytest.FixtureRequest, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """Where clients find a broker that the tests of this module share."""
-    folder, connect = tmp_path_factory.mktemp("broker"), f"{zookeeper.connect}/clients-{request.param}"
-    try:
-        broker = (ApacheBroker if request.param == "apache" else BrokerProcess)(folder, connect)
-    except Unavailable as why:
-        pytest.skip(str(why))
-    with broker:
-        yield broker.bootstrap
+@pytest.fixture(scope="module")
+def bootstrap(broker_of_each_make: str) -> str:
+    """Where clients find a broker that the tests of this module share: one of ours, then Apache's."""
+    return broker_of_each_make
 
 
 def create(bootstrap: str, topic: str, partitions: int = 1, **configs: str) -> None:

@@ -1,0 +1,29 @@
+"""What the tests of clients share: a broker of either make."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_py.testing.apache import ApacheBroker, Unavailable
+from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.processes import ZookeeperServer
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module", params=["kafka_py", "apache"])
+def broker_of_each_make(
+    request: pytest.FixtureRequest, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of a broker that the tests of a module share; each test runs on one of ours and on Apache's."""
+    connect = f"{zookeeper.connect}/clients-{request.param}-{next(_numbers)}"
+    make = ApacheBroker if request.param == "apache" else BrokerProcess
+    try:
+        broker = make(tmp_path_factory.mktemp("broker"), connect)
+    except Unavailable as why:
+        pytest.skip(str(why))
+    with broker:
+        yield broker.bootstrap
