@@ -1,7 +1,7 @@
 """The error table: code, what a client does next, meaning; and the one exception class that carries a code.
 
 A handler raises KafkaError where the failure is known; the dispatcher turns it into a response once.
-Source: reference errors table; names and numbers are those of the protocol guide.
+Source: docs/reference/errors.tsv.
 """
 
 from enum import Enum, IntEnum

@@ -1,6 +1,6 @@
 """Small frozen values that name things: partitions, topic ids, kinds of elections.
 
-Source: reference formats, section 1 (uuid as text).
+Source: docs/reference/protocol.md, section 3 (uuids as text).
 """
 
 import base64

@@ -1,7 +1,7 @@
 """The kinds of metric: what a row of a metric table counts, and which JMX attributes it shows.
 
 Rate, Counter and Total are plain integers on the instance of a table; Distribution, Timing and Sampled are objects made
-on first use; a Gauge is asked when it is read. Source: yammer's meters, histograms and timers, and Kafka's own sensors.
+on first use; a Gauge is asked when it is read. Source: JmxReporter; Meter, Histogram and Timer of yammer metrics.
 """
 
 from __future__ import annotations

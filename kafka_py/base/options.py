@@ -2,7 +2,7 @@
 
 A table is a class whose attributes are Option rows; an instance holds the typed values of one set of properties.
 Tables compose by inheritance, so each package declares its own settings and the broker's table is their sum.
-Knows no setting by name. Source: reference configs table (types, defaults, where dynamic).
+Knows no setting by name. Source: docs/reference/configs.tsv (types, defaults, where dynamic).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A produce with acks=-1, a fetch in long poll, a create-topics that waits for the
 DelayedOperation. It completes when an attempt succeeds or when its time is over, whichever comes first. Completed
 operations leave every watch list at once, so nothing needs purging (the `*.purge.interval.requests` settings of Kafka
 tune its reaper and have nothing to do here). Single-threaded: what Kafka guards with locks is ordering here.
-Source: reference, replication.md section 16.
+Source: docs/reference/replication.md, section 15.
 """
 
 from __future__ import annotations

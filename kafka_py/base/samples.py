@@ -1,7 +1,7 @@
 """What Kafka's own sensors compute: rates, averages and extremes over the last few windows of time.
 
 A window ends when its owner ticks; nothing here asks for the time. Knows no metric, no table.
-Source: the sampled statistics of Kafka's metrics library (metrics.sample.window.ms, metrics.num.samples).
+Source: SampledStat, Rate (metrics.sample.window.ms, metrics.num.samples).
 """
 
 from __future__ import annotations

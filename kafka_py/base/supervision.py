@@ -4,8 +4,9 @@ One rule for every background activity (fetchers, cleaner, checkpoints, refreshe
 logged with its traceback, counted and set aside; the other items and the activity itself continue. A Supervisor starts
 tasks (`spawn`), loops (`loop`) and periodic work (`every`); a Quarantine keeps the items of one activity apart.
 Errors with a procedure of their own (a disk that fails, a leader that refuses) are caught by the activity, before this.
-Single-threaded: everything here runs on the event loop. Source: AbstractFetcherThread and LogCleaner of Apache Kafka
-2.8.2, which mark single partitions failed, and ShutdownableThread, whose loop this one outlives.
+Single-threaded: everything here runs on the event loop.
+Source: AbstractFetcherThread, LogCleaner (which mark single partitions failed); ShutdownableThread (whose loop this one
+outlives).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Hierarchical, as Kafka's purgatory has it: level 0 counts single milliseconds, e
 coarser, and a timer moves one level down when its coarse bucket comes due. Starting and cancelling cost a few dict
 operations whatever the number of timers; the loop is woken only when the earliest bucket that ever held a timer is due.
 Knows a clock and a way to be called later; nothing of what the callbacks do.
-Source: reference, replication.md section 16; Varghese and Lauck's "Hashed and Hierarchical Timing Wheels" (1987).
+Source: docs/reference/replication.md, section 15.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The operations and resource types carry the numbers of the protocol (they are the bits of "authorized operations").
 An authorizer is handed in; ALLOW_ALL stands for a broker without `authorizer.class.name`.
-Source: reference apis table (column required_acl); KIP-430 (authorized operations).
+Source: AclAuthorizer, KafkaApis; KIP-430 (authorized operations).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Topics that come into being because somebody asks for them: with the broker's defaults, internal ones with theirs.
 
-Source: controller facts, section 12 (auto creation); group and transaction facts, section 9 (topic settings).
+Source: docs/reference/controller.md, section 14 (auto creation); docs/reference/groups.md, section 9 (settings of
+internal topics).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Blocking work in threads, of which the broker knows when none is left: the stop has to wait for it.
 
-Source: design (what blocks goes to a small thread pool).
+Source: docs/architecture.md, "Concurrency".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Client quotas as ZooKeeper holds them, and which of them a filter means (KIP-546).
 
-Reads only: this broker does not enforce quotas. Source: docs of DescribeClientQuotas in KIP-546; ClientQuotaFilter.
+Reads only: this broker does not enforce quotas. Source: KIP-546; ClientQuotaFilter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Settings that change while the broker runs: overrides of topics and brokers, read from ZooKeeper, put to work (I/O).
 
 At the start every entity is applied once; later `/config/changes` names the entity to read again.
-Source: zookeeper facts, section 7; controller facts, section 1 (unclean elections).
+Source: docs/reference/zookeeper.md, section 10; docs/reference/controller.md, section 1 (unclean elections).
 """
 
 from __future__ import annotations

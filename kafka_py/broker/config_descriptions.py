@@ -1,7 +1,8 @@
 """Settings as DescribeConfigs and CreateTopics show them: value, where it comes from, its synonyms, its documentation.
 
-Pure: reads the tables and the layers of settings. Source: KIP-226 (sources and synonyms), KIP-569 (types and
-documentation); the reference leaves a broker synonym out unless the setting's own first name is among the layers.
+Pure: reads the tables and the layers of settings.
+Source: KIP-226 (sources and synonyms), KIP-569 (types and documentation); ConfigHelper (leaves a broker synonym out
+unless the setting's own first name is among the layers).
 """
 
 from __future__ import annotations

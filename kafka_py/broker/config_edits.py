@@ -1,7 +1,8 @@
 """Changes to settings, decided: what a topic's or broker's overrides come to, and whether they may be so.
 
 Pure: values in, values out; the handlers of AlterConfigs and IncrementalAlterConfigs read and write ZooKeeper around
-it. The texts are those that admin tools show. Source: KIP-133, KIP-226, KIP-339; configs table (column dynamic).
+it. The texts are those that admin tools show.
+Source: KIP-133, KIP-226, KIP-339; docs/reference/configs.tsv (column dynamic).
 """
 
 from __future__ import annotations

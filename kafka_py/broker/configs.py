@@ -1,6 +1,6 @@
 """The broker's whole table of settings: what this package adds, and the tables of the packages below, joined.
 
-Source: reference configs table, scope broker; a test compares the two row by row.
+Source: docs/reference/configs.tsv, scope broker; a test compares the two row by row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The coordinators joined with the rest of the broker: which partitions are ours, where records go, who is told.
 
 A coordinator knows no replica and no request; this file hands it an append and a log, and passes on what the controller
-says of `__consumer_offsets`. Source: group facts, sections 1, 2 and 7.
+says of `__consumer_offsets`. Source: docs/reference/groups.md, sections 1, 2 and 10.
 """
 
 from __future__ import annotations

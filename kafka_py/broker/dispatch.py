@@ -1,7 +1,8 @@
 """The way of a request: header, table, authorization, handler, response; an error becomes the API's own error answer.
 
 ROUTES is the table: API -> handler, rule that guards the whole request, throttling class. Handlers are imported when
-their API is first asked for. Knows handlers only by their row. Source: reference apis table, formats section 1.
+their API is first asked for. Knows handlers only by their row.
+Source: docs/reference/apis.tsv; docs/reference/protocol.md, sections 1 and 2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Waiting for the metadata cache to show the leaders that were just elected, before ElectLeaders is answered.
 
-The controller's answer names the leaders; this broker's cache shows them once its own UpdateMetadata has come. Source:
-controller facts, section 9; reference replication, section 16 (purgatory "ElectLeader").
+The controller's answer names the leaders; this broker's cache shows them once its own UpdateMetadata has come.
+Source: docs/reference/controller.md, section 10; docs/reference/replication.md, section 15 (purgatory "ElectLeader").
 """
 
 from __future__ import annotations

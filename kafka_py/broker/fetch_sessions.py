@@ -4,7 +4,7 @@ A session keeps the set of its partitions that can have news. Appends, watermark
 into it (each partition tells its listeners); a read that finds nothing more takes them out. So an idle partition costs
 nothing per fetch, neither in the request nor in the broker. Synchronous but for answers of very many partitions; knows
 no versions and no sockets.
-Source: reference replication, section 7 (Sessions).
+Source: docs/reference/replication.md, section 10.
 """
 
 from __future__ import annotations

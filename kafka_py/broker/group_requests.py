@@ -1,6 +1,6 @@
 """What the requests about groups have in common before a group is looked at: rights, and the age of the cluster.
 
-Source: group facts, section 3; reference apis table (column required_acl).
+Source: docs/reference/groups.md, section 3; docs/reference/apis.tsv.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What an item of a request gets when its handling fails, while the other items of the request go their way.
 
 A KafkaError says it itself. Anything else was not foreseen, or is ZooKeeper's: the log has it, the client gets
-UNKNOWN_SERVER_ERROR. Source: ZkAdminManager, which turns every exception into the error of one topic or resource.
+UNKNOWN_SERVER_ERROR. Source: ZkAdminManager (which turns every exception into the error of one topic or resource).
 """
 
 from __future__ import annotations

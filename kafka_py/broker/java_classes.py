@@ -3,7 +3,7 @@
 A property file of Apache Kafka must start this broker too, so no class name is refused here; what it asks for and does
 not get is in one line of the start. Not in the table: policies (create.topic.policy.class.name loads Python), classes
 that protect the broker (protections.py), and those of settings that have no effect at all (column `no_effect`).
-Source: reference configs table.
+Source: docs/reference/configs.tsv.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Controlled shutdown: before it stops, a broker has the controller move its leaders away (I/O).
 
-Source: controller facts, section 10.
+Source: docs/reference/controller.md, section 11.
 """
 
 from __future__ import annotations

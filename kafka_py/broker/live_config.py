@@ -1,7 +1,7 @@
 """The broker's settings in force: the property file, and over it what ZooKeeper says for all brokers and for this one.
 
 Pure. What may change at run time is the `live` column of the tables; anything else in ZooKeeper is left aside with a
-line in the log. Source: configs table (column dynamic); zookeeper facts, section 7.
+line in the log. Source: docs/reference/configs.tsv (column dynamic); docs/reference/zookeeper.md, section 10.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What this broker knows of the cluster: live brokers, partitions, leaders, topic ids, the controller.
 
 Fed by UpdateMetadata alone. Knows nothing of requests from clients; a Metadata answer is put together from it.
-Source: controller facts, sections 11 (receiving side) and 13.
+Source: docs/reference/controller.md, sections 13 and 16.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the broker counts of requests, and of itself. Source: reference metrics table."""
+"""What the broker counts of requests, and of itself. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Producer ids for idempotent producers: taken from ZooKeeper in blocks of a thousand, handed out one by one.
 
-Knows a way to claim a block; nothing of transactions. Source: zookeeper facts, section 10.
+Knows a way to claim a block; nothing of transactions. Source: docs/reference/zookeeper.md, section 12.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
     -> kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 512
 
 `render` is a generator that yields now and then, so that its caller can give others a turn in the middle of thousands
-of partitions. Pure: knows registry and text. Source: the exporter's example rules for Kafka (kafka-2_0_0.yml), those
-of Strimzi for percentages and attributes; the text exposition format 0.0.4.
+of partitions. Pure: knows registry and text.
+Source: docs/operations.md, "Metrics"; the text exposition format 0.0.4 of Prometheus; the example rules of its JMX
+exporter (kafka-2_0_0.yml) and those of Strimzi for percentages and attributes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 `refuse(api, version, request, code, message)` makes the response that a failed or refused request gets. The shape is a
 row per API: which lists of the request are mirrored in the response, and which fields are copied; fields not named
-keep their default. Knows messages, nothing of brokers. Source: the protocol guide; reference apis table.
+keep their default. Knows messages, nothing of brokers.
+Source: docs/reference/protocol.md, section 2; docs/reference/apis.tsv.
 """
 
 from __future__ import annotations

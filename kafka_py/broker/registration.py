@@ -1,6 +1,6 @@
 """This broker's entry among the live brokers, made at the start and again in every new ZooKeeper session (I/O).
 
-Source: zookeeper facts, section 4.
+Source: docs/reference/zookeeper.md, section 6.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a broker copies: the fetchers of what it follows, the in-sync sets of what it leads, and when each is looked at.
 
 Joins the parts of the replication package to the broker's settings, metadata, clock and ZooKeeper; decides nothing.
-Source: reference replication, sections 3, 4, 6 and 14.
+Source: docs/reference/replication.md, sections 4, 5 and 7; docs/reference/log.md, section 17.
 """
 
 from __future__ import annotations

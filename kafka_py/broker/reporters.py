@@ -2,7 +2,7 @@
 
 `kafka.metrics.reporters` and `metric.reporters` name classes: the classic CSV reporter, the console reporter, or the
 dotted path of a Python class with the methods of Reporter. What is here runs in a thread; reporting.py takes the
-readings and calls it. Source: configs table; the column heads of the classic CSV reporter.
+readings and calls it. Source: docs/reference/configs.tsv; KafkaCSVMetricsReporter (column heads).
 """
 
 from __future__ import annotations

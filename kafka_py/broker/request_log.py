@@ -2,7 +2,7 @@
 
 A line names the request, what was asked and answered, who sent it and how long each step took, in the
 JSON of Apache Kafka 2.8.2. Records are shown by their size, and secrets not at all. Whether it is on is one attribute,
-looked at per request; `look_again` after levels have changed. Source: kafka.request.logger of Apache Kafka 2.8.2.
+looked at per request; `look_again` after levels have changed. Source: RequestChannel (kafka.request.logger).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The order in which Scala's mutable hash tables list their entries: DescribeConfigs and several tools have it.
 
-Source: the observable order of HashMap and HashSet of Scala 2.13; Java's hash codes.
+Source: HashMap and HashSet of Scala 2.13; String.hashCode of the JDK.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of TLS, SASL, delegation tokens and stored passwords. Source: reference configs table.
+"""The settings of TLS, SASL, delegation tokens and stored passwords. Source: docs/reference/configs.tsv.
 
 Declared here so that a property file of Apache Kafka is understood as a whole; listeners decide what is used.
 """

@@ -1,7 +1,7 @@
 """The server: starts a broker in Kafka's order, and stops it again (I/O).
 
 Everything that reaches outside comes in: clock, files, ZooKeeper session, event loop. What a handler may use is the
-Node; assembly.py makes it. Source: zookeeper facts, section 15; reference replication, sections 12, 14.
+Node; assembly.py makes it. Source: docs/reference/zookeeper.md, section 15; docs/reference/log.md, sections 12 and 17.
 """
 
 from __future__ import annotations

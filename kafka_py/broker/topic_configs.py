@@ -1,7 +1,7 @@
 """The settings of topics as they are now: the overrides from ZooKeeper on top of the broker's own.
 
 A topic without overrides shares one value with all others of its kind. Knows neither ZooKeeper nor logs; who changes
-settings tells it. Source: zookeeper facts, section 7.
+settings tells it. Source: docs/reference/zookeeper.md, section 10.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Waiting for the metadata cache to show what was asked for: a new topic's leaders, a deleted topic's absence.
 
 CreateTopics, CreatePartitions and DeleteTopics write to ZooKeeper; the controller acts on that and tells every broker;
-only then is the answer given, or REQUEST_TIMED_OUT. Source: reference replication, section 16 (purgatory "topic").
+only then is the answer given, or REQUEST_TIMED_OUT.
+Source: docs/reference/replication.md, section 15 (purgatory "topic").
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """kafka-broker-api-versions.sh: which versions of which APIs every broker speaks, and which of them we would use.
 
-Source: reference tools, section 12.
+Source: docs/reference/tools.md, section 10.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Settings of the clients behind the console and performance tools, gathered from command line and files.
 
 Precedence: an option that was given, then key=value pairs, then the property file, then the option's default.
-Source: reference tools, sections 16 to 19.
+Source: docs/reference/tools.md, sections 12 to 15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """kafka-cluster.sh: tells the cluster's id. Unregistering a broker is for clusters without ZooKeeper, and says so.
 
-Source: reference tools, section 14.
+Source: docs/reference/tools.md, section 11.
 """
 
 from __future__ import annotations

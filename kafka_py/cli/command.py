@@ -2,7 +2,7 @@
 
 Options are long, take `--name value` or `--name=value`, cannot be abbreviated and are given once unless declared
 repeatable. `--help`, or no argument at all, prints the usage on standard error and exits with 1, as the classic
-tools do. Source: reference tools, section 1.
+tools do. Source: docs/reference/tools.md, section 1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The option table, its rules (`entity_of`, `changes_of`) and what is printed; the work is the admin client's, or with
 --zookeeper that of configs_zookeeper.py. Quotas and SCRAM credentials (users, clients, ips) are those of
-configs_quotas.py, by --zookeeper only in this release. Source: reference tools, section 3.
+configs_quotas.py, by --zookeeper only in this release. Source: docs/reference/tools.md, section 3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """kafka-configs.sh --zookeeper for users, clients and ips: their quotas and SCRAM credentials (deprecated way).
 
-Brokers hear of a change by its notification. Source: reference tools, section 3; zookeeper.md sections 1, 7 and 14.
+Brokers hear of a change by its notification.
+Source: docs/reference/tools.md, section 3; docs/reference/zookeeper.md, sections 1, 10 and 14.
 """
 
 from __future__ import annotations

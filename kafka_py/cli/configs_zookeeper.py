@@ -1,7 +1,7 @@
 """kafka-configs.sh --zookeeper: overrides read and written straight in ZooKeeper, past the brokers (deprecated).
 
 Brokers hear of a change by its notification. A broker's own settings may be changed this way only while it is down,
-but for the rates of replication. Source: reference tools, section 3; zookeeper.md section 7.
+but for the rates of replication. Source: docs/reference/tools.md, section 3; docs/reference/zookeeper.md, section 10.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The two options with which most tools are told their cluster, and what the admin client makes of them.
 
-Source: reference tools, section 1.
+Source: docs/reference/tools.md, section 1.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Topics are read as a member of a group, one of its own unless --group names it; a partition that is named is read
 without one. Records are printed as soon as they come; the end (--max-messages, --timeout-ms, an interrupt, SIGTERM, a
 reader that went away) says how many there were. Positions of records that were fetched but not printed are taken back
-before the last commit. Source: reference tools, section 17.
+before the last commit. Source: docs/reference/tools.md, section 13.
 """
 
 from __future__ import annotations

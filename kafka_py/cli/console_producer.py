@@ -2,7 +2,7 @@
 
 Lines are sent as bytes, as they are. Without --sync nothing waits for an answer: a failed send is reported and the
 rest goes on. The end of the input, an interrupt and SIGTERM all end with what was read being sent.
-Source: reference tools, section 16.
+Source: docs/reference/tools.md, section 12.
 """
 
 from __future__ import annotations

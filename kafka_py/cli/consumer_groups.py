@@ -2,7 +2,7 @@
 
 The options are in consumer_groups_options.py, --describe is group_description.py, --reset-offsets group_resetting.py
 and group_offsets_csv.py. As with the classic, what fails on the cluster is said on standard output and the exit code
-stays 0; only wrong usage exits with 1. Source: reference tools, section 4.
+stays 0; only wrong usage exits with 1. Source: docs/reference/tools.md, section 4.
 """
 
 from __future__ import annotations

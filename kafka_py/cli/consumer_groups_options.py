@@ -1,6 +1,6 @@
 """The option table of kafka-consumer-groups.sh and the rules between its options.
 
-Source: reference tools, section 4; the messages are those of the classic command.
+Source: docs/reference/tools.md, section 4; ConsumerGroupCommand (whose messages these are).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Reads a topic as a member of a group until so many records came, and prints one line of comma-separated figures, or one
 per interval. Time without partitions, before they are assigned or while they are assigned anew, counts as rebalance.
-Source: reference tools, section 18.
+Source: docs/reference/tools.md, section 14.
 """
 
 from __future__ import annotations

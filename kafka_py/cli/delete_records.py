@@ -1,6 +1,6 @@
 """kafka-delete-records.sh: deletes the records of partitions before the offsets in a JSON file (KIP-107).
 
-Source: reference tools, section 10.
+Source: docs/reference/tools.md, section 9.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What kafka-dump-log.sh does with each file: by suffix .log (dump_records.py), .index and .timeindex
 (dump_indexes.py), .snapshot and .txnindex (here).
 
-Unlike the classic, a file that cannot be read ends its own dump only, in one line. Source: reference tools, section 22.
+Unlike the classic, a file that cannot be read ends its own dump only, in one line.
+Source: docs/reference/tools.md, section 18.
 """
 
 from __future__ import annotations

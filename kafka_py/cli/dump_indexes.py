@@ -1,6 +1,6 @@
 """What kafka-dump-log.sh prints of .index and .timeindex files, and what it finds when it holds them against their log.
 
-Source: reference tools, section 22; formats, section 7.
+Source: docs/reference/tools.md, section 18; docs/reference/log.md, sections 4 and 5.
 """
 
 from __future__ import annotations

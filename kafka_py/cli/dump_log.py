@@ -1,7 +1,7 @@
 """kafka-dump-log.sh: prints the files of a partition's directory, and says where they do not fit together.
 
 This file holds the option table; dump_files.py does the work. The exit code is 1 where a file could not be read.
-Source: reference tools, section 22.
+Source: docs/reference/tools.md, section 18.
 """
 
 from __future__ import annotations

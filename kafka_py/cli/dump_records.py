@@ -1,6 +1,6 @@
 """What kafka-dump-log.sh prints of a .log file: a line per batch and, in depth, a line per record.
 
-Batches are taken as they are: a wrong checksum is shown, not refused. Source: reference tools, section 22.
+Batches are taken as they are: a wrong checksum is shown, not refused. Source: docs/reference/tools.md, section 18.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     kafka-run-class.sh kafka.tools.EndToEndLatency localhost:9092 topic 10000 1 100 [client.properties]
 
-Run by class only; its arguments have no names. Source: reference tools, section 26.
+Run by class only; its arguments have no names. Source: docs/reference/tools.md, section 21.
 """
 
 from __future__ import annotations

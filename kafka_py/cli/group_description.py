@@ -2,7 +2,7 @@
 
 `collect_*` ask the cluster, `*_lines` make tables of the answers. A partition without leader has no end and no lag, and
 does not keep the others from being shown. Rows of a group are in the order of topics and partitions, members with the
-most partitions first. Source: reference tools, section 4.
+most partitions first. Source: docs/reference/tools.md, section 4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Offsets as CSV: what kafka-consumer-groups.sh --export prints and --from-file takes.
 
 `topic,partition,offset` for one group, `group,topic,partition,offset` for any number; no header.
-Source: reference tools, section 4; the quoting is that of the classic's CSV library.
+Source: docs/reference/tools.md, section 4; CsvUtils (quoting).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each gets a group and the partitions in its scope and gives their new offsets; nothing is written here. Offsets that
 are named (--to-offset, --shift-by, --from-file) are kept within the log, with a warning. `OffsetLookup` is also what
 kafka-streams-application-reset.sh looks with.
-Source: reference tools, section 4; KIP-122.
+Source: docs/reference/tools.md, section 4; KIP-122.
 """
 
 from __future__ import annotations

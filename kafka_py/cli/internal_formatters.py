@@ -1,7 +1,7 @@
 """Formatters of kafka-console-consumer.sh for the brokers' own topics: offsets, groups, transactions.
 
 A record that is not of the formatter's kind prints nothing; a tombstone prints NULL.
-Source: reference tools, section 17; the texts are those of the classic's own values.
+Source: docs/reference/tools.md, section 13; OffsetAndMetadata, GroupMetadata, TransactionMetadata (their texts).
 """
 
 from __future__ import annotations

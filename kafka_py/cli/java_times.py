@@ -1,6 +1,6 @@
 """Moments and durations as the classic tools take them on the command line.
 
-Source: reference tools, section 4 (--to-datetime, --by-duration); the text forms of java.time.Duration.
+Source: docs/reference/tools.md, section 4 (--to-datetime, --by-duration); Duration of the JDK (text forms).
 """
 
 from __future__ import annotations

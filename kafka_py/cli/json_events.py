@@ -1,6 +1,6 @@
 """The events of the verifiable tools: one JSON object per line on standard output, first its time and its name.
 
-Source: reference tools, sections 20 and 21.
+Source: docs/reference/tools.md, sections 16 and 17.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """kafka-leader-election.sh: has the preferred replicas lead, or any living one where there is no leader.
 
-Source: reference tools, section 7; KIP-460.
+Source: docs/reference/tools.md, section 6; KIP-460.
 """
 
 from __future__ import annotations

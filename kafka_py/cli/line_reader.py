@@ -1,7 +1,7 @@
 """Where kafka-console-producer.sh gets its records: the lines of a stream, with or without keys.
 
 A reader of one's own is a class named by --line-reader with the methods of `RecordReader`; it is made without
-arguments. Knows nothing of the producer. Source: reference tools, section 16 (reader properties).
+arguments. Knows nothing of the producer. Source: docs/reference/tools.md, section 12 (reader properties).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
 
 What a broker's file says is understood: console, plain, rolling and daily rolling files, thresholds, conversion
 patterns, `${...}`. What is not becomes a complaint, and the rest holds. Pure; server_logs.py puts it to work.
-Source: the PropertyConfigurator and PatternLayout formats of log4j 1.2.
+Source: PropertyConfigurator, PatternLayout of log4j 1.2.
 """
 
 from __future__ import annotations

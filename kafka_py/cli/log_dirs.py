@@ -1,6 +1,6 @@
 """kafka-log-dirs.sh: the brokers' log directories and the size of every replica in them, as JSON.
 
-Source: reference tools, section 9.
+Source: docs/reference/tools.md, section 8.
 """
 
 from __future__ import annotations

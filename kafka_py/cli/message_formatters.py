@@ -2,7 +2,7 @@
 
 Those for the brokers' own topics are in internal_formatters.py. A formatter of one's own is a class with the methods
 of `MessageFormatter`; it is made without arguments. Knows nothing of the consumer.
-Source: reference tools, section 17 (formatter properties).
+Source: docs/reference/tools.md, section 13 (formatter properties).
 """
 
 from __future__ import annotations

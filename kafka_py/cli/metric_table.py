@@ -1,4 +1,4 @@
-"""The table that --print-metrics prints. Source: reference tools, section 19 (end)."""
+"""The table that --print-metrics prints. Source: docs/reference/tools.md, section 15 (end)."""
 
 from __future__ import annotations
 

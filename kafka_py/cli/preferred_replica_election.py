@@ -1,7 +1,7 @@
 """kafka-preferred-replica-election.sh: gives partitions back to their preferred replicas (deprecated).
 
 kafka-leader-election.sh has taken its place. With --zookeeper the wish is a znode that the controller works off.
-Source: reference tools, section 8.
+Source: docs/reference/tools.md, section 7.
 """
 
 from __future__ import annotations

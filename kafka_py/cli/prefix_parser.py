@@ -1,7 +1,7 @@
 """Option parsing of the tools that came from another parser than the rest: producer-perf-test and its like.
 
 Differences to command.CommandParser: options may be abbreviated, `-h` works, help (also for no argument at all) goes
-to standard output with exit 0, and there is no --version. Source: reference tools, sections 1, 14 and 19 to 21.
+to standard output with exit 0, and there is no --version. Source: docs/reference/tools.md, sections 1, 11 and 15 to 17.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """kafka-producer-perf-test.sh: how fast a producer sends, and how long the answers take.
 
 Sends records as fast as asked for, prints a line every five seconds and the totals with percentiles at the end.
-Source: reference tools, section 19.
+Source: docs/reference/tools.md, section 15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """kafka-reassign-partitions.sh --bootstrap-server: moves begun, watched and called off through the brokers.
 
-Source: reference tools, section 6.
+Source: docs/reference/tools.md, section 5.
 """
 
 from __future__ import annotations

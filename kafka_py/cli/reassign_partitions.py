@@ -2,7 +2,7 @@
 
 This file holds the option table and its rules; reassign_plan.py reads and writes plans, reassign_admin.py carries them
 out through the brokers, reassign_zookeeper.py through /admin/reassign_partitions (deprecated).
-Source: reference tools, section 6.
+Source: docs/reference/tools.md, section 5.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plans of kafka-reassign-partitions.sh: the JSON files, what moves between brokers, and what that throttles.
 
 Pure: values in, values and texts out; reassign_admin.py and reassign_zookeeper.py carry plans out.
-Source: reference tools, section 6; KIP-73 (throttles), KIP-113 (log directories), KIP-455.
+Source: docs/reference/tools.md, section 5; KIP-73 (throttles), KIP-113 (log directories), KIP-455.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """kafka-reassign-partitions.sh --zookeeper: a list in /admin/reassign_partitions, which the controller works off.
 
-Deprecated: it sees only reassignments begun this way, and knows nothing of log directories. Source: reference tools,
-section 6; zookeeper.md section 9.
+Deprecated: it sees only reassignments begun this way, and knows nothing of log directories.
+Source: docs/reference/tools.md, section 5; docs/reference/zookeeper.md, section 11.
 """
 
 from __future__ import annotations

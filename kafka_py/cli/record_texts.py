@@ -1,7 +1,7 @@
 """How a tool shows keys and values: as text, or decoded as records of the brokers' own topics.
 
 A decoder takes key and value (None for null) and returns the text of each, None for what is left out. Used by
-kafka-dump-log.sh, and by the console consumer's formatters. Source: reference tools, section 22.
+kafka-dump-log.sh, and by the console consumer's formatters. Source: docs/reference/tools.md, section 18.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """kafka-replica-verification.sh: compares what the replicas of topics hold, batch by batch, until it is stopped.
 
 Every replica is read as such, by its own broker (replica id -2, a debugging consumer). Offsets and checksums of the
-batches below the high watermark must agree. Source: reference tools, section 23.
+batches below the high watermark must agree. Source: docs/reference/tools.md, section 19.
 """
 
 from __future__ import annotations

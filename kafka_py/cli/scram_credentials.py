@@ -1,6 +1,6 @@
 """SCRAM credentials as ZooKeeper holds them: `salt=...,stored_key=...,server_key=...,iterations=...`.
 
-Source: RFC 5802; zookeeper.md section 14.
+Source: RFC 5802; docs/reference/zookeeper.md, section 14.
 """
 
 from __future__ import annotations

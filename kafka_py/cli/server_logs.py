@@ -3,7 +3,7 @@
 `set_up` reads the file that KAFKA_LOG4J_OPTS names, or else config/log4j.properties of a checkout. Files are
 written where LOG_DIR says, and only when it is set (`-daemon` sets it); without it everything goes to the console.
 Lines look as the classic broker's do. A file that cannot be written is reported once and costs nothing else.
-Source: reference tools, sections 27 and 30.
+Source: docs/reference/tools.md, sections 22 and 24.
 """
 
 from __future__ import annotations

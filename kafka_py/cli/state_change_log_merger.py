@@ -1,7 +1,7 @@
 """kafka.tools.StateChangeLogMerger: the state change logs of several brokers as one history, in the order of time.
 
 Lines without a date, and lines that name no partition as `[topic,0]`, are left out, as the classic tool does.
-Source: reference tools, section 26.
+Source: docs/reference/tools.md, section 21.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """kafka-streams-application-reset.sh: makes a Kafka Streams application process its input from scratch.
 
 Resets the application's offsets of its input topics, puts those of intermediate topics to the end, and deletes the
-topics that the application made for itself. Needs its group to be empty. Source: reference tools, section 25; KIP-171.
+topics that the application made for itself. Needs its group to be empty.
+Source: docs/reference/tools.md, section 20; KIP-171.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How kafka-topics.sh --describe shows topics: the lines, and which partitions a filter lets through.
 
 Pure: topics_admin.py and topics_zookeeper.py fill these values from what they find.
-Source: reference tools, section 2.
+Source: docs/reference/tools.md, section 2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a user asks of kafka-topics.sh as one value, and which topics a pattern means.
 
 Pure: the texts of the command line are read and checked here, before anything is connected.
-Source: reference tools, section 2.
+Source: docs/reference/tools.md, section 2.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 This file holds the option table and its rules; topics_admin.py carries the action out through a broker,
 topics_zookeeper.py straight in ZooKeeper (deprecated), and topic_description.py says how topics are shown.
-Source: reference tools, section 2.
+Source: docs/reference/tools.md, section 2.
 """
 
 from __future__ import annotations

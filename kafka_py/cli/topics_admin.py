@@ -1,6 +1,6 @@
 """kafka-topics.sh --bootstrap-server: topics made, shown, changed and deleted by the brokers' own calls.
 
-Source: reference tools, section 2.
+Source: docs/reference/tools.md, section 2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """kafka-topics.sh --zookeeper: topics read and written straight in ZooKeeper, past the brokers (deprecated).
 
 The controller sees the znodes and does the rest. Topics made this way get no topic id. Placement and name rules are
-the controller's own. Source: reference tools, section 2; controller.md section 12; zookeeper.md sections 5 and 7.
+the controller's own.
+Source: docs/reference/tools.md, section 2; docs/reference/controller.md, section 14; docs/reference/zookeeper.md,
+sections 8 and 10.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """kafka-verifiable-consumer.sh: consumes a topic in a group and prints as JSON what it was assigned, got and committed.
 
 Offsets are committed after every poll, of the records that were taken, unless --enable-autocommit leaves that to the
-consumer. Source: reference tools, section 21.
+consumer. Source: docs/reference/tools.md, section 17.
 """
 
 from __future__ import annotations

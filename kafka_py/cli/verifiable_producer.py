@@ -1,7 +1,7 @@
 """kafka-verifiable-producer.sh: produces the numbers 0, 1, 2, ... and says of each whether it was acknowledged.
 
 For tests that break things meanwhile: nothing is sent again (retries 0), every outcome is one JSON line.
-Source: reference tools, section 20.
+Source: docs/reference/tools.md, section 16.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """zookeeper-server-start.sh: runs the real ZooKeeper server, by becoming its Java process.
 
 `zookeeper.properties` only. What would otherwise end in a stack trace (no Java, no jars, no such file, a port in use,
-a missing myid) is said in one line first. Source: reference tools, section 28.
+a missing myid) is said in one line first. Source: docs/reference/tools.md, section 23.
 """
 
 from __future__ import annotations

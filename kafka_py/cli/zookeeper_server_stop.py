@@ -1,7 +1,8 @@
 """zookeeper-server-stop.sh: sends SIGNAL (TERM unless set) to every ZooKeeper server on this machine.
 
 Does not wait. A server is a java process with the server's main class among its arguments, or one of ours that is
-about to become it; what only mentions the class (an editor, a grep) is not. Source: reference tools, section 28.
+about to become it; what only mentions the class (an editor, a grep) is not.
+Source: docs/reference/tools.md, section 23.
 """
 
 from __future__ import annotations

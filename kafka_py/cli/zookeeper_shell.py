@@ -1,7 +1,7 @@
 """zookeeper-shell.sh: look at znodes and change them, one command or many; shaped like ZooKeeper's own zkCli.
 
 `-server host:port[/path] [command ...]`. Without a command, lines are read from standard input until quit or its
-end. Values are written as UTF-8 text. Source: reference tools, section 28; the ZooKeeper command line guide.
+end. Values are written as UTF-8 text. Source: docs/reference/tools.md, section 23; the ZooKeeper command line guide.
 """
 
 from __future__ import annotations

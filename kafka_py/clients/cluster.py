@@ -2,7 +2,7 @@
 
 Asks for metadata at the start, every metadata.max.age.ms, and when an error shows that the picture is old (no more
 often than retry.backoff.ms). Opens connections through connections.py. Knows nothing of records or positions.
-Source: the network client of the Java clients; least loaded node for requests that any broker answers.
+Source: NetworkClient.leastLoadedNode.
 """
 
 from __future__ import annotations

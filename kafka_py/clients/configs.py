@@ -1,7 +1,7 @@
 """The settings that every client has: where the cluster is, how to connect, when to retry, metrics, security.
 
 producer/configs.py, consumer/configs.py and admin/configs.py add their own rows; defaults that differ between the
-clients are rows there. Source: the producer, consumer and admin scopes of the reference configs table.
+clients are rows there. Source: docs/reference/configs.tsv, scopes producer, consumer and admin.
 """
 
 from __future__ import annotations

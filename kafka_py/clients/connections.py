@@ -1,7 +1,7 @@
 """One connection per broker: opened when first needed, opened again with back-off, closed when idle.
 
 Knows nodes and when to connect to them; nothing of topics. What goes through one connection: node_connection.py.
-Source: reconnect.backoff.*, socket.connection.setup.timeout.*, connections.max.idle.ms of the Java clients; KIP-144.
+Source: KIP-144; ClusterConnectionStates (reconnect.backoff.*, socket.connection.setup.timeout.*).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a client knows of the cluster: brokers, topics, partitions and their leaders, as one frozen value.
 
 Pure: a view is made of a MetadataResponse and the view before it; cluster.py asks for the responses.
-Source: the Metadata API; KIP-320 (a leader epoch never goes back).
+Source: Metadata; KIP-320 (a leader epoch never decreases).
 """
 
 from __future__ import annotations

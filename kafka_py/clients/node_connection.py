@@ -1,7 +1,7 @@
 """One open connection with what a client needs of it: versions, time-outs, waiting when the broker asks for it, counts.
 
 Knows nothing of other brokers or of connecting; connections.py makes it.
-Source: the network client of the Java clients; KIP-219 for the waiting.
+Source: NetworkClient; KIP-219 (waiting).
 """
 
 from __future__ import annotations

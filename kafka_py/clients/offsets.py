@@ -1,4 +1,4 @@
-"""A committed offset, as the consumer and the admin client take and give it. Source: OffsetCommit, OffsetFetch."""
+"""A committed offset, as the consumer and the admin client take and give it. Source: OffsetAndMetadata."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A setting may be: nothing (bytes pass through), a callable from data to bytes (o
 object with `serialize(topic, data)` / `deserialize(topic, data)`, the name of such a class as
 `package.module.Class`, or one of Kafka's own names (`org.apache.kafka.common.serialization.StringSerializer`).
 
-Source: the serializers of the Java clients; numbers are big-endian, text is UTF-8 unless an encoding is set.
+Source: StringSerializer, IntegerSerializer and their neighbours (big-endian numbers, UTF-8 unless an encoding is set).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Which answers ask their client to wait for `throttle_time_ms` (KIP-219).
 
 In older versions the broker held the answer back for that time itself, and the client must not wait once more; since
-the version named here it answers at once, and the client leaves it alone. Source: KIP-219; the responses of 2.8.
+the version named here it answers at once, and the client leaves it alone.
+Source: KIP-219; AbstractResponse.shouldClientThrottle.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Collects entries, then makes the messages in the order in which they leave: LeaderAndIsr, UpdateMetadata,
 StopReplica. The metadata of a partition is that of the moment when the messages are made. Pure; channels.py sends.
-Source: controller reference, section 11.
+Source: docs/reference/controller.md, section 12.
 """
 
 from __future__ import annotations

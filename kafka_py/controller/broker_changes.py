@@ -1,6 +1,6 @@
 """Brokers that come, go, come back, change their address, lose a disk or ask leave to go down.
 
-Handlers of events (I/O). Source: controller reference, sections 6 and 10; KIP-380 for brokers that come back.
+Handlers of events (I/O). Source: docs/reference/controller.md, sections 7 and 11; KIP-380 (brokers that come back).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A request that gets no answer is sent again over a new connection, for ever, until its broker is removed; so a broker
 may see a request twice, but never out of order. Nothing is negotiated: version and address come from the caller.
-Source: controller reference, section 11.
+Source: docs/reference/controller.md, section 12.
 """
 
 from __future__ import annotations

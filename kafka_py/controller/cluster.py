@@ -1,7 +1,7 @@
 """All that the active controller knows of its cluster, as one value: brokers, topics, leaders, states, deletions.
 
 Loaded from ZooKeeper when an election is won, dropped with the office. Only the event that is being processed
-changes it. Knows nothing of ZooKeeper, requests or events. Source: controller reference, section 2.
+changes it. Knows nothing of ZooKeeper, requests or events. Source: docs/reference/controller.md, section 3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of the controller and of topic creation. Source: reference configs table."""
+"""The settings of the controller and of topic creation. Source: docs/reference/configs.tsv."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The controller of a broker: stands for election, runs the event queue, and answers what other brokers ask (I/O).
 
 Every broker has one; at most one in the cluster is active. What an active one knows and does is its Term; what each
-event does is one row of HANDLERS. Source: controller reference, section 1.
+event does is one row of HANDLERS. Source: docs/reference/controller.md, section 1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A topic is queued, then started (its partitions cease to exist, brokers drop it from their metadata), then complete.
 It is ineligible, and waits, while a broker with one of its replicas is down, or while it is reassigned.
-Source: controller reference, section 8.
+Source: docs/reference/controller.md, section 9.
 """
 
 from __future__ import annotations

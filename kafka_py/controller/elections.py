@@ -1,6 +1,6 @@
 """Who leads a partition: (assignment, isr, who is alive) -> leader, new in-sync set, whom to tell.
 
-Pure: knows broker ids only, nothing of states, ZooKeeper or requests. Source: controller reference, section 3.
+Pure: knows broker ids only, nothing of states, ZooKeeper or requests. Source: docs/reference/controller.md, section 4.
 """
 
 from collections.abc import Callable, Collection, Sequence

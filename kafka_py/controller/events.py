@@ -1,7 +1,7 @@
 """What can happen to a controller, and the one queue in which it waits its turn.
 
 An event holds what it is about and, where somebody waits for the outcome, the future for it. What is done about each
-is in the table of controller.py. Source: controller reference, section 1.
+is in the table of controller.py. Source: docs/reference/controller.md, section 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a broker does that has just become controller, in this order (I/O). Source: controller reference, section 1."""
+"""What a broker does that has just become controller, in this order (I/O).
+
+Source: docs/reference/controller.md, section 2.
+"""
 
 from __future__ import annotations
 

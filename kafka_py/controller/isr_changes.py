@@ -1,7 +1,7 @@
 """In-sync sets that partition leaders change: by themselves in ZooKeeper, or by asking the controller (KIP-497).
 
 Handlers of events (I/O). Our own brokers write to ZooKeeper; Apache brokers whose inter-broker protocol is 2.7 or
-later ask. Source: controller reference, sections 1 and 11; zookeeper reference, section 8.
+later ask. Source: docs/reference/controller.md, sections 1 and 13; docs/reference/zookeeper.md, section 11.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Elections that somebody asks for: an administrator, the old tool's znode, or the timer that balances leaders.
 
-Handlers of events (I/O). Source: controller reference, section 9; KIP-460.
+Handlers of events (I/O). Source: docs/reference/controller.md, section 10; KIP-460.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Leaders and in-sync sets in ZooKeeper: read, decide, write if nobody wrote meanwhile, else read again (I/O).
 
 Every write is conditional on the znode version just read and fenced by the controller epoch. What is decided is the
-caller's. The cluster value is kept equal to what was written. Source: zookeeper reference, section 6.
+caller's. The cluster value is kept equal to what was written. Source: docs/reference/zookeeper.md, section 9.
 """
 
 from __future__ import annotations

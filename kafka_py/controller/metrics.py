@@ -1,4 +1,4 @@
-"""What the controller measures. Source: reference metrics table, the kafka.controller rows."""
+"""What the controller measures. Source: docs/reference/metrics.tsv (rows of kafka.controller)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Where the replicas of new partitions go: spread over brokers, and over racks where brokers have one (KIP-36).
 
-Pure: the random start comes in as an argument. Source: controller reference, "Replica placement".
+Pure: the random start comes in as an argument. Source: docs/reference/controller.md, section 15.
 """
 
 import random

@@ -2,7 +2,7 @@
 
 The target and what is left to do stand in the topic's znode, so a new controller goes on where this one stopped
 (KIP-455). The old way, a list in /admin/reassign_partitions, ends in the same steps.
-Source: controller reference, section 7; the letters of the steps are its own.
+Source: docs/reference/controller.md, section 8 (with the letters of the steps).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The states of one replica as the controller sees it, and the legal moves between them.
 
-Only the table; what each move reads, writes and sends is transitions.py. Source: controller reference, section 4.
+Only the table; what each move reads, writes and sends is transitions.py.
+Source: docs/reference/controller.md, section 5.
 """
 
 from enum import Enum

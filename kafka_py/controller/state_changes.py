@@ -1,6 +1,6 @@
 """What the controller writes to the log of state changes: moves of partitions and replicas, and what it sends.
 
-Knows how lines look; who calls it knows what happened. Source: the state-change.log of the classic controller.
+Knows how lines look; who calls it knows what happened. Source: StateChangeLogger.
 """
 
 from __future__ import annotations

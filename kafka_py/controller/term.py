@@ -1,7 +1,8 @@
 """One broker's term of office as controller: what it holds from the election that it won until it resigns (I/O).
 
 Handlers of events get the term and find here the cluster, the state moves, deletion, reassignment and the channels to
-the brokers. Nothing survives a term: a new one reads everything again. Source: controller reference, section 1.
+the brokers. Nothing survives a term: a new one reads everything again.
+Source: docs/reference/controller.md, sections 1 and 2.
 """
 
 from __future__ import annotations

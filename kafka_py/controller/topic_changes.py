@@ -1,6 +1,6 @@
 """Topics that appear, grow or vanish in ZooKeeper, and unclean elections that are allowed from now on.
 
-Handlers of events (I/O). Source: controller reference, section 5; section 1 for the rest.
+Handlers of events (I/O). Source: docs/reference/controller.md, sections 1 and 6.
 """
 
 from __future__ import annotations

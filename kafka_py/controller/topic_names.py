@@ -1,6 +1,6 @@
 """What a topic may be called, and which names get in each other's way.
 
-Pure. Source: controller reference, section 12 (topic creation checks).
+Pure. Source: docs/reference/controller.md, section 14.
 """
 
 import re

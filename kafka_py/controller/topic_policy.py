@@ -1,7 +1,7 @@
 """The seam for a site's own rules on new topics: `create.topic.policy.class.name` (KIP-108).
 
 The setting is the dotted path of a Python class, for example `mysite.policies.AtLeastTwoReplicas`. Knows nothing of
-how topics are made. Source: controller reference, section 12; configs table.
+how topics are made. Source: docs/reference/controller.md, section 14; docs/reference/configs.tsv.
 """
 
 from __future__ import annotations

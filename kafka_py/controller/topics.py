@@ -3,7 +3,7 @@ auto-creation, and the tools that go straight to ZooKeeper (I/O).
 
 Checks first, in Kafka's order; a plan comes out; then the znodes are written, and the controller, which watches them,
 does the rest. Any broker may do this. Knows no API and waits for no leader.
-Source: controller reference, section 12; zookeeper reference, section 5.
+Source: docs/reference/controller.md, section 14; docs/reference/zookeeper.md, section 8.
 """
 
 from __future__ import annotations

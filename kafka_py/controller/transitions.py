@@ -4,7 +4,7 @@ The tables of legal moves are partition_states.py and replica_states.py, who win
 call leave as one batch at its end. A move that fails is logged and leaves the state as it was; only a write fenced off
 by a newer controller (ControllerMoved) is raised. Work on many partitions leaves the loop to others after every few of
 them; the controller itself does nothing else meanwhile, for it handles one event at a time.
-Source: controller reference, sections 3 and 4.
+Source: docs/reference/controller.md, sections 4 and 5.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A watch is handed to the read that arms it; reading again in the event's processing arms it anew. One callable per
 subject, so that a subject read twice is watched once. Knows nothing of what the events do.
-Source: controller reference, section 1; zookeeper reference, section 1 ("watched by").
+Source: docs/reference/controller.md, section 1; docs/reference/zookeeper.md, section 2 (column "watched by").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of group and transaction coordinators. Source: reference configs table."""
+"""The settings of group and transaction coordinators. Source: docs/reference/configs.tsv."""
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Check, Kind, Option, OptionTable, at_least

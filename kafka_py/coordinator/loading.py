@@ -3,7 +3,7 @@
 Files are read, and large batches decoded, in a thread; records are taken in on the loop in turns of a few milliseconds.
 What cannot be read is skipped and logged: a batch with a wrong checksum or broken records by itself, a header that is
 none together with the rest of its segment. Knows batches; what the records mean, its Replay knows.
-Source: group facts, section 7 (load).
+Source: docs/reference/groups.md, section 10.
 """
 
 from __future__ import annotations

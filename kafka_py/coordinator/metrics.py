@@ -1,4 +1,4 @@
-"""What is counted of groups. Source: reference metrics table."""
+"""What is counted of groups. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 

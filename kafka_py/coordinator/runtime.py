@@ -4,7 +4,7 @@ any more, appended to in between (I/O).
 What is kept is the business of a KeptState (groups/store.py); this file knows partitions, leader epochs and batches.
 The rule for every change: decide, append, and only when the append is acknowledged apply and answer; `append` here is
 the middle step. One partition is read at a time (loading.py).
-Source: group facts, sections 1, 2 and 7.
+Source: docs/reference/groups.md, sections 1, 2 and 9.
 """
 
 from __future__ import annotations

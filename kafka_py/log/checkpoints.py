@@ -1,7 +1,7 @@
 """Text checkpoints: the offset files of a log directory, and the leader epochs of a partition.
 
-Parsing and formatting are pure, reading takes the Files; written they are by background_file.py. Source: reference
-formats, section 8.
+Parsing and formatting are pure, reading takes the Files; written they are by background_file.py.
+Source: docs/reference/log.md, section 12.
 
 Layout: line 1 the version `0`, line 2 the number of entries, then one entry per line, fields parted by white space.
 """

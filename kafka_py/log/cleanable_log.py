@@ -1,7 +1,7 @@
 """What a log does for its compaction: describes the job, and puts the result in place.
 
 Between the stored side (stored_log.py) and the log that everyone uses (partition_log.py). The work in between is
-cleaning.py's, in a thread or a process that never touches the log. Source: reference replication, section 15.
+cleaning.py's, in a thread or a process that never touches the log. Source: docs/reference/log.md, section 16.
 """
 
 from __future__ import annotations

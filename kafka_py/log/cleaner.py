@@ -3,7 +3,7 @@
 Runs on the loop, a few logs at a time; the work itself (cleaning.py) runs in a thread or a process. How far a log is
 compacted, the log knows. A corrupt log is left alone until the next start; one whose compaction failed for another
 reason is tried again, later each time. The others continue.
-Source: LogCleaner and LogCleanerManager of Apache Kafka 2.8.2.
+Source: LogCleaner, LogCleanerManager; docs/reference/log.md, section 15.
 """
 
 from __future__ import annotations

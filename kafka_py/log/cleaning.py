@@ -1,7 +1,8 @@
 """One compaction of one log: reads its segments, writes what stays into `.cleaned` files. Blocks; for a thread.
 
 Captured on the loop as plain values, so that nothing of the live log is touched from here; PartitionLog.take_cleaned
-puts the result in place. Pauses often, for the loop needs the processor too. Source: reference replication, section 15.
+puts the result in place. Pauses often, for the loop needs the processor too.
+Source: docs/reference/log.md, sections 15 and 16.
 """
 
 from __future__ import annotations

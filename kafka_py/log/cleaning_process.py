@@ -2,7 +2,7 @@
 
 `run_cleaning` is called in a thread and blocks. The other process gets the job over its standard input, which stays
 open: when it ends because the broker died, the process ends too, and what it was writing is a leftover `.cleaned` file.
-Small jobs are not worth a process and run where they are. Source: design (what burns CPU for long goes to a process).
+Small jobs are not worth a process and run where they are. Source: docs/architecture.md, "Concurrency".
 """
 
 from __future__ import annotations

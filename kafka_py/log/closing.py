@@ -1,6 +1,6 @@
 """Closing all logs of one log directory, in parallel threads: the counterpart of loading.py.
 
-Blocks. Source: reference replication, section 12 (clean stop).
+Blocks. Source: docs/reference/log.md, section 12.
 """
 
 from __future__ import annotations

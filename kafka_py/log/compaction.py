@@ -1,7 +1,7 @@
 """What compaction keeps: the last record of every key, which segments go together, and what becomes of transactions.
 
 Pure decisions over values and batches; reading and writing files is cleaning.py, which log is next is cleaner.py.
-Source: reference replication, section 15; KIP-58 (compaction lag), KIP-354 (longest lag), KIP-98 (transactions).
+Source: docs/reference/log.md, section 15; KIP-58 (compaction lag), KIP-354 (longest lag), KIP-98 (transactions).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The settings of the log: the broker's table (LogOptions) and what they come to for one topic (LogConfig).
 
 A topic's setting is the topic's own value, or else the broker's; each row of LogConfig names the broker setting it
-falls back to. Knows no znode and no request. Source: reference configs table, scopes broker (log.*) and topic.
+falls back to. Knows no znode and no request. Source: docs/reference/configs.tsv, scopes broker (log.*) and topic.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How much of a log could be compacted now: the part that is due, and its share.
 
 May read from disk where a compaction lag is set, for the age of records is in the files. Changes nothing.
-Source: LogCleanerManager.cleanableOffsets of Apache Kafka 2.8.2; KIP-58 and KIP-354 for the two lags.
+Source: LogCleanerManager.cleanableOffsets; KIP-58, KIP-354 (the two lags).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The leader epochs of a log together with their file, `leader-epoch-checkpoint`.
 
 Every change goes to disk, synced, in the background: a crash before that loses nothing that recovery does not find in
-the batches themselves. Source: reference replication, sections 5 and 12.
+the batches themselves. Source: docs/reference/log.md, sections 10 and 12.
 """
 
 from __future__ import annotations

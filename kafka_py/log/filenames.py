@@ -1,6 +1,6 @@
 """Every file and directory name that a log directory holds: how it is written, how it is parsed.
 
-Pure text; opens nothing. Source: reference formats, section 6.
+Pure text; opens nothing. Source: docs/reference/log.md, section 1.
 """
 
 from __future__ import annotations

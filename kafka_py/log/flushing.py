@@ -1,7 +1,7 @@
 """One flush of a log: which files to sync, and up to where the log is safe when that is done.
 
-Captured on the loop, run in any thread, taken back on the loop by PartitionLog.flushed. Source: reference
-replication, sections 1 (on roll) and 12.
+Captured on the loop, run in any thread, taken back on the loop by PartitionLog.flushed.
+Source: docs/reference/log.md, sections 3, 7 and 12.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The releases that message.format.version may name, and the record format each of them writes.
 
-Pure. Source: reference replication, section 6 (release names), formats, sections 2 and 3.
+Pure. Source: docs/reference/protocol.md, section 4; docs/reference/record-formats.md, sections 1 and 4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Replicas on the way to another log directory of the same broker: a second log that becomes the first (KIP-113).
 
 The part of LogDirs that makes, drops and promotes such logs; who fills them is replication's mover.
-Source: reference replication, section 11.
+Source: docs/reference/log.md, section 18.
 """
 
 from __future__ import annotations

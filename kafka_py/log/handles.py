@@ -1,8 +1,7 @@
 """Which files of a broker stay open: a bounded set, so that a log at rest costs one descriptor.
 
 Active .log files are held by their segments and are not counted here; index files and older segments are opened when
-needed and kept for a while. Source: one descriptor per log at rest is this project's own bound; the classic keeps
-and maps every file.
+needed and kept for a while. Source: docs/operations.md, "Open files".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The active segment's file has its full size from the start (zeroes past the entries) and is trimmed when the segment
 is rolled or closed, as the classic does with its mapped files. Here entries are written as they come and looked up
 with a few short reads; nothing but the count and the last entry is kept in memory. Knows no entry's meaning.
-Source: reference formats, section 7.
+Source: docs/reference/log.md, section 4.
 """
 
 from __future__ import annotations

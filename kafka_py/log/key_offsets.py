@@ -2,7 +2,7 @@
 
 Open addressing with linear probing over 24-byte entries (16 bytes of MD5, 8 of offset), in memory that the system gives
 only as it is touched. Two keys with one hash are taken for one, as the classic accepts. Knows no log.
-Source: reference replication, section 15; the spec's SkimpyOffsetMap.
+Source: docs/reference/log.md, section 15; SkimpyOffsetMap.
 """
 
 from __future__ import annotations

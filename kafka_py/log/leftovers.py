@@ -1,6 +1,6 @@
 """What a crash may leave in a log's directory, and how it is tidied up: .deleted, .cleaned and .swap files.
 
-Blocks; part of opening a log. Source: reference formats, section 6; replication, section 13.
+Blocks; part of opening a log. Source: docs/reference/log.md, sections 1 and 13.
 """
 
 from __future__ import annotations

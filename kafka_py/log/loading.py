@@ -1,7 +1,7 @@
 """Opening all logs of one log directory, in parallel threads.
 
 Blocks. What is done to one log is in recovery.py; here is which directories there are, what the checkpoints say, and
-how far it is. Source: reference replication, section 13.
+how far it is. Source: docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """One log directory of a broker: its lock, its checkpoints, whether its last stop was clean, whether it works.
 
-Knows no log; which logs live in it, log_dirs.py knows. Source: reference replication, sections 12 to 14; formats,
-section 6.
+Knows no log; which logs live in it, log_dirs.py knows. Source: docs/reference/log.md, sections 1, 12, 13 and 17.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """All logs of a broker: opened at the start, placed, looked after while it runs, closed at the stop.
 
 `open`, `load` and `shutdown` block and belong to the start and the stop; everything else runs on the loop and leaves
-what blocks to the background. Knows nothing of roles, requests or ZooKeeper. Source: reference replication, sections
-12 to 15 and 17.
+what blocks to the background. Knows nothing of roles, requests or ZooKeeper.
+Source: docs/reference/log.md, sections 12 to 15 and 17.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The segments of one log as one sequence of offsets: find, read, search by time, search aborted transactions.
 
 Read only but for the list itself; knows file positions, nothing of leaders or watermarks beyond the bounds handed in.
-Source: reference formats, section 7; replication, section 7.
+Source: docs/reference/log.md, sections 3 and 4; docs/reference/replication.md, section 9.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`meta.properties`: which broker of which cluster a log directory belongs to, and the rules for the broker's id.
 
 The rules are plain functions over what the directories hold; a generated id comes from ZooKeeper, asked by the caller.
-Source: reference formats, section 9; zookeeper, section 4.
+Source: docs/reference/log.md, section 2; docs/reference/zookeeper.md, section 7.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the log measures: sizes and offsets of each log, flushes, failed directories.
 
-Source: reference metrics table, kafka.log.
+Source: docs/reference/metrics.tsv (rows of kafka.log).
 """
 
 from __future__ import annotations

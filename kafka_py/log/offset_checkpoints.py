@@ -3,7 +3,8 @@
 Four files in every directory, each with a row per log: high watermark, recovery point, log start, and how far the log
 is compacted. They are written at intervals; soon after a deletion or a truncation, for a row that says more than is
 true would harm the data that is written later under its name; and at once before such data could be harmed.
-Source: LogManager and LogCleanerManager of Apache Kafka 2.8.2, which write them within each deletion and truncation.
+Source: LogManager, LogCleanerManager (which write them within each deletion and truncation); docs/reference/log.md,
+section 12.
 """
 
 from __future__ import annotations

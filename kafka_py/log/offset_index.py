@@ -1,7 +1,7 @@
 """The offset index: from an offset to the position in the .log file where the search for it may begin.
 
 Layout: entries of 8 bytes, relative_offset i32 (offset - base offset), position i32, big-endian; offsets strictly
-rising. Source: reference formats, section 7.
+rising. Source: docs/reference/log.md, section 4.
 """
 
 from __future__ import annotations

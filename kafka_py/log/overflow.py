@@ -1,7 +1,7 @@
 """Splits a segment that spans more offsets than its indexes can name (old versions could write such ones).
 
 Blocks; part of opening a log. Works like compaction: new files as `.cleaned`, synced, then `.swap`, then their final
-names, so that a crash at any moment is tidied up by leftovers.py. Source: reference replication, section 13.
+names, so that a crash at any moment is tidied up by leftovers.py. Source: docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations

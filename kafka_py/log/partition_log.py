@@ -2,7 +2,7 @@
 
 Belongs to the event loop. What may be appended is decided in validation.py and producer_state.py; the files and offsets
 are kept by stored_log.py, and a log is opened from disk by recovery.py. Knows nothing of replicas or requests.
-Source: reference replication, sections 1, 5 and 7.
+Source: docs/reference/log.md, sections 3, 6 and 10; docs/reference/replication.md, section 9.
 """
 
 from __future__ import annotations

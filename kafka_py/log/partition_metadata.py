@@ -1,6 +1,6 @@
 """The `partition.metadata` file: which topic id a partition's directory belongs to (KIP-516).
 
-Source: reference formats, section 9. Layout: `version: 0`, newline, `topic_id: <22 characters>`, nothing after it.
+Source: docs/reference/log.md, section 2. Layout: `version: 0`, newline, `topic_id: <22 characters>`, nothing after it.
 """
 
 from __future__ import annotations

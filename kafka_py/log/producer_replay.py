@@ -1,6 +1,6 @@
 """Rebuilding the producer state of a log: from its newest usable snapshot, then batch by batch.
 
-Reads files; what a batch does to the state is in producer_state.py. Source: reference replication, section 13.
+Reads files; what a batch does to the state is in producer_state.py. Source: docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations

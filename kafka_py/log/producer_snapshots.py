@@ -1,7 +1,7 @@
 """The `<offset>.snapshot` files: producer state, valid up to that offset (exclusive).
 
-Bytes only; which snapshots are kept is decided in recovery.py and partition_log.py. Source: reference formats,
-section 10.
+Bytes only; which snapshots are kept is decided in recovery.py and partition_log.py.
+Source: docs/reference/log.md, section 9.
 
 Layout: version i16 (1), crc u32 (CRC-32C from byte 6 on), count i32; per producer 46 bytes: producer_id i64,
 epoch i16, last_sequence i32, last_offset i64, offset_delta i32, timestamp i64, coordinator_epoch i32,

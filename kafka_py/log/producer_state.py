@@ -1,7 +1,7 @@
 """What a partition knows of its idempotent and transactional producers (KIP-98, KIP-360).
 
 Pure: decides whether a batch may be appended, and what the log knows after it. The bytes of its snapshot file are in
-producer_snapshots.py. Source: reference groups-and-transactions, section 11; replication, sections 2 and 17.
+producer_snapshots.py. Source: docs/reference/log.md, section 8; KIP-98.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A pure job over one batch: it may run on the event loop when it is small, in any thread when it is not. Knows no file
 and no offset but the batch's own; which batches need it is decided in validation.py.
-Source: LogValidator of Apache Kafka 2.8.2; docs/architecture.md, "What a batch header may claim".
+Source: LogValidator; docs/architecture.md, "What a batch header may claim".
 """
 
 from __future__ import annotations

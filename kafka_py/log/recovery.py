@@ -1,7 +1,7 @@
 """Opening a log from its directory: tidy up what a crash left, check what was not synced, know every offset again.
 
 Blocks; runs in the loading threads, one log at a time per thread. The cut is always at the last whole, sound batch.
-Source: reference replication, section 13; formats, sections 6, 7 and 10.
+Source: docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which old segments may go: by age, by size, and below the log start offset.
 
 Pure decisions over segments, oldest first; renaming and removing is the log's (partition_log.py). Compaction is another
-subject. Source: reference replication, section 15.
+subject. Source: docs/reference/log.md, section 14.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Walks over the batches of a .log file: by their first bytes to find an offset, or whole to check and replay them.
 
 Knows a file and a range of it, nothing of segments. Formats 0 and 1 are walked over like format 2: the offset, the
-size and the magic byte sit at the same places. Source: reference formats, sections 2, 3 and 7.
+size and the magic byte sit at the same places.
+Source: docs/reference/record-formats.md, sections 1 and 4; docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One .log file with its offset, time and transaction index: append, find, truncate.
 
 Knows positions and offsets; what may be appended, and when to roll, the log decides (partition_log.py).
-Source: reference formats, section 7; replication, section 1 (roll rules).
+Source: docs/reference/log.md, sections 3 and 4.
 """
 
 from __future__ import annotations

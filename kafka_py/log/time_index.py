@@ -1,7 +1,7 @@
 """The time index: from a timestamp to the offset where the search for it may begin.
 
 Layout: entries of 12 bytes, timestamp i64, relative_offset i32, big-endian: the largest timestamp so far and its
-offset; timestamps strictly rising. Source: reference formats, section 7.
+offset; timestamps strictly rising. Source: docs/reference/log.md, section 4.
 """
 
 from __future__ import annotations

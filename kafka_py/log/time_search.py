@@ -2,7 +2,7 @@
 
 A generator yields None where others may have their turn, and a BatchLook for a batch whose records must be read; who
 drives it sends back what the look found. A batch that cannot be read is skipped, and named in the log: a wrong header
-must not take the lookup of the whole partition. Source: ListOffsets by time (KIP-33).
+must not take the lookup of the whole partition. Source: docs/reference/log.md, section 4; KIP-33.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A search reads the few entries that it needs: a segment may have thousands, and 
 
 Layout: entries of 34 bytes, version i16 (0), producer_id i64, first_offset i64, last_offset i64,
 last_stable_offset i64, big-endian; absolute offsets, ordered by last_offset. The file is made with its first entry.
-Source: reference formats, section 7.
+Source: docs/reference/log.md, section 5.
 """
 
 from __future__ import annotations

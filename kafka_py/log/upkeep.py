@@ -2,7 +2,7 @@
 
 Runs on the loop, a few logs at a time; what blocks is left to the background by the logs themselves. What fails for one
 log is reported, and the others continue. Knows nothing of directories.
-Source: the scheduled tasks of LogManager in Apache Kafka 2.8.2; the log.*.interval.ms settings.
+Source: LogManager (its scheduled tasks, log.*.interval.ms).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The common case (one v2 batch for a topic that keeps the producer's codec and timestamps) is a straight line over the
 header and costs one checksum. What needs a look at the records (keys of a compacted topic, bounded timestamps, another
 codec, a header that is to be verified) becomes a RecordWork (record_work.py). Knows no file and no offset but the
-batch's own. Formats 0 and 1 are refused for now. Source: Log.append and LogValidator of Apache Kafka 2.8.2.
+batch's own. Formats 0 and 1 are refused for now. Source: Log.append, LogValidator; docs/reference/log.md, section 6.
 """
 
 from __future__ import annotations

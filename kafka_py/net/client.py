@@ -2,7 +2,7 @@
 
 Requests may be sent without waiting for earlier answers. Used by clients, by the controller's channels and by replica
 fetchers. Knows how messages are framed and encoded; nothing of brokers, retries or time-outs of a single request.
-Source: reference formats, section 1; ApiVersions KIP-35 and KIP-511.
+Source: docs/reference/protocol.md, sections 1 and 2; KIP-35, KIP-511 (ApiVersions).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of listeners, sockets and connections. Source: reference configs table."""
+"""The settings of listeners, sockets and connections. Source: docs/reference/configs.tsv."""
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, one_of

@@ -3,7 +3,7 @@
 A request is handed on the moment it is whole, also while earlier ones are not answered yet; each has a slot, and
 responses wait until those of all earlier slots have left. What a connection may have outstanding is bounded, in
 requests and in bytes: beyond it nothing more is read until answers have left. Knows nothing of what requests mean.
-Source: reference formats, section 1 (order); design: requests may overlap.
+Source: docs/reference/protocol.md, section 1; docs/architecture.md, "Concurrency".
 """
 
 from __future__ import annotations

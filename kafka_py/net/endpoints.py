@@ -1,7 +1,7 @@
 """Listeners as values: parsed from settings, checked, and turned into what the broker tells others.
 
 Pure: binds nothing, resolves nothing; the machine's name and the bound ports are handed in. Every error names the
-setting it is about. Source: reference configs table and zookeeper.md section 4.
+setting it is about. Source: docs/reference/configs.tsv; docs/reference/zookeeper.md, section 6.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A frame is four bytes of size (big-endian, signed) and that many bytes. Small frames are cut out of one receive
 buffer that all connections of a loop share; a large one is received straight into its own bytearray. What a peer
 claims is not believed: memory grows with what has arrived. Knows of a frame's content that it begins with the api key.
-Source: reference formats, section 1.
+Source: docs/reference/protocol.md, section 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What sockets count. Source: reference metrics table (kafka.network and socket-server-metrics)."""
+"""What sockets count. Source: docs/reference/metrics.tsv (kafka.network and socket-server-metrics)."""
 
 from kafka_py.base.meters import MetricTable
 from kafka_py.base.metric_rows import Counter, Gauge, Rate, Sampled, Total

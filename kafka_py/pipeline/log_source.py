@@ -5,7 +5,7 @@ directory may be stopped, copied or live; what is being written while the read i
 the end of a partition's newest segment a batch that is not all there ends the read, as a broker would cut it off;
 damage anywhere else fails with file and position. Records below the checkpointed log start offset are left out, as a
 broker does; control records, too. Every executor must see the directory under the same path.
-Source: reference formats (log directories, segment file names).
+Source: docs/reference/log.md, section 1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Names, types and defaults are those of Spark's Kafka connector where it has the option (`spark=True`). Settings with the
 prefix `kafka.` go to the client by Kafka's names. Pure: text in, typed values out.
-Source: the option tables of Spark's Structured Streaming + Kafka integration guide.
+Source: Spark's Structured Streaming + Kafka integration guide.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The data source `kafka_py`: topics as Spark sees them. Its readers; the writers are in sink.py.
 
 A reader plans on the driver's side and is pickled to the executors, so it holds options and values, no connection.
-Source: PySpark's Python Data Source API (pyspark.sql.datasource), Spark's Kafka connector for what options mean.
+Source: PySpark's Python Data Source API (pyspark.sql.datasource); Spark's Structured Streaming + Kafka integration
+guide.
 """
 
 from __future__ import annotations

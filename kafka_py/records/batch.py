@@ -2,7 +2,7 @@
 
 Knows bytes only; which offsets or times are right is decided above (log/validation.py). What a record looks like
 inside is in record.py; entries of formats 0 and 1 are recognised and walked over (legacy.py).
-Source: the message format chapter of the Kafka documentation, KIP-98.
+Source: docs/reference/record-formats.md, section 1; KIP-98.
 
 Layout: 61 bytes, big-endian: base_offset i64, batch_length i32 (bytes after it), partition_leader_epoch i32,
 magic i8, crc u32 (CRC-32C from attributes to the end), attributes i16, last_offset_delta i32, base_timestamp i64,

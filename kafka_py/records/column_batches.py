@@ -1,7 +1,7 @@
 """Columns of keys and values made record batches: the way back of columns.py, for writers in bulk.
 
 Every field of all records is written by a few array operations. Needs NumPy; nothing in the broker imports this file.
-Source: the message format chapter of the Kafka documentation; murmur2.py for the partition of a key.
+Source: docs/reference/record-formats.md, sections 1 and 6.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The lengths in front of the records must be hopped over one after the other, in 
 for all records of all batches together: every other varint in a few array operations, keys and values gathered into
 one buffer each with the offsets that Arrow expects. Several times the speed of one Record at a time (record.py), with
 the same checks and the same results. Needs NumPy; nothing in the broker imports this file. Knows nothing of Arrow.
-Source: the message format chapter of the Kafka documentation (record layout: record.py).
+Source: docs/reference/record-formats.md, section 2.
 """
 
 from __future__ import annotations

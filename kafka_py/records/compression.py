@@ -2,8 +2,7 @@
 
 `compress` and `decompress` are for whole record sections. They hold no state, so any thread may call them, and the
 libraries let other threads run meanwhile. What comes out is bounded: a few bytes can claim, or be, gigabytes.
-Source: the framing each codec has in Kafka's formats; snappy is the xerial stream of Java's snappy, neither raw
-blocks nor the official framing.
+Source: docs/reference/record-formats.md, section 5.
 """
 
 import zlib

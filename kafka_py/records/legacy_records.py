@@ -2,8 +2,7 @@
 
 An uncompressed entry is one record; a compressed one wraps entries of its own in its value. In format 1 the offsets
 inside are relative, the wrapper's being that of the last record, and a wrapper with LogAppendTime gives its time to
-all. Finding and checking entries is in legacy.py. Source: the message format chapter of the Kafka documentation,
-KIP-31, KIP-32.
+all. Finding and checking entries is in legacy.py. Source: docs/reference/record-formats.md, section 4; KIP-31, KIP-32.
 """
 
 from __future__ import annotations

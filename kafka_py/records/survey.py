@@ -2,7 +2,7 @@
 
 For a broker that must not believe a producer's header. Nothing is copied and no record object is made, so the cost is
 one pass over the length fields, and the memory is that of the plain record section.
-Layout: see record.py. Source: the message format chapter of the Kafka documentation.
+Layout: see record.py. Source: docs/reference/record-formats.md, section 2.
 """
 
 from __future__ import annotations

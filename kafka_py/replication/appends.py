@@ -1,7 +1,7 @@
 """Appends to the partitions that this broker leads, answered when the replicas that count have them.
 
 Synchronous, answers by callback. Knows the hosted partitions and who is parked on them; nothing of requests.
-Source: ReplicaManager.appendRecords of Apache Kafka 2.8.2.
+Source: docs/reference/replication.md, section 1; ReplicaManager.appendRecords.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state"))
 SYNC_AGAIN_MS = 5_000
 """How often it is looked whether a flush that failed for want of a descriptor must be tried again."""
 
-# Errors that say nothing about the log: the answer then carries no log start offset (replication.md section 1).
+# Errors that say nothing about the log: the answer then carries no log start offset (docs/reference/replication.md,
+# section 1).
 _NO_LOG_START = frozenset(
     (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -1,4 +1,4 @@
-"""The settings of replication: lag, fetch sizes, checkpoints, purgatories. Source: reference configs table."""
+"""The settings of replication: lag, fetch sizes, checkpoints, purgatories. Source: docs/reference/configs.tsv."""
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least

@@ -1,7 +1,7 @@
 """When a parked produce, fetch or delete-records may be answered.
 
 Synchronous: the operations look at partitions through the functions they are given; the purgatory (base) does the
-watching and the timing. Source: reference replication, sections 7 and 16.
+watching and the timing. Source: docs/reference/replication.md, sections 9 and 15.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a fetcher knows of one partition that it follows. A value with a request's face; decides nothing.
 
-Source: reference replication, section 6.
+Source: docs/reference/replication.md, section 7.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Truncates what has to be, fetches, appends, and does so again. Each partition fares for itself: one that fails waits, or
 is not fetched until the controller sends its next state, while the others continue. What to truncate is decided in
 truncation.py, what a request says in follower_session.py, what becomes of fetched records in following.py; the network
-is leader_link.py. Source: reference replication, section 6.
+is leader_link.py. Source: docs/reference/replication.md, sections 7 and 8.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the followers' fetchers count, and how far they are behind. Source: reference metrics table."""
+"""What the followers' fetchers count, and how far they are behind. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 

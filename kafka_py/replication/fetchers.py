@@ -1,6 +1,6 @@
 """All fetchers of a broker: one per leader broker and fetcher number, made when needed and ended when idle (I/O).
 
-Source: reference replication, section 6.
+Source: docs/reference/replication.md, section 7.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Synchronous, answers by callback; only a fetch of very many partitions is a coroutine. Knows the hosted partitions and
 who is parked on them; nothing of requests, versions or sessions.
-Source: reference replication, sections 2, 3, 7 and 16.
+Source: docs/reference/replication.md, sections 2, 3, 9 and 15.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a follower does to its log: appends what was fetched, cuts, follows the leader's watermark and log start.
 
 Synchronous. Knows the partitions' logs and who is parked on them; nothing of requests or connections.
-Source: reference replication, sections 2 and 6.
+Source: docs/reference/replication.md, sections 2 and 7.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which partitions this broker hosts, and what is said of one that it does not host.
 
 Knows partitions, the failed ones among them, and what to count over them; nothing of requests.
-Source: reference replication, sections 1 and 14.
+Source: docs/reference/replication.md, section 1; docs/reference/log.md, section 17.
 """
 
 from __future__ import annotations

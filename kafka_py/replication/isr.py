@@ -2,7 +2,7 @@
 
 Pure. Who is in sync is decided by the leader; the change counts only once it is written (ZooKeeper or controller),
 so an in-flight change keeps both sides safe: `members` decides min.insync.replicas, `maximal` the high watermark.
-Source: reference replication, section 3 (and KIP-497 for the pending states).
+Source: docs/reference/replication.md, section 4; KIP-497 (pending states).
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 A change begins in the partition (pending), is written expecting the version that this leader knows, and counts when
 that succeeds. One that is refused leaves the partition pending until the controller says who leads.
-Source: reference replication, section 3; zookeeper facts, sections 6 and 8.
+Source: docs/reference/replication.md, section 4; docs/reference/zookeeper.md, sections 9 and 11.
 """
 
 from __future__ import annotations

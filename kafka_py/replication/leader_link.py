@@ -2,7 +2,7 @@
 
 Nothing is negotiated: the versions are those of the inter-broker protocol. One request is in flight at a time. A
 connection that fails in any way is closed, and made anew for the next request.
-Source: reference replication, section 6; controller facts, section 11.
+Source: docs/reference/replication.md, section 7; docs/reference/protocol.md, section 5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where in a partition's log a time, an end or a leader epoch lies: ListOffsets and OffsetForLeaderEpoch.
 
-Synchronous; looks and changes nothing. Source: reference replication, sections 5 and 8.
+Synchronous; looks and changes nothing. Source: docs/reference/replication.md, sections 6 and 12.
 """
 
 from __future__ import annotations

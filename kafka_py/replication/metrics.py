@@ -1,4 +1,4 @@
-"""What replication counts: traffic per topic, in-sync set changes, time-outs. Source: reference metrics table."""
+"""What replication counts: traffic per topic, in-sync set changes, time-outs. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 

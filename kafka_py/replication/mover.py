@@ -4,7 +4,7 @@ One partition at a time, in pieces, so that others have the loop in between: the
 which then is filled to its end, so that a small log does not wait for a large one. (Apache Kafka 2.8.2 takes them by
 name.) Until the two logs end alike the present one serves everybody; then the future one takes its place within one
 turn of the loop. A move that fails waits or is dropped, and the others continue.
-Source: reference replication, section 11 (KIP-113).
+Source: docs/reference/log.md, section 18; KIP-113.
 """
 
 from __future__ import annotations

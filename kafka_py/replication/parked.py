@@ -2,7 +2,7 @@
 
 Knows partitions only by what they tell: their listeners (fetch sessions) and their name. The checks after an append
 run once the present handler is through, so that several appends of one turn of the loop cost one look and no handler
-is re-entered. Source: reference replication, section 16.
+is re-entered. Source: docs/reference/replication.md, section 15.
 """
 
 from __future__ import annotations

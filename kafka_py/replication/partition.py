@@ -1,7 +1,8 @@
 """One partition on this broker: its role, its leader epoch, its in-sync set and its high watermark.
 
 Synchronous. Knows its log and, as a leader, its followers' progress; nothing of requests, sockets or other
-partitions. Source: reference replication, sections 1-5; controller facts, section 11 (leader epochs).
+partitions.
+Source: docs/reference/replication.md, sections 1 to 6; docs/reference/controller.md, section 13 (leader epochs).
 """
 
 from __future__ import annotations

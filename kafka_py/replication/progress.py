@@ -1,6 +1,6 @@
 """What a leader knows of one follower, from that follower's fetches.
 
-Pure; times are monotonic milliseconds. Source: reference replication, section 2.
+Pure; times are monotonic milliseconds. Source: docs/reference/replication.md, section 3.
 """
 
 from kafka_py.replication.reads import FetchEntry

@@ -1,6 +1,6 @@
 """What a fetch asks of partitions, and what one read of a partition brings back.
 
-Values only. Source: reference replication, sections 2 and 7.
+Values only. Source: docs/reference/replication.md, sections 2 and 9.
 """
 
 from __future__ import annotations

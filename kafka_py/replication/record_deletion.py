@@ -1,6 +1,7 @@
 """DeleteRecords: the log starts of led partitions move up; the answer waits until all replicas followed (KIP-107).
 
-Knows the replica manager and which brokers live; nothing of requests. Source: reference replication, section 9.
+Knows the replica manager and which brokers live; nothing of requests.
+Source: docs/reference/replication.md, section 13; KIP-107.
 """
 
 from __future__ import annotations

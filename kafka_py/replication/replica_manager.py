@@ -2,7 +2,7 @@
 
 What happens in an append is in appends.py, in a fetch in fetches.py. What it needs from elsewhere (is a partition
 known to the cluster, how to run something a little later) comes in as functions.
-Source: reference replication, sections 8, 12 and 14.
+Source: docs/reference/replication.md, section 12; docs/reference/log.md, sections 12 and 17.
 """
 
 from __future__ import annotations

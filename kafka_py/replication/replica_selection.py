@@ -1,6 +1,6 @@
 """From which replica a consumer best reads (KIP-392): one in its own rack, if it holds what is asked for.
 
-Pure. Source: reference replication, section 7 (Fetch from follower).
+Pure. Source: docs/reference/replication.md, section 11; KIP-392.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 One change at a time: LeaderAndIsr, StopReplica and UpdateMetadata share one lock and one highest controller epoch.
 Knows the replica manager and the logs; the follower's fetching, the coordinators and the metadata cache are reached
-through the callbacks in RoleCallbacks. Source: controller facts, section 11; reference replication, section 4.
+through the callbacks in RoleCallbacks.
+Source: docs/reference/replication.md, section 5; docs/reference/controller.md, section 13.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How fast replication may go: bytes per second for the replicas that a throttle names, on both ends of the wire.
 
 Pure; the time is handed in. Replicas in sync are never held back: who asks sees to that.
-Source: reference replication, section 10 (KIP-73).
+Source: docs/reference/replication.md, section 14; KIP-73.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where a follower cuts its log after a change of leader (KIP-101, KIP-279, KIP-595).
 
 Pure: knows epochs and offsets, nothing of files or sockets. The loop that asks is fetcher.py.
-Source: reference replication, section 6 (truncation).
+Source: docs/reference/replication.md, section 8.
 """
 
 from __future__ import annotations

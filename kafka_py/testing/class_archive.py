@@ -2,8 +2,8 @@
 
 The first run of a program writes the archive as it ends, later runs map it: ZooKeeper is ready in half the time.
 The archives are kept in the user's cache folder, one for each runtime and class path, as the runtime demands.
-Source: the JDK's documentation of class data sharing (JDK 13: `-XX:ArchiveClassesAtExit`, on top of the archive that
-most runtimes bring along) and of the ahead-of-time cache (JEP 514, JDK 25: `-XX:AOTCacheOutput`, which needs none).
+Source: JEP 350 (JDK 13: `-XX:ArchiveClassesAtExit`, on top of the archive that most runtimes bring along); JEP 514 (JDK
+25: `-XX:AOTCacheOutput`, which needs none).
 """
 
 from __future__ import annotations

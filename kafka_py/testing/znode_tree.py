@@ -1,7 +1,7 @@
 """A tree of znodes in memory: what a ZooKeeper server keeps, without anybody connected to it.
 
 `apply` is the one way to change it: all of a list of operations or none, as one write with one zxid.
-Source: the ZooKeeper programmer's guide; behaviour of the real server as tests/contracts shows it.
+Source: the ZooKeeper programmer's guide; tests/contracts (the behaviour of the real server).
 """
 
 from __future__ import annotations

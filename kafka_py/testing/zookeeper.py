@@ -2,7 +2,7 @@
 
 `FakeZookeeper().session()` is a session as KazooSession is one; tests/contracts runs one suite on both. Besides, a
 test may expire a session, cut and mend its connection, or lose the reply of its next request.
-Source: the ZooKeeper programmer's guide; behaviour of the real server as the contract suite shows it.
+Source: the ZooKeeper programmer's guide; tests/contracts (the behaviour of the real server).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Holds read_x(buf, pos) -> (value, pos) and write_x(out, value) for what a fused struct cannot express. Whole messages
 are compiler.py's subject; the varints here also serve records/. Knows no message and no version.
-Source: the protocol guide (primitive types) and Protocol Buffers' base-128 varints and zig-zag.
+Source: docs/reference/protocol.md, section 3.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The inter-broker protocol version: its names in order, and which version of each request between brokers it means.
 
 Nothing is negotiated on connections between brokers, so these tables alone decide what is sent.
-Pure. Source: controller reference, section 11; reference replication, section 6.
+Pure. Source: docs/reference/protocol.md, sections 4 and 5.
 """
 
 from __future__ import annotations

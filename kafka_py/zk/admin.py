@@ -1,6 +1,6 @@
 """What is left: the old tools' request nodes, producer id blocks and the /feature node.
 
-Source: reference zookeeper.md sections 9, 10 and 11.
+Source: docs/reference/zookeeper.md, sections 11 to 13.
 """
 
 from __future__ import annotations

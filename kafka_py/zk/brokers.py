@@ -1,6 +1,7 @@
 """The live brokers and the cluster's identity: registration, broker ids from the sequence node, the cluster id.
 
-Knows no configuration and no meta.properties. Source: reference zookeeper.md sections 4 and 15; KIP-380 (epochs).
+Knows no configuration and no meta.properties.
+Source: docs/reference/zookeeper.md, sections 6, 7 and 15; KIP-380 (epochs).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Settings of the connection to ZooKeeper, and the connect string.
 
-Source: reference configs table (zookeeper.*), zookeeper.md section 2.
+Source: docs/reference/configs.tsv (zookeeper.*); docs/reference/zookeeper.md, section 3.
 """
 
 from __future__ import annotations

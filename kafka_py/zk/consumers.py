@@ -1,6 +1,6 @@
 """Offsets that old consumers keep in ZooKeeper: what OffsetCommit and OffsetFetch of version 0 write and read.
 
-Source: reference zookeeper.md section 1; group facts, section 6.
+Source: docs/reference/zookeeper.md, section 2; docs/reference/groups.md, section 7.
 """
 
 from __future__ import annotations

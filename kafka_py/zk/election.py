@@ -1,6 +1,6 @@
 """Who is controller: the ephemeral /controller and the epoch that fences what previous controllers still send.
 
-Source: reference zookeeper.md section 3.
+Source: docs/reference/zookeeper.md, sections 4 and 5.
 """
 
 from __future__ import annotations

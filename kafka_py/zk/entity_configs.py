@@ -1,7 +1,7 @@
 """Dynamic configs: the overrides of topics, clients, users, brokers and ips, and the announcement of a change.
 
-Values are text, as stored; what they mean is the business of the settings tables. Source: reference zookeeper.md
-section 7.
+Values are text, as stored; what they mean is the business of the settings tables.
+Source: docs/reference/zookeeper.md, section 10.
 """
 
 from __future__ import annotations

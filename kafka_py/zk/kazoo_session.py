@@ -2,7 +2,7 @@
 
 All on the loop; kazoo_connection.py has the thread's side and the window (zookeeper.max.in.flight.requests). In order
 of a request's life: `_submit`, `on_answer`, and if the connection broke meanwhile `_send_again`, `on_connected`.
-Source: reference zookeeper.md section 2.
+Source: docs/reference/zookeeper.md, section 3.
 """
 
 from __future__ import annotations

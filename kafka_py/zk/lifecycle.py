@@ -1,6 +1,6 @@
 """What every kind of session shares: its state, its listeners and the renewal after an expiry, hooks included.
 
-Knows no client: a subclass opens sessions. Source: reference zookeeper.md section 2.
+Knows no client: a subclass opens sessions. Source: docs/reference/zookeeper.md, section 3.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What a broker counts about its ZooKeeper session. Source: reference metrics table (SessionExpireListener,
-ZooKeeperClientMetrics).
+"""What a broker counts about its ZooKeeper session.
+
+Source: docs/reference/metrics.tsv (SessionExpireListener, ZooKeeperClientMetrics).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sequential notifications: ISR changes and log directory events for the controller, and the listener that every
 broker runs for config (and later ACL and token) changes.
 
-Source: reference zookeeper.md sections 7 and 8.
+Source: docs/reference/zookeeper.md, sections 10 and 11.
 """
 
 from __future__ import annotations

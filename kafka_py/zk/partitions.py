@@ -1,6 +1,6 @@
 """The state of partitions: leader and in-sync replicas, written by the controller (fenced) and by leaders (CAS).
 
-Knows nothing of elections. Source: reference zookeeper.md section 6.
+Knows nothing of elections. Source: docs/reference/zookeeper.md, section 9.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A declared class is a frozen dataclass with `path(...)`, `encode()` and `decode(data)`. Types are checked strictly on
 reading (a number is never taken from a string, nor the other way round), unknown keys are ignored, and an optional
 key (annotated `| None`) that is None is left out of the JSON, never written as null.
-Knows no znode by name: znodes.py is the table. Source: reference zookeeper.md, head.
+Knows no znode by name: znodes.py is the table. Source: docs/reference/zookeeper.md, section 1.
 """
 
 from __future__ import annotations

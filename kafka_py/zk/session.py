@@ -5,7 +5,7 @@ Holds no client: kazoo_session.py is the real session, kafka_py.testing.zookeepe
 
 Ordering: requests issued without an await between them are sent in that order and answered in that order (pipelining
 is `asyncio.gather`); a watch runs before the answer to any request that could already show the change.
-Source: the ZooKeeper programmer's guide; reference zookeeper.md section 2.
+Source: the ZooKeeper programmer's guide; docs/reference/zookeeper.md, section 3.
 """
 
 from __future__ import annotations

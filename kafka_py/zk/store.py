@@ -7,7 +7,7 @@ admin.py (the old tools' request nodes, producer ids, features), consumers.py (o
 
 Conventions: reads of what may be absent return None or leave it out; data that cannot be read raises MalformedZNode
 unless the docstring says it is logged; refused writes raise the ZkError of session.py; a write fenced with
-`epoch_zk_version` raises ControllerMoved; batches are pipelined. Source: reference zookeeper.md.
+`epoch_zk_version` raises ControllerMoved; batches are pipelined. Source: docs/reference/zookeeper.md, sections 3 and 4.
 """
 
 from kafka_py.zk.admin import AdminStore

@@ -1,7 +1,7 @@
 """Topics: their assignment of partitions to replicas, creation and deletion.
 
-Knows nothing of placement, validation or states of replicas. Source: reference zookeeper.md section 5, controller.md
-sections 5 and 8.
+Knows nothing of placement, validation or states of replicas.
+Source: docs/reference/zookeeper.md, section 8; docs/reference/controller.md, sections 6 and 9.
 """
 
 from __future__ import annotations

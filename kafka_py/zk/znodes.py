@@ -2,7 +2,7 @@
 
 A path's parameters are given in the order of its template: `PartitionStateZNode.path("t", 0)`. A class without fields
 is a parent, or a node without data. `keys=` is the order in which 2.8 writes the keys; readers never depend on it.
-Knows nothing of sessions. Source: reference zookeeper.md sections 1 to 11.
+Knows nothing of sessions. Source: docs/reference/zookeeper.md, sections 1, 2 and 5 to 13.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """AlterConfigs: all settings of topics and brokers at once; what is not named goes back to its default.
 
-Source: KIP-133. IncrementalAlterConfigs has taken its place (KIP-339).
+Source: KIP-133, KIP-339 (IncrementalAlterConfigs replaces it).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AlterIsr: leaders of a later inter-broker protocol have the controller change in-sync sets (KIP-497).
 
 Our own leaders write to ZooKeeper; what asks here are brokers of protocol 2.7 or later beside us.
-Source: controller facts, section 11.
+Source: docs/reference/controller.md, section 13.
 """
 
 from __future__ import annotations

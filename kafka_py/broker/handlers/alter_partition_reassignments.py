@@ -1,6 +1,6 @@
 """AlterPartitionReassignments: replicas begin to move, move elsewhere, or go back (KIP-455).
 
-Source: controller facts, section 7.
+Source: docs/reference/controller.md, section 8.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """AlterReplicaLogDirs: moves replicas of this broker to other log directories of it (KIP-113).
 
-Answers when the moves have begun; DescribeLogDirs says how far they are. Source: reference replication, section 11.
+Answers when the moves have begun; DescribeLogDirs says how far they are. Source: docs/reference/log.md, section 18.
 """
 
 from __future__ import annotations

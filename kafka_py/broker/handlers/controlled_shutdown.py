@@ -1,4 +1,7 @@
-"""ControlledShutdown: a broker asks the controller to move its leaders away. Source: controller facts, section 10."""
+"""ControlledShutdown: a broker asks the controller to move its leaders away.
+
+Source: docs/reference/controller.md, section 11.
+"""
 
 from __future__ import annotations
 

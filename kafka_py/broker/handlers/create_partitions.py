@@ -1,4 +1,4 @@
-"""CreatePartitions: more partitions for existing topics (KIP-195). Source: controller facts, section 12."""
+"""CreatePartitions: more partitions for existing topics (KIP-195). Source: docs/reference/controller.md, section 14."""
 
 from __future__ import annotations
 

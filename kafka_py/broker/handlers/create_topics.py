@@ -1,6 +1,6 @@
 """CreateTopics: checks, znodes, then the wait until every partition has a leader.
 
-Source: controller facts, section 12.
+Source: docs/reference/controller.md, section 14.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DeleteGroups: empty groups go, with their offsets. Source: group facts, section 6; KIP-229."""
+"""DeleteGroups: empty groups go, with their offsets. Source: docs/reference/groups.md, section 8; KIP-229."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DeleteRecords: drops everything before an offset (KIP-107). Source: reference replication, section 9."""
+"""DeleteRecords: drops everything before an offset (KIP-107).
+
+Source: docs/reference/replication.md, section 13; KIP-107.
+"""
 
 from __future__ import annotations
 

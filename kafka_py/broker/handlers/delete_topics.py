@@ -1,6 +1,6 @@
 """DeleteTopics: by name, from v6 on also by id; answered when this broker knows the topic no more.
 
-Source: controller facts, section 8.
+Source: docs/reference/controller.md, section 9.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DescribeGroups: state, protocol and members of groups. Source: group facts, section 6; KIP-430."""
+"""DescribeGroups: state, protocol and members of groups. Source: docs/reference/groups.md, section 8; KIP-430."""
 
 from __future__ import annotations
 

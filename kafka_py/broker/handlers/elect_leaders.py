@@ -1,6 +1,6 @@
 """ElectLeaders: preferred or unclean elections on request, answered once this broker knows the new leaders.
 
-Source: KIP-183, KIP-460; controller facts, section 9.
+Source: KIP-183, KIP-460; docs/reference/controller.md, section 10.
 """
 
 from __future__ import annotations

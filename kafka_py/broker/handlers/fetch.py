@@ -1,7 +1,7 @@
 """Fetch: records for consumers and followers, at once or when there are enough.
 
 The records themselves are never touched: a response holds slices of segment files, which the connection sends.
-Source: reference replication, section 7.
+Source: docs/reference/replication.md, section 9.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """FindCoordinator: which broker coordinates a group; transactions only another broker can coordinate.
 
-The first question about a group makes the offsets topic. Source: group and transaction facts, section 1.
+The first question about a group makes the offsets topic. Source: docs/reference/groups.md, section 1.
 """
 
 from __future__ import annotations

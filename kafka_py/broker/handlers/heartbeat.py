@@ -1,6 +1,6 @@
 """Heartbeat: a group member is alive. The most frequent request of a group, so its way is short.
 
-Source: group facts, section 4.
+Source: docs/reference/groups.md, section 5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """InitProducerId: an id for an idempotent producer. Transactional ids need a coordinator, which this broker is not.
 
-Source: group and transaction facts, section 8.
+Source: docs/reference/groups.md, section 12.
 """
 
 from __future__ import annotations

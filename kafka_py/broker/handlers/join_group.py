@@ -1,6 +1,6 @@
 """JoinGroup: a member joins its group; the answer comes when the round of joining ends.
 
-Source: group facts, section 3; KIP-345, KIP-394.
+Source: docs/reference/groups.md, section 3; KIP-345, KIP-394.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LeaderAndIsr: the controller gives this broker its roles. Source: controller facts, section 11."""
+"""LeaderAndIsr: the controller gives this broker its roles. Source: docs/reference/controller.md, section 13."""
 
 from __future__ import annotations
 

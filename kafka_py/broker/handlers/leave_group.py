@@ -1,6 +1,6 @@
 """LeaveGroup: members go, or are sent away; one at a time before v3, whose error is then that of the whole request.
 
-Source: group facts, section 4; KIP-345.
+Source: docs/reference/groups.md, section 5; KIP-345.
 """
 
 from __future__ import annotations

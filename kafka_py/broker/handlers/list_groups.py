@@ -1,4 +1,7 @@
-"""ListGroups: the groups that this broker coordinates. Source: group facts, section 6; KIP-518 (by state)."""
+"""ListGroups: the groups that this broker coordinates.
+
+Source: docs/reference/groups.md, section 8; KIP-518 (by state).
+"""
 
 from __future__ import annotations
 

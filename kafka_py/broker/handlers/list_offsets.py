@@ -1,6 +1,6 @@
 """ListOffsets: the first, the last, or the first offset at or after a time.
 
-Source: reference replication, section 8.
+Source: docs/reference/replication.md, section 12.
 """
 
 from __future__ import annotations

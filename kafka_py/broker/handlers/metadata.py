@@ -1,6 +1,7 @@
-"""Metadata: live brokers, the controller, topics with their leaders. Source: controller facts, sections 12 and 13.
+"""Metadata: live brokers, the controller, topics with their leaders.
 
 Asking for a topic that does not exist may create it; the answer is LEADER_NOT_AVAILABLE then, and clients ask again.
+Source: docs/reference/controller.md, sections 14 and 16.
 """
 
 from __future__ import annotations

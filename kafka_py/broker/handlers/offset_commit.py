@@ -1,6 +1,6 @@
 """OffsetCommit: a group stores how far it has read; version 0 stores it in ZooKeeper, as the oldest consumers do.
 
-Source: group facts, section 6.
+Source: docs/reference/groups.md, section 7.
 """
 
 from __future__ import annotations

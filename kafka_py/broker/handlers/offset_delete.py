@@ -1,6 +1,6 @@
 """OffsetDelete: forgets a group's offsets of partitions that nobody in it reads (KIP-496).
 
-Source: group facts, section 6.
+Source: docs/reference/groups.md, section 7; KIP-496.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """OffsetFetch: how far a group had read; version 0 looks it up in ZooKeeper, as the oldest consumers do.
 
-Source: group facts, section 6; KIP-447 (commits of open transactions).
+Source: docs/reference/groups.md, section 7; KIP-447 (commits of open transactions).
 """
 
 from __future__ import annotations

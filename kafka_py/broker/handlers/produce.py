@@ -1,4 +1,4 @@
-"""Produce: appends batches to partitions this broker leads. Source: reference replication, section 1.
+"""Produce: appends batches to partitions this broker leads. Source: docs/reference/replication.md, section 1.
 
 The hot path: per partition one look at the batch's fixed fields, one call into the replica manager.
 """

@@ -1,6 +1,6 @@
 """AddPartitionsToTxn, AddOffsetsToTxn, EndTxn: refused for good, or sent to the broker that coordinates transactions.
 
-Source: broker/transactions.py.
+Source: kafka_py/broker/transactions.py.
 """
 
 from __future__ import annotations

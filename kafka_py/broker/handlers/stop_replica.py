@@ -1,4 +1,7 @@
-"""StopReplica: the controller takes partitions away from this broker. Source: controller facts, section 11."""
+"""StopReplica: the controller takes partitions away from this broker.
+
+Source: docs/reference/controller.md, section 13; docs/reference/replication.md, section 5.
+"""
 
 from __future__ import annotations
 

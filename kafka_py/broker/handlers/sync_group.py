@@ -1,6 +1,6 @@
 """SyncGroup: a member asks what to work on; the leader says what everybody shall.
 
-Source: group facts, section 4; KIP-559.
+Source: docs/reference/groups.md, section 5; KIP-559.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """UpdateMetadata: the controller describes the cluster; nothing else feeds the metadata cache.
 
-Source: controller facts, section 11.
+Source: docs/reference/controller.md, section 13.
 """
 
 from __future__ import annotations

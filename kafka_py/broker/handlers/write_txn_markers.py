@@ -2,7 +2,7 @@
 
 Such transactions were begun while another broker led the partition: this one takes no transactional batches. Without
 the marker the partition's last stable offset, and the coordinator, would wait for ever.
-Source: KIP-98; KafkaApis of Apache Kafka 2.8.2.
+Source: KIP-98; KafkaApis; docs/reference/groups.md, section 13.
 """
 
 from __future__ import annotations

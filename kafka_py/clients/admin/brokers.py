@@ -1,6 +1,6 @@
 """Admin calls on brokers: the cluster, which APIs a broker speaks, and leading away from one that is to stop.
 
-Source: DescribeCluster (KIP-700; older brokers are asked for Metadata), ApiVersions and ControlledShutdown APIs.
+Source: KIP-700 (older brokers are asked for Metadata); KafkaAdminClient.
 """
 
 from __future__ import annotations

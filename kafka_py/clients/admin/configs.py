@@ -1,6 +1,6 @@
 """The settings of the admin client, 54 of them with those that every client has.
 
-Source: the admin scope of the reference configs table.
+Source: docs/reference/configs.tsv, scope admin.
 """
 
 from __future__ import annotations

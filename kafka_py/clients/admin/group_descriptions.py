@@ -1,6 +1,6 @@
 """Consumer groups as the admin client describes them, and how an answer of DescribeGroups becomes one.
 
-Source: ListGroups, DescribeGroups; the group states of the coordinator.
+Source: docs/reference/groups.md, sections 2 and 8; ConsumerGroupDescription.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Admin calls on consumer groups: list, describe, delete; their committed offsets; members to send away.
 
 A call on a group goes to its coordinator, looked for anew each time and again when it has moved or still loads.
-Source: FindCoordinator, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, OffsetCommit, OffsetDelete, LeaveGroup;
-KIP-222, KIP-229, KIP-345, KIP-396, KIP-496, KIP-518.
+Source: KafkaAdminClient; KIP-222, KIP-229, KIP-345, KIP-396, KIP-496, KIP-518.
 """
 
 from __future__ import annotations

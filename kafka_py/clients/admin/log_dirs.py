@@ -1,6 +1,6 @@
 """Admin calls on log directories: what lies in them, and moving replicas from one to another of the same broker.
 
-Source: DescribeLogDirs and AlterReplicaLogDirs APIs (KIP-113).
+Source: KIP-113.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Admin call on offsets of partitions: the first, the last, or those at a time.
 
-Builds on records.py for the search of leaders. Source: ListOffsets API (KIP-79, KIP-396).
+Builds on records.py for the search of leaders. Source: KIP-79, KIP-396.
 """
 
 from __future__ import annotations

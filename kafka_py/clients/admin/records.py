@@ -1,6 +1,6 @@
 """Admin calls on records: delete those before an offset.
 
-Source: DeleteRecords API (KIP-107).
+Source: KIP-107.
 """
 
 from __future__ import annotations

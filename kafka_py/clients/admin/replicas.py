@@ -1,6 +1,6 @@
 """Admin calls on replicas: elect leaders, move partitions to other brokers, and see which are on their way.
 
-Source: ElectLeaders (KIP-183, KIP-460), AlterPartitionReassignments and ListPartitionReassignments (KIP-455) APIs.
+Source: KIP-183, KIP-460 (ElectLeaders), KIP-455 (reassignments).
 """
 
 from __future__ import annotations

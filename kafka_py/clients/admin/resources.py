@@ -1,6 +1,6 @@
 """Things that have settings, and one setting as the admin client shows it.
 
-Source: DescribeConfigs (KIP-133, KIP-226, KIP-569): resource types, sources and value types by their codes.
+Source: KIP-133, KIP-226, KIP-569; DescribeConfigsResponse (codes of types and sources).
 """
 
 from __future__ import annotations

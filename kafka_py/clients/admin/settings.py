@@ -1,7 +1,7 @@
 """Admin calls on settings: describe and change the configuration of topics and brokers.
 
-A broker's own settings are that broker's business, everything else any broker's. Source: DescribeConfigs,
-IncrementalAlterConfigs (KIP-339) and AlterConfigs APIs.
+A broker's own settings are that broker's business, everything else any broker's.
+Source: KIP-133, KIP-339; KafkaAdminClient.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Admin calls on topics: create, delete, list, describe, add partitions.
 
-Source: CreateTopics, CreatePartitions, DeleteTopics and Metadata APIs; the admin client of the Java clients (KIP-117).
+Source: KIP-117; KafkaAdminClient.
 """
 
 from __future__ import annotations

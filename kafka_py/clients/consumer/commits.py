@@ -1,7 +1,7 @@
 """Offsets of a group, stored with and fetched from its coordinator, tried again while that may help.
 
 Works for members of the group and for consumers that only keep their offsets under its name. When to commit by itself
-is committer.py's business. Source: the OffsetCommit and OffsetFetch APIs, KIP-320 (epochs), KIP-447 (stable offsets).
+is committer.py's business. Source: ConsumerCoordinator; KIP-320 (epochs), KIP-447 (stable offsets).
 """
 
 from __future__ import annotations

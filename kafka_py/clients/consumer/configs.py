@@ -1,6 +1,6 @@
 """The settings of the consumer, 75 of them with those that every client has.
 
-Source: the consumer scope of the reference configs table.
+Source: docs/reference/configs.tsv, scope consumer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Finds the broker that coordinates a group, and asks it, over a connection of its own.
 
 A connection of its own, because a coordinator holds the answer to a JoinGroup back for as long as a rebalance takes,
-and fetches must not wait behind it. Knows nothing of what is asked. Source: the FindCoordinator API.
+and fetches must not wait behind it. Knows nothing of what is asked.
+Source: AbstractCoordinator; docs/reference/groups.md, section 1.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Checks checksums, leaves out control records and, for read-committed consumers, what aborted transactions wrote.
 A fetch may begin inside a batch: records before the wanted offset are dropped here.
 
-Source: KIP-98 (aborted transactions), reference groups and transactions, section 11.
+Source: KIP-98 (aborted transactions); docs/reference/groups.md, section 13.
 """
 
 from __future__ import annotations

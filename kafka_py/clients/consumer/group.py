@@ -3,8 +3,8 @@
 A join runs as a task of its own and goes on while the application computes. What the outcome means for partitions is
 rebalance.py's business, which also says what to join with. Lives on one event loop.
 
-Source: the JoinGroup, SyncGroup and LeaveGroup APIs; KIP-345 (static members), KIP-394 (member id first); reference
-groups and transactions, sections 3 to 5.
+Source: AbstractCoordinator; KIP-345 (static members), KIP-394 (member id first); docs/reference/groups.md, sections 3
+to 6.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Keeps a member alive: heartbeats while the application computes, and goodbye when it computes for too long.
 
 A task of its own from the first join on. What an answer means is told to the member (group.py), which acts on it at the
-next poll. Source: the Heartbeat API; KIP-62 (max.poll.interval.ms).
+next poll. Source: AbstractCoordinator; KIP-62 (max.poll.interval.ms).
 """
 
 from __future__ import annotations

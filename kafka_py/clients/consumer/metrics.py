@@ -1,6 +1,7 @@
 """What a consumer counts, under the names of Kafka's own: its polls, its fetches, its part in a group.
 
-Connections are counted by clients/metrics.py. Source: the metrics of the Java consumer 2.8.
+Connections are counted by clients/metrics.py.
+Source: FetcherMetricsRegistry, KafkaConsumerMetrics, ConsumerCoordinator.
 """
 
 from __future__ import annotations

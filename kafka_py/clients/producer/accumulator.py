@@ -5,8 +5,7 @@ without metadata or memory it returns None, and the caller waits its own way (a 
 One lock guards the queues and the pool; it is held for microseconds, and the sender takes it once per round. What the
 sender does with the queues is queues.py's.
 
-Source: the record accumulator of the Java producer (batch.size, linger.ms, buffer.memory; KIP-480 for the sticky
-partition, whose choice belongs to opening a batch).
+Source: RecordAccumulator, BufferPool; KIP-480 (sticky partition, whose choice belongs to opening a batch).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The arguments of `send`, checked before anything of them is queued: what a record cannot be made of is refused here.
 
 Bytes may come as bytes, bytearray or memoryview, which are copied; numbers as anything that is an integer to Python.
-Source: ProducerRecord of the Java producer, which checks timestamp and partition in its constructor.
+Source: ProducerRecord (checks timestamp and partition in its constructor).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The settings of the producer, 70 of them with those that every client has.
 
-Source: the producer scope of the reference configs table. Defaults are those of 2.8 (acks 1, no idempotence).
+Source: docs/reference/configs.tsv, scope producer. Defaults are those of 2.8 (acks 1, no idempotence).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Decides and carries out, but sends nothing; sender.py does. Every batch that leaves the queues passes here on its way to
 those who wait for it, so the producer's metrics of records and batches are counted here.
 
-Source: the sender of the Java producer: retries, delivery.timeout.ms, splitting of batches the broker finds too large.
+Source: Sender, ProducerBatch (retries, delivery.timeout.ms, splitting of batches that the broker finds too large).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ per partition, which batch may be sent next and what an answer means. When a bat
 successors were sent, or was given up, the sequences have a gap: the lane is drained of answers, then starts again at
 sequence 0 under the next epoch, which the idempotent producer may choose by itself.
 
-Pure: asks for no id and sends nothing; sender.py does. Source: KIP-98, KIP-360, reference groups and transactions, 11.
+Pure: asks for no id and sends nothing; sender.py does. Source: KIP-98, KIP-360; docs/reference/log.md, section 8.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a producer counts of records, batches and memory. Source: the sender's and accumulator's metrics of 2.8."""
+"""What a producer counts of records, batches and memory. Source: SenderMetricsRegistry, RecordAccumulator."""
 
 from __future__ import annotations
 

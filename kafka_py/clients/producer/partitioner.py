@@ -4,7 +4,7 @@ The default hashes the key over all partitions, and sticks to one available part
 that one's batch is full (KIP-480), which makes larger batches than going round. An own partitioner is a callable or
 an object with `partition(topic, key, key_bytes, value, value_bytes, cluster)` that returns a number.
 
-Source: DefaultPartitioner, UniformStickyPartitioner (KIP-480), RoundRobinPartitioner (KIP-369).
+Source: DefaultPartitioner, UniformStickyPartitioner, RoundRobinPartitioner; KIP-369, KIP-480.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ One synchronous `step` runs whenever something changed: a batch was opened, an a
 metadata or a connection changed. It never waits, so there is no task per request. Which batch of an idempotent lane
 may go next is idempotence.py's decision.
 
-Source: the sender of the Java producer: linger.ms, max.in.flight.requests.per.connection, one batch per partition and
-request.
+Source: Sender (linger.ms, max.in.flight.requests.per.connection, one batch per partition and request).
 """
 
 from __future__ import annotations

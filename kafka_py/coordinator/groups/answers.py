@@ -1,6 +1,6 @@
 """What members are told when their JoinGroup or SyncGroup is answered. Plain values; handlers make responses of them.
 
-Source: group facts, sections 3 and 4.
+Source: docs/reference/groups.md, sections 3 and 5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who may commit offsets, and what a client is told when the append of a commit or of a group fails.
 
-Pure. Source: group facts, sections 6 and 7; KIP-345 (fencing of static members).
+Pure. Source: docs/reference/groups.md, sections 7 and 9; KIP-345 (fencing of static members).
 """
 
 from __future__ import annotations

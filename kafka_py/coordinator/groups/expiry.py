@@ -1,7 +1,7 @@
 """Which committed offsets have been kept long enough (KIP-211).
 
 Pure: looks at one group and a moment. Removing them, and the group when nothing is left of it, is store.py's.
-Source: group facts, section 7 (expiry).
+Source: docs/reference/groups.md, section 11.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Keeps its own parts consistent (a static member's mapping, the counts of supported protocols) and moves through the
 table of states.py. It decides nothing, has no clock and no store: that is membership.py and its neighbours.
-Source: group facts, section 2.
+Source: docs/reference/groups.md, section 2.
 """
 
 from __future__ import annotations

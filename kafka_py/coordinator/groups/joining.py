@@ -1,7 +1,8 @@
 """JoinGroup: who may become or stay a member, and whether that begins a new round.
 
-The guards stand in Kafka's order. Source: group facts, section 3; KIP-62 (rebalance time-out), KIP-345 (static
-members), KIP-389 (group.max.size), KIP-394 (a member id first).
+The guards stand in Kafka's order.
+Source: docs/reference/groups.md, section 3; KIP-62 (rebalance time-out), KIP-345 (static members), KIP-389
+(group.max.size), KIP-394 (a member id first).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """LeaveGroup: members go by themselves, or are sent away by an administrator.
 
-Source: group facts, section 4; KIP-345.
+Source: docs/reference/groups.md, section 5; KIP-345.
 """
 
 from __future__ import annotations

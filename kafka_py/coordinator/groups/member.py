@@ -1,6 +1,6 @@
 """One member of a group, as plain data. Knows nothing of time, of parked requests, or of other members.
 
-Source: group facts, sections 2, 3, 5; KIP-345 (static members).
+Source: docs/reference/groups.md, sections 2, 3 and 6; KIP-345 (static members).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The door to group membership: join, sync, heartbeat, leave, and what administrators ask.
 
 Everything here runs on the broker's loop and is synchronous; an answer that has to wait comes through a callback.
-Joins the parts: joining.py, syncing.py, leaving.py, rebalancing.py, overview.py. Source: group facts, sections 2 to 6.
+Joins the parts: joining.py, syncing.py, leaving.py, rebalancing.py, overview.py.
+Source: docs/reference/groups.md, sections 2 to 8.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a group has committed: the offsets that hold, and those on their way into the log.
 
-A plain value beside the group's membership (group.py): knows no log, no clock and no group. Source: group facts,
-sections 6 and 7.
+A plain value beside the group's membership (group.py): knows no log, no clock and no group.
+Source: docs/reference/groups.md, sections 7 and 9.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What administrators see of groups, and how they delete them.
 
-Source: group facts, sections 2 and 6; KIP-229 (delete), KIP-518 (list by state).
+Source: docs/reference/groups.md, sections 2 and 8; KIP-229 (delete), KIP-518 (list by state).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A round is parked in the purgatory under its group and ends when every member waits in it, or when its time is over;
 the first round of a group waits for more members to come (`group.initial.rebalance.delay.ms`). After the round
 everybody has to sync; who does not within the rebalance time-out is removed, and the next round begins.
-Source: group facts, sections 3 and 4; KIP-134 (initial delay).
+Source: docs/reference/groups.md, section 4; KIP-134 (initial delay).
 """
 
 from __future__ import annotations

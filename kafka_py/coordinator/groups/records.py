@@ -2,7 +2,8 @@
 
 Bytes to values and back, in every version that was ever written; nothing of logs or groups. Offsets are encoded by
 hand, for there are many; groups by the declared messages (wire/messages/group_metadata_record.py).
-Source: group facts, section 7; the messages OffsetCommitKey, OffsetCommitValue, GroupMetadataKey, GroupMetadataValue.
+Source: docs/reference/groups.md, section 9; docs/reference/messages.tsv (OffsetCommitKey, OffsetCommitValue,
+GroupMetadataKey, GroupMetadataValue).
 
 Layout: int16 version, then the fields; strings with an int16 length. Key version 0 and 1: group, topic, partition
 int32; version 2: group. Offset value: offset int64, (3:) leader_epoch int32, metadata, commit_timestamp int64, (1:)

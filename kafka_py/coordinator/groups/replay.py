@@ -1,7 +1,7 @@
 """One partition of `__consumer_offsets` read back into groups.
 
 The last word on each key counts; commits inside a transaction count once its marker says so. Records that cannot be
-read are skipped and logged. Knows records and groups, no files. Source: group facts, section 7 (load).
+read are skipped and logged. Knows records and groups, no files. Source: docs/reference/groups.md, section 10.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A heartbeat must cost next to nothing, for there are many: it only notes the new deadline. The member's one timer looks
 at the deadline when it fires and goes back to sleep for the rest, so a timer is touched once a session time-out, not
-once a heartbeat. Knows nothing of what a death leads to. Source: group facts, sections 3 and 4.
+once a heartbeat. Knows nothing of what a death leads to. Source: docs/reference/groups.md, sections 3 and 5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A static member comes back after a restart: it takes over its former self's place, mostly without a rebalance.
 
-Source: group facts, section 5; KIP-345.
+Source: docs/reference/groups.md, section 6; KIP-345.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The one owner of group and offset records: everything that must last is appended here, and reading a partition back is
 in replay.py. Who may do what is decided by membership.py and commits.py; requests are the broker's business.
-Source: group facts, sections 2, 6 and 7.
+Source: docs/reference/groups.md, sections 2 and 7 to 10.
 """
 
 from __future__ import annotations

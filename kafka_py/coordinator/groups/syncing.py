@@ -1,7 +1,7 @@
 """SyncGroup: the leader hands in what everybody is to work on, everybody collects it.
 
 The assignment is in the log before anyone is told of it, so that a coordinator that takes over knows it too.
-Source: group facts, section 4; KIP-559 (protocol type and name are checked).
+Source: docs/reference/groups.md, section 5; KIP-559 (protocol type and name are checked).
 """
 
 from __future__ import annotations

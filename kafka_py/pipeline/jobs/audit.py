@@ -2,8 +2,8 @@
 
 A place is a topic of a cluster, segment files, or Parquet files of to_parquet. The producer is told by a header of the
 record, by its key, or not at all; the time is the record's own. What differs is printed, and may be kept as Parquet.
-Source: the audit trail of the Kafka deployments described by its authors: producers and consumers report counts per
-topic and time window, and what does not agree is looked into.
+The idea is LinkedIn's audit trail: producers and consumers report counts per topic and time window, and differences
+are investigated. Source: docs/pipeline.md.
 """
 
 from __future__ import annotations

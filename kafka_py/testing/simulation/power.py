@@ -1,11 +1,11 @@
 """Power failures: a broker's machine dies, and what it had written but never synced is gone.
 
-Source: KIP-101 and KIP-903 for what the classic design promises. A record acknowledged with acks=all lives in the page
-caches of the in-sync replicas; nobody syncs it. So power may be lost by a machine whose records others hold for it:
-one that is in no in-sync set any more. A broker that comes back before its session has ended, or as the last one in
-sync, may lead with its tail missing, and one whose old fetch is still on its way may be taken for in sync; the classic
-loses records then, and so no schedule does that. After a clean stop everything has been synced, and the power may go
-whatever the sets say.
+A record acknowledged with acks=all is in the page caches of the in-sync replicas and not yet synced. So the power may
+fail only at a machine that is in no in-sync set, whose records others have. A broker that returns before its session
+has ended, or as the last one in sync, may lead with its tail missing, and one whose old fetch is still on its way may
+be taken for in sync; Apache Kafka 2.8.2 loses records then, and so no schedule does that. After a clean stop everything
+has been synced, and the power may fail whatever the sets say.
+Source: KIP-101, KIP-903 (what ZooKeeper mode promises).
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def test_counts_come_from_the_settings_when_not_given():
 
 
 def test_the_first_check_that_fails_decides():
-    """Source: controller.md section 12, the order of the per-topic checks."""
+    """ Source: docs/reference/controller.md, section 14 (the order of the checks per topic)."""
 
     async def scenario(world):
         create = world.admin.create

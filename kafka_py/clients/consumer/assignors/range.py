@@ -1,7 +1,7 @@
 """Each topic by itself, in contiguous ranges: the classic default.
 
 With n partitions and m members the first n % m members get one more than the others; over many topics it is always
-the same members that do. Source: partition.assignment.strategy of the consumer settings.
+the same members that do. Source: RangeAssignor.
 """
 
 from __future__ import annotations

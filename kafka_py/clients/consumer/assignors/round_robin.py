@@ -1,7 +1,7 @@
 """All partitions of all topics, dealt out one by one in turn; who does not subscribe to a topic is skipped.
 
 Even when all subscribe to the same topics, and often uneven when they do not.
-Source: partition.assignment.strategy of the consumer settings.
+Source: RoundRobinAssignor.
 """
 
 from __future__ import annotations

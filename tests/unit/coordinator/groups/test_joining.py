@@ -1,4 +1,7 @@
-"""JoinGroup: every guard in its order, new members, members that join again. Source: group facts, section 3."""
+"""JoinGroup: every guard in its order, new members, members that join again.
+
+Source: docs/reference/groups.md, section 3.
+"""
 
 import pytest
 

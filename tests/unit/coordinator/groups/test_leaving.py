@@ -1,4 +1,4 @@
-"""LeaveGroup: who goes, and how it is told. Source: group facts, section 4; KIP-345."""
+"""LeaveGroup: who goes, and how it is told. Source: docs/reference/groups.md, section 5; KIP-345."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Groups that come and go with their partition of the offsets topic. Source: group facts, section 7."""
+"""Groups that come and go with their partition of the offsets topic. Source: docs/reference/groups.md, section 9."""
 
 import pytest
 

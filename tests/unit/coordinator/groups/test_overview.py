@@ -1,4 +1,4 @@
-"""What administrators see and do: describe, list, delete. Source: group facts, sections 2 and 6."""
+"""What administrators see and do: describe, list, delete. Source: docs/reference/groups.md, sections 2 and 8."""
 
 import pytest
 

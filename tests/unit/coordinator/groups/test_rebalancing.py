@@ -1,4 +1,4 @@
-"""Rounds of joining: how they end, who is out, who leads. Source: group facts, section 3."""
+"""Rounds of joining: how they end, who is out, who leads. Source: docs/reference/groups.md, section 4."""
 
 import pytest
 

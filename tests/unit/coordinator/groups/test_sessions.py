@@ -1,4 +1,4 @@
-"""Heartbeats, and what happens without them. Source: group facts, sections 3 and 4."""
+"""Heartbeats, and what happens without them. Source: docs/reference/groups.md, sections 3 and 5."""
 
 import pytest
 

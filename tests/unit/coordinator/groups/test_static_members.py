@@ -1,4 +1,4 @@
-"""Static members that come back: KIP-345. Source: group facts, section 5."""
+"""Static members that come back: KIP-345. Source: docs/reference/groups.md, section 6."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""SyncGroup: every guard in its order, and the assignment that is written before it is told. Source: group facts, 4."""
+"""SyncGroup: every guard in its order, and the assignment that is written before it is told.
+
+Source: docs/reference/groups.md, section 5.
+"""
 
 import pytest
 
