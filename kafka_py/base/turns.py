@@ -2,15 +2,18 @@
 
 Three forms: a coroutine asks a Turn now and then whether it has held the loop for long, or takes a large collection
 from `sliced`, which needs no clock; a generator stops after every few elements and is driven by `run_turn`, or to its
-end by `finish`.
+end by `finish`. However many of them there are, one of them has a turn between two looks at the sockets: the requests
+that one client has sent at once, each of which takes long, hold the loop no longer than one of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Generator
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from kafka_py.base.clock import Clock
 
@@ -21,6 +24,45 @@ TURN_MS = 3.0
 
 SLICE = 256
 """So many elements are dealt with before others have the loop; each may cost some 10 microseconds."""
+
+
+class _Line:
+    """Those whose turn was over, in the order in which they get their next one."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def join(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+        if not self._waiting:
+            loop.call_soon(self._admit, loop)
+        future = loop.create_future()
+        self._waiting.append(future)
+        return future
+
+    def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Lets the first one go on that still wants to."""
+        while self._waiting:
+            first = self._waiting.popleft()
+            if not first.done():
+                first.set_result(None)
+                break
+        if self._waiting:
+            loop.call_soon(self._admit, loop)
+
+
+_lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = WeakKeyDictionary()
+"""One for each event loop, which is what the turns are of."""
+
+
+async def next_turn() -> None:
+    """Ends a turn; the next one begins when those who ended theirs before have had one."""
+    loop = asyncio.get_running_loop()
+    line = _lines.get(loop)
+    if line is None:
+        line = _lines[loop] = _Line()
+    await line.join(loop)
 
 
 class Turn:
@@ -34,7 +76,7 @@ class Turn:
 
     async def maybe_yield(self) -> None:
         while self._clock.monotonic_ms() >= (over_ms := self._ends_ms):
-            await asyncio.sleep(0)
+            await next_turn()
             if self._ends_ms == over_ms:  # no other task has begun the next turn
                 self._ends_ms = self._clock.monotonic_ms() + TURN_MS
                 return
@@ -64,7 +106,7 @@ async def finish(steps: Generator[None, None, T], now_ms: Callable[[], float]) -
         done = run_turn(steps, now_ms)
         if done is not None:
             return done.value
-        await asyncio.sleep(0)
+        await next_turn()
 
 
 async def sliced(elements: Collection[T], size: int = SLICE) -> AsyncIterator[list[T]]:

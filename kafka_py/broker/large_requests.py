@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka_py.base.clock import Clock
-from kafka_py.base.turns import Done, run_turn
+from kafka_py.base.turns import Done, next_turn, run_turn
 from kafka_py.broker.requests import ClientConnection
 from kafka_py.wire.compiler import Steps
 from kafka_py.wire.primitives import MalformedMessage
@@ -64,7 +64,7 @@ class LargeRequests:
             malformed(error)
             return
         if done is not None:
-            await asyncio.sleep(0)  # its handler has a turn of its own
+            await next_turn()  # its handler has a turn of its own
             serve(done.value[0])
 
     async def _in_turns(self, connection: ClientConnection, steps: Steps[Any]) -> Done[tuple[Any, int]] | None:
@@ -73,5 +73,5 @@ class LargeRequests:
             done = run_turn(steps, self._clock.monotonic_ms)
             if done is not None:
                 return done
-            await asyncio.sleep(0)
+            await next_turn()
         return None

@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from kafka_py.base.turns import TURN_MS, Done, Turn, finish, release, run_turn, sliced
+from kafka_py.base.turns import TURN_MS, Done, Turn, finish, next_turn, release, run_turn, sliced
 from kafka_py.testing.clock import ManualClock
 
 
@@ -52,6 +52,45 @@ def test_others_have_the_loop_between_turns() -> None:
         clock.advance(TURN_MS)
         await turn.maybe_yield()
         assert seen == ["another", "a third"]
+
+    asyncio.run(scenario())
+
+
+def test_of_many_whose_turn_is_over_one_goes_on_at_a_time() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        in_one_turn = []
+
+        async def work() -> None:
+            turn = Turn(clock)
+            for _ in range(3):
+                clock.advance(TURN_MS)
+                await turn.maybe_yield()
+                in_one_turn[-1] += 1
+
+        working = [asyncio.create_task(work()) for _ in range(20)]
+        while not all(task.done() for task in working):
+            in_one_turn.append(0)
+            await asyncio.sleep(0)
+        assert sum(in_one_turn) == 60
+        assert max(in_one_turn) == 1
+
+    asyncio.run(scenario())
+
+
+def test_who_no_longer_waits_for_a_turn_costs_the_others_none() -> None:
+    async def scenario() -> None:
+        seen = []
+
+        async def work(name: str) -> None:
+            await next_turn()
+            seen.append(name)
+
+        first, *_ = working = [asyncio.create_task(work(name)) for name in "abc"]
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        assert seen == ["b", "c"]
 
     asyncio.run(scenario())
 
