@@ -24,11 +24,12 @@ from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.large_requests import AT_ONCE_ELEMENTS, PLAIN_BYTES, LargeRequests
 from kafka_py.broker.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics
 from kafka_py.broker.node import Node
-from kafka_py.broker.refusals import refuse
+from kafka_py.broker.refusals import refuse, refusing
 from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, EncodedResponse, RequestContext
 from kafka_py.broker.transactions import NOT_OFFERED as TRANSACTIONS_NOT_OFFERED
 from kafka_py.wire.apis import APIS, Api, ApiKey, size_fault
 from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder, stepwise_decoder
+from kafka_py.wire.dismantling import dismantle
 from kafka_py.wire.elements import needs_turns
 from kafka_py.wire.frames import RequestHeader, encode_response, encode_response_in_turns, read_request_header
 from kafka_py.wire.primitives import MalformedMessage, MessageTooLarge
@@ -192,7 +193,10 @@ def _refusing(code: ErrorCode, text: str) -> Handle:
     """The handler of an API that this broker knows but does not offer."""
 
     def handle(node: Node, context: RequestContext, request: Any) -> Any:
-        return refuse(context.api, context.api_version, request, code, text or None)
+        if context.large_request is None:
+            return refuse(context.api, context.api_version, request, code, text or None)
+        steps = refusing(context.api, context.api_version, request, code, text or None)
+        return finish(steps, node.clock.monotonic_ms)
 
     return handle
 
@@ -253,7 +257,7 @@ class Dispatcher:
             self._large.decode(
                 connection,
                 steps,
-                lambda request: self._serve(connection, slot, service, header, size, request, is_muting=True),
+                lambda request: self._serve(connection, slot, service, header, size, request, is_large=True),
                 lambda error: self._malformed(connection, error),
             )
         )
@@ -271,9 +275,9 @@ class Dispatcher:
 
     def _serve(
         self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, size: int,
-        request: Any, *, is_muting: bool = False,
+        request: Any, *, is_large: bool = False,
     ) -> None:  # fmt: skip
-        """Counts a request that could be decoded, and handles it. is_muting: the connection is muted until then."""
+        """Counts a request that could be decoded, and handles it. is_large: its connection is muted until then."""
         context = RequestContext(
             connection,
             slot,
@@ -285,7 +289,8 @@ class Dispatcher:
             service.metrics,
             self._send,
         )
-        context.is_muting = is_muting
+        if is_large:
+            context.large_request = request
         service.metrics.count(header.api_version)
         if self._request_log.is_on:
             context.exchange = request, None
@@ -356,13 +361,29 @@ class Dispatcher:
             code, message = ErrorCode.UNKNOWN_SERVER_ERROR, None
             log.error("%s v%d failed", context.api.name, context.api_version, exc_info=error)
         context.metrics.count_error(code.name)
+        refusal = context.api, context.api_version, request, code, message
+        if context.large_request is not None:
+            self._spawn(self._refuse_in_turns(context, refusing(*refusal)))
+            return
         try:
-            response = refuse(context.api, context.api_version, request, code, message)
+            response = refuse(*refusal)
         except Exception:
-            log.exception("%s v%d: its error answer failed", context.api.name, context.api_version)
-            context.connection.close("internal error")
+            self._cannot_refuse(context)
             return
         self._send(context, response)
+
+    async def _refuse_in_turns(self, context: RequestContext, steps: Generator[None, None, Any]) -> None:
+        try:
+            response = await finish(steps, self._now_ms)
+        except Exception:
+            self._cannot_refuse(context)
+            return
+        self._send(context, response)
+
+    @staticmethod
+    def _cannot_refuse(context: RequestContext) -> None:
+        log.exception("%s v%d: its error answer failed", context.api.name, context.api_version)
+        context.connection.close("internal error")
 
     def _send(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
         """Encodes and hands over; a response that cannot be encoded ends the connection.
@@ -387,8 +408,9 @@ class Dispatcher:
             context.exchange = context.exchange[0], response
         context.answered_s = perf_counter()
         context.connection.respond(context.slot, parts, context)
-        if context.is_muting:
-            context.is_muting = False
+        if context.large_request is not None:
+            self._free(context, [context.large_request, response])
+            context.large_request = None
             context.connection.unmute()
 
     def _send_in_turns(self, context: RequestContext, response: Any) -> None:
@@ -408,7 +430,14 @@ class Dispatcher:
         except Exception:
             self._cannot_encode(context)
             return
+        if context.large_request is None:  # else both are
+            self._free(context, [response])
         self._send(context, response, parts)
+
+    def _free(self, context: RequestContext, messages: list[Any]) -> None:
+        """Lets these messages go in turns, once those who still work with them have ended."""
+        if context.exchange is None:
+            self._spawn(finish(dismantle(messages), self._now_ms))
 
     def _now_ms(self) -> float:
         return self._node.clock.monotonic_ms()

@@ -8,7 +8,7 @@ Source: docs/reference/protocol.md, section 2; docs/reference/apis.tsv.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode
@@ -152,6 +152,18 @@ SHAPES: dict[ApiKey, Shape] = {
 
 def refuse(api: Api, version: int, request: Any, code: ErrorCode, message: str | None = None) -> Any:
     """The response to `request` in which everything asked for failed with `code`."""
+    steps = refusing(api, version, request, code, message)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def refusing(
+    api: Api, version: int, request: Any, code: ErrorCode, message: str | None = None
+) -> Generator[None, None, Any]:
+    """As refuse, but a generator that stops after every few elements (base/turns.py)."""
     shape = SHAPES[api.key]
     response = api.response()
     for name, value in shape.fixed:
@@ -159,7 +171,7 @@ def refuse(api: Api, version: int, request: Any, code: ErrorCode, message: str |
     if shape.top_since is not None and version >= shape.top_since:
         _set_error(response, code, message)
     if shape.levels and version <= shape.items_until:
-        _mirror(response, request, shape.levels, code, message)
+        yield from _mirror(response, request, shape.levels, code, message)
     finish = _FINISHERS.get(api.key)
     if finish is not None:
         finish(response, version, request, code, message)
@@ -172,20 +184,29 @@ def _set_error(item: Any, code: ErrorCode, message: str | None) -> None:
         item.error_message = message if message is not None else code.meaning
 
 
-def _mirror(response: Any, request: Any, levels: tuple[Level, ...], code: ErrorCode, message: str | None) -> None:
+def _mirror(
+    response: Any, request: Any, levels: tuple[Level, ...], code: ErrorCode, message: str | None
+) -> Generator[None, None, None]:
     level, inner = levels[0], levels[1:]
     made = getattr(response, level.response_list)
+    item_class = _element_class(type(response), level.response_list)
     for asked in getattr(request, level.request_list) or ():
-        item = _element_class(type(response), level.response_list)()
+        if len(made) % _STEP_ITEMS == _STEP_ITEMS - 1:
+            yield
+        item = item_class()
         for target, source in level.copies:
             setattr(item, target, getattr(asked, source) if source else asked)
         for name, value in level.fixed:
             setattr(item, name, value)
         if inner:
-            _mirror(item, asked, inner, code, message)
+            yield from _mirror(item, asked, inner, code, message)
         else:
             _set_error(item, code, message)
         made.append(item)
+
+
+_STEP_ITEMS = 64
+
 
 
 def _element_class(cls: type, list_name: str) -> Any:

@@ -84,8 +84,8 @@ class RequestContext:
     received_s, started_s, parked_s, answered_s: when it was read from the socket, was taken up, was left for later by
         its handler (0: it was not), and was answered.
     exchange: request and response, kept only while requests are logged.
-    is_muting: the connection is muted until the answer: the request had so many elements that it was decoded in turns,
-        and its answer is encoded in turns as well.
+    large_request: the request if it has so many elements that it was decoded in turns. Its connection is muted until
+        the answer, which is encoded in turns as well; then both are freed in turns.
     """
 
     __slots__ = (
@@ -97,7 +97,7 @@ class RequestContext:
         "connection",
         "correlation_id",
         "exchange",
-        "is_muting",
+        "large_request",
         "metrics",
         "parked_s",
         "received_s",
@@ -131,7 +131,7 @@ class RequestContext:
         self.parked_s = 0.0
         self.answered_s = 0.0
         self.exchange: tuple[Any, Any] | None = None
-        self.is_muting = False
+        self.large_request: Any = None
         self._send = send
 
     def answer(self, response: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.dispatch import ROUTES
-from kafka_py.broker.refusals import SHAPES, refuse
+from kafka_py.broker.refusals import SHAPES, refuse, refusing
 from kafka_py.wire.apis import APIS, Api, ApiKey
 from kafka_py.wire.compiler import decode, encode
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -140,3 +140,9 @@ class TestStopReplica:
     def test_what_was_meant_for_another_life_says_nothing_of_partitions(self, code: ErrorCode) -> None:
         response = self.refused(3, code)
         assert (response.error_code, response.partition_errors) == (code, [])
+
+
+def test_the_refusal_of_very_many_items_is_made_in_steps() -> None:
+    topics = [OffsetFetchRequestTopic(name="t", partition_indexes=list(range(10_000)))]
+    steps = refusing(APIS[ApiKey.OFFSET_FETCH], 1, OffsetFetchRequest(group_id="g", topics=topics), CODE)
+    assert sum(1 for _ in steps) > 100
