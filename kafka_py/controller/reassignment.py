@@ -94,7 +94,7 @@ class Reassignments:
                 try:
                     accepted[partition] = requested_assignment(cluster, partition, target)
                 except KafkaError as error:
-                    refusals[partition] = error
+                    refusals[partition] = error.with_traceback(None)  # which would hold this very dict
         await self._leave_znode(lambda partition, _: partition in accepted)
         refusals.update(await self.start(accepted))
         return refusals

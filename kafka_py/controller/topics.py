@@ -139,7 +139,7 @@ class TopicAdmin:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs: {nulls}")
         counts = self._counts(new)
         if counts is None:
-            assignment = {partition: list(replicas) for partition, replicas in new.assignment.items()}
+            assignment = await _in_turns(_copied(new.assignment))
         else:
             assignment = await _in_turns(placing(self._live_brokers(), *counts, chance=self._chance))
         await self._check_name(new.name)
@@ -270,12 +270,26 @@ async def _in_turns(steps: Generator[None, None, T]) -> T:
     return await finish(steps, lambda: loop.time() * 1000.0)
 
 
+def _copied(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, Placement]:
+    copied: Placement = {}
+    for partition, replicas in assignment.items():
+        if not len(copied) % STEP_PARTITIONS:
+            yield
+        copied[partition] = list(replicas)
+    return copied
+
+
 def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, None]:
     """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless partitions are 0..n-1 with equally many distinct replicas.
 
     Brokers that are not alive, or not even known, are fine. Stops after every few partitions (base/turns.py).
     """
-    if len({len(replicas) for replicas in assignment.values()}) != 1:
+    sizes = set()
+    for number, replicas in enumerate(assignment.values()):
+        if not number % STEP_PARTITIONS:
+            yield
+        sizes.add(len(replicas))
+    if len(sizes) != 1:
         raise _invalid_assignment("All partitions should have the same number of replicas.")
     for number, (partition, replicas) in enumerate(assignment.items()):
         if not number % STEP_PARTITIONS:

@@ -7,7 +7,8 @@ joined in store.py. Source: docs/reference/zookeeper.md, section 3.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -55,22 +56,28 @@ where topics have the longest names."""
 
 
 async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-    """Makes all calls, many at a time and begun in order; the results in order, a failed one as its exception."""
-    coroutines = list(calls)
-    results: list[Any] = [None] * len(coroutines)
-    remaining = iter(enumerate(coroutines))
+    """Makes all calls, many at a time and begun in order; the results in order, a failed one as its exception.
+
+    A call is taken from `calls` when its turn has come: to make very many coroutines at once would take long.
+    """
+    results: list[Any] = []
+    remaining: Iterator[Coroutine[Any, Any, T]] = iter(calls)
+    first = list(islice(remaining, PIPELINE_WIDTH))
+    remaining = chain(first, remaining)
 
     async def work() -> None:
-        for index, call in remaining:
+        for call in remaining:
+            place = len(results)
+            results.append(None)
             try:
-                results[index] = await call
+                results[place] = await call
             except Exception as error:
-                results[index] = error
+                results[place] = error
 
     try:
-        await asyncio.gather(*(work() for _ in range(min(PIPELINE_WIDTH, len(coroutines)))))
+        await asyncio.gather(*(work() for _ in first))
     finally:
-        for _, call in remaining:  # only if this was cancelled
+        for call in remaining:  # only if this was cancelled
             call.close()
     return results
 

@@ -37,7 +37,7 @@ async def handle(
     topics: dict[str, ReassignableTopicResponse] = {}
     for partition in targets:
         await turn.maybe_yield()
-        refusal = refusals.get(partition)
+        refusal = refusals.pop(partition, None)  # one after the other they are freed in turns
         if refusal is not None:
             context.metrics.count_error(refusal.code.name)
         row = topics.setdefault(partition.topic, ReassignableTopicResponse(name=partition.topic, partitions=[]))

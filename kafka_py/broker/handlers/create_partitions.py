@@ -24,10 +24,13 @@ log = logging.getLogger(__name__)
 
 async def handle(node: Node, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     """One result per topic, once the new partitions have leaders."""
-    counts = Counter(topic.name for topic in request.topics)
+    turn = Turn(node.clock)
+    counts: Counter[str] = Counter()
+    for topic in request.topics:
+        counts[topic.name] += 1
+        await turn.maybe_yield()
     results: dict[str, CreatePartitionsTopicResult] = {}
     added: dict[str, list[int]] = {}
-    turn = Turn(node.clock)
     for topic in request.topics:
         await turn.maybe_yield()
         if topic.name in results:

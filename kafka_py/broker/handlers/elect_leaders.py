@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.election_waits import wait_for_leaders
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
@@ -34,15 +34,19 @@ async def handle(node: Node, context: RequestContext, request: ElectLeadersReque
         if error.code is not ErrorCode.NOT_CONTROLLER:
             raise
         outcomes = dict.fromkeys(partitions, KafkaError(ErrorCode.NOT_CONTROLLER))
-    elected = {partition: leader for partition, leader in outcomes.items() if isinstance(leader, int)}
+    elected: dict[TopicPartition, int] = {}
+    refused: dict[TopicPartition, KafkaError | None] = {}
+    async for some in sliced(outcomes.items()):
+        for partition, outcome in some:
+            if isinstance(outcome, int):
+                elected[partition] = outcome
+            elif request.topic_partitions is not None or outcome.code is not _NOT_NEEDED:
+                refused[partition] = outcome
     left_ms = deadline_ms - node.clock.monotonic_ms()
     late = await wait_for_leaders(node.election_waits, node.metadata, elected, left_ms)
-    results = {partition: outcome for partition, outcome in outcomes.items() if isinstance(outcome, KafkaError)}
     done: dict[TopicPartition, KafkaError | None] = dict.fromkeys(elected)
     done.update(dict.fromkeys(late, KafkaError(ErrorCode.REQUEST_TIMED_OUT)))
-    done.update(results)
-    if request.topic_partitions is None:
-        done = {tp: error for tp, error in done.items() if error is None or error.code is not _NOT_NEEDED}
+    done.update(refused)
     return await _response(node, context, done)
 
 

@@ -64,11 +64,13 @@ async def handle(node: Node, context: RequestContext, request: ListOffsetsReques
 async def _repeated(request: ListOffsetsRequest, turn: Turn) -> set[TopicPartition]:
     seen: set[TopicPartition] = set()
     repeated: set[TopicPartition] = set()
+    done = 0
     for topic in request.topics:
         for asked in topic.partitions:
             topic_partition = TopicPartition(topic.name, asked.partition_index)
             (repeated if topic_partition in seen else seen).add(topic_partition)
-            if not len(seen) % _UNTIMED:
+            done += 1
+            if not done % _UNTIMED:
                 await turn.maybe_yield()
     return repeated
 

@@ -54,7 +54,7 @@ async def handle(node: Node, context: RequestContext, request: OffsetCommitReque
         return await _to_zookeeper(node, request, commits, codes)
     if not (commits or too_large):
         return await _response_in_turns(request, codes, turn)
-    if not context.is_muting:
+    if context.large_request is None:
         _to_log(
             node, context, request, commits, too_large, codes, lambda: context.answer(_response(request, codes))
         )
@@ -79,12 +79,13 @@ async def _commits(
     expires_ms = NO_EXPIRY if request.retention_time_ms == NO_RETENTION else now_ms + request.retention_time_ms
     commits: Commits = {}
     too_large = []
+    number = 0
     for topic in request.topics:
         name = topic.name
         may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, name)
         known = node.metadata.partitions_of(name)
-        for number, asked in enumerate(topic.partitions, len(commits)):
-            if number and not number % _UNTIMED:
+        for number, asked in enumerate(topic.partitions, number + 1):  # noqa: B020
+            if not number % _UNTIMED:
                 await turn.maybe_yield()
             topic_partition = TopicPartition(name, asked.partition_index)
             metadata = asked.committed_metadata or ""
