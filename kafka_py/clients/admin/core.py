@@ -127,16 +127,22 @@ class AdminCore:
             raise ClientTimeout(f"no broker could be asked in time: {error}") from error
 
     async def controller(self) -> NodeConnection:
-        """A connection to the controller as it is known now; `refresh_controller` after NOT_CONTROLLER.
+        """A connection to the controller as it is known now.
 
-        Raises KafkaError(BROKER_NOT_AVAILABLE) while there is none.
+        One that cannot be reached may have lost the role: the next attempt asks who has it.
+        Raises KafkaError(BROKER_NOT_AVAILABLE) while there is none, and as Cluster.connection.
         """
         cluster = self.cluster
         if cluster.view.fetched_ms is None or cluster.view.controller_id == NO_NODE:
             await self.refresh()
         if cluster.view.controller_id == NO_NODE:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the cluster has no controller")
-        return await cluster.connection(cluster.view.controller_id)
+        try:
+            return await cluster.connection(cluster.view.controller_id)
+        except KafkaError as error:
+            if error.code in UNREACHABLE:
+                await self.refresh()
+            raise
 
     async def refresh(self, timeout_ms: float | None = None) -> None:
         """Asks for the brokers and the controller again. timeout_ms: request.timeout.ms unless given."""

@@ -89,6 +89,16 @@ def test_the_controller_is_looked_for_again_when_it_has_moved(cluster: FakeClust
         assert asked == [0, 0, 1]
 
 
+def test_the_controller_is_looked_for_again_when_its_broker_has_ended(cluster: FakeCluster) -> None:
+    with admin(cluster) as made:
+        made.create_topics([NewTopic("a")]).all()
+        cluster.controller_id = 1
+        cluster.stop_broker(0)
+        made.create_topics([NewTopic("b")], timeout=10).all()
+        asked = [node_id for node_id, request in cluster.requests if isinstance(request, CreateTopicsRequest)]
+        assert asked == [0, 1]
+
+
 def test_only_the_items_that_met_the_wrong_broker_are_asked_for_again(cluster: FakeCluster) -> None:
     cluster.fail(ApiKey.CREATE_TOPICS, ErrorCode.THROTTLING_QUOTA_EXCEEDED)
     with admin(cluster) as made:
