@@ -34,7 +34,8 @@ _ROWS: dict[str, Callable[[PartitionLog], int | None]] = {
     filenames.CLEANER_CHECKPOINT: cleaned_row,
 }
 _LOWERED = (filenames.RECOVERY_POINT_CHECKPOINT, filenames.LOG_START_CHECKPOINT, filenames.CLEANER_CHECKPOINT)
-"""Those that a deletion or a truncation makes wrong. A high watermark too high is cut to the log end at the start."""
+"""Those that a truncation makes wrong: a high watermark too high is cut to the log end at the start. After a deletion
+that one goes as well, for a later log of the name may be longer than what is committed of it."""
 
 
 class OffsetCheckpoints:
@@ -113,7 +114,7 @@ class OffsetCheckpoints:
         if self._is_due or self._left:
             self._is_due = False
             self._left.clear()
-            for name in _LOWERED:
+            for name in _ROWS:
                 self.write(name, now=True)
         else:
             self._finish_writes()
@@ -132,9 +133,9 @@ class OffsetCheckpoints:
         self._written_ms = self._clock.monotonic_ms()
         if all(log_dir.is_checkpointed for log_dir in self._dirs.values()):
             self._removed_before.clear()
+        self._left = list(_ROWS if self._removed else _LOWERED)
         self._removed_before |= self._removed
         self._removed.clear()
-        self._left = list(_LOWERED)
         self._write_next()
 
     def _write_next(self) -> None:
@@ -148,6 +149,6 @@ class OffsetCheckpoints:
     def _finish_writes(self) -> None:
         for path, log_dir in self._dirs.items():
             try:
-                log_dir.settle_checkpoints(_LOWERED)
+                log_dir.settle_checkpoints(_ROWS)
             except OSError as error:
                 self._io_failed(path, error)

@@ -88,6 +88,17 @@ def test_rows_of_a_deleted_topic_are_gone_from_all_checkpoints_before_another_of
     assert broker.texts() == {"k": "value"}
 
 
+def test_the_high_watermark_of_a_deleted_topic_is_not_that_of_a_later_one_of_its_name() -> None:
+    """Else all that the new log holds at the next start would count as committed."""
+    broker = CompactedTopic("/a")
+    broker.fill(8)
+    broker.dirs.checkpoint_high_watermarks(now=True)
+    assert broker.files.read_bytes("/a/replication-offset-checkpoint") == b"0\n1\nt 0 8\n"
+    broker.dirs.delete(T)
+    assert broker.log.log_end_offset == 0
+    assert broker.files.read_bytes("/a/replication-offset-checkpoint") == b"0\n0\n"
+
+
 def test_a_row_without_a_log_is_removed_at_the_start() -> None:
     broker = CompactedTopic("/a")
     broker.fill(8)
