@@ -101,6 +101,7 @@ def assemble(world: World, log_dirs: LogDirs, register_again: Callable[[], Await
         world.clock,
         is_live=metadata.is_live,
         log_config=world.topic_configs.of,
+        topic_identity=world.store.topic_identity,
         callbacks=RoleCallbacks(),
         supervisor=world.supervisor,
     )

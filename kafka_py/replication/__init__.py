@@ -6,10 +6,10 @@ replica a consumer reads), throttle.py (how fast copying may go), follower_sessi
 fetches). One partition: partition.py (role, in-sync set, high watermark), lookups.py (times, ends, epochs), delayed.py
 (when a parked produce or fetch may be answered), parked.py (who is woken when a partition moves). All of a broker:
 hosted.py, appends.py, fetches.py, replica_manager.py, record_deletion.py (DeleteRecords), role_changes.py (LeaderAndIsr
-and StopReplica as the controller sends them), isr_updates.py (in-sync sets written to ZooKeeper). Following:
-fetch_state.py, followed_partitions.py (which of them are fetched, and which wait for what), following.py (what is done
-to the log), leader_link.py (the way to a leader), fetcher.py (the loop), fetchers.py (all loops). mover.py moves
-replicas between log directories. configs.py, metrics.py, fetcher_metrics.py.
+and StopReplica as the controller sends them), stale_logs.py (what a deleted topic left behind), isr_updates.py (in-sync
+sets written to ZooKeeper). Following: fetch_state.py, followed_partitions.py (which of them are fetched, and which wait
+for what), following.py (what is done to the log), leader_link.py (the way to a leader), fetcher.py (the loop),
+fetchers.py (all loops). mover.py moves replicas between log directories. configs.py, metrics.py, fetcher_metrics.py.
 
 Not obvious: everything runs on the broker's one loop; only the (I/O) files await. A change of the in-sync set counts
 when it is written; until then the larger of the two sets holds the high watermark. A follower's late answers are told

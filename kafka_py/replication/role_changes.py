@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,9 +23,13 @@ from kafka_py.base.texts import listed
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.partition_log import PartitionLog
+from kafka_py.replication import stale_logs
 from kafka_py.replication.partition import NO_EPOCH, Partition
 from kafka_py.replication.replica_manager import ReplicaManager
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import ZkError
+from kafka_py.zk.topics import TopicIdentity
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +82,7 @@ class RoleChanges:
     """Carries the controller's orders out, in the order they arrive.
 
     is_live: whether the metadata cache knows the broker as live. log_config: the settings a topic's logs have now.
+    topic_identity: what ZooKeeper has under a topic's name (TopicStore.topic_identity).
     """
 
     def __init__(
@@ -87,6 +92,7 @@ class RoleChanges:
         *,
         is_live: Callable[[int], bool],
         log_config: Callable[[str], LogConfig],
+        topic_identity: Callable[[str], Awaitable[TopicIdentity | None]],
         callbacks: RoleCallbacks,
         supervisor: Supervisor | None = None,
     ) -> None:
@@ -99,6 +105,7 @@ class RoleChanges:
         self._clock = clock
         self._is_live = is_live
         self._log_config = log_config
+        self._topic_identity = topic_identity
         self._supervisor = supervisor or Supervisor(clock)
 
     def accept_controller(self, controller_id: int, controller_epoch: int) -> None:
@@ -122,12 +129,10 @@ class RoleChanges:
         async with self.lock:
             self.accept_controller(controller_id, controller_epoch)
             outcome: dict[TopicPartition, ErrorCode] = {}
-            accepted: list[RoleRequest] = []
             async for some in sliced(requests):
-                for request in some:
-                    outcome[request.topic_partition] = code = self._check(request)
-                    if code is ErrorCode.NONE:
-                        accepted.append(request)
+                outcome.update({request.topic_partition: self._check(request) for request in some})
+            await self._delete_stale(requests, outcome)
+            accepted = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
             leading = [request for request in accepted if request.state.leader == self._replicas.broker_id]
             following = [request for request in accepted if request.state.leader != self._replicas.broker_id]
             await self._stop_following(leading)
@@ -170,9 +175,7 @@ class RoleChanges:
         if topic_partition in replicas.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         partition = replicas.partitions.get(topic_partition)
-        known_id = partition.topic_id if partition is not None else None
-        if known_id is not None and request.topic_id not in (ZERO_UUID, known_id):
-            log.error("%s has topic id %s, not %s", topic_partition, known_id, request.topic_id)
+        if stale_logs.differs(self._held_id(topic_partition), request.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
         if state.leader_epoch <= (partition.leader_epoch if partition is not None else NO_EPOCH):
             return ErrorCode.STALE_CONTROLLER_EPOCH
@@ -180,6 +183,53 @@ class RoleChanges:
             log.warning("%s is assigned to %s, not to this broker", topic_partition, listed(state.replicas))
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE
+
+    # ---- what a deleted topic left behind
+
+    def _held_id(self, topic_partition: TopicPartition) -> TopicId | None:
+        replicas = self._replicas
+        return stale_logs.id_of(replicas.partitions.get(topic_partition), replicas.log_dirs.get(topic_partition))
+
+    async def _delete_stale(self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]) -> None:
+        """Deletes logs under these names that belong to topics deleted since, and checks those requests again.
+
+        A log that may be the present topic's stays, and so does INCONSISTENT_TOPIC_ID.
+        """
+        identities: dict[str, TopicIdentity | None] = {}
+        turn = Turn(self._clock)
+        for request in requests:
+            topic_partition = request.topic_partition
+            if outcome[topic_partition] is not ErrorCode.INCONSISTENT_TOPIC_ID:
+                continue
+            if topic_partition.topic not in identities:
+                identities[topic_partition.topic] = await self._present_identity(topic_partition.topic)
+            outcome[topic_partition] = await self._replace(request, identities[topic_partition.topic])
+            await turn.maybe_yield()
+
+    async def _present_identity(self, topic: str) -> TopicIdentity | None:
+        """None also where that cannot be read: once the session is back, the controller sends the roles again."""
+        try:
+            return await self._topic_identity(topic)
+        except (ZkError, MalformedZNode) as error:
+            log.error("the id of topic %s cannot be read: %s", topic, error)
+            return None
+
+    async def _replace(self, request: RoleRequest, present: TopicIdentity | None) -> ErrorCode:
+        """Deletes the log of another topic, if it is stale; whether the role can be taken then."""
+        topic_partition, named = request.topic_partition, request.topic_id
+        held, found = self._held_id(topic_partition), self._replicas.log_dirs.get(topic_partition)
+        is_ours = self._replicas.broker_id in request.state.replicas
+        if not is_ours or not stale_logs.is_stale(found, named, present, request.state.is_new):
+            log.error("%s has topic id %s, not %s", topic_partition, held, named)
+            return ErrorCode.INCONSISTENT_TOPIC_ID
+        log.warning(
+            "%s: deleting %s, which belongs to the deleted topic %s: the topic of that name is %s now",
+            topic_partition, found.directory if found is not None else "what was known", held, named,
+        )  # fmt: skip
+        await self._stop_following([request])
+        code = self._stop(StopRequest(topic_partition, EPOCH_DURING_DELETE, delete=True))
+        self._call(self.callbacks.on_stopped, [(topic_partition, True)])
+        return self._check(request) if code is ErrorCode.NONE else code
 
     async def _each(
         self,

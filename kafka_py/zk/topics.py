@@ -34,6 +34,13 @@ class ReplicaAssignment(NamedTuple):
     removing: tuple[int, ...] = ()
 
 
+class TopicIdentity(NamedTuple):
+    """The id that ZooKeeper has for a topic. is_original: the topic has had it, and no other, since it was created."""
+
+    topic_id: TopicId | None
+    is_original: bool
+
+
 class TopicAssignment(NamedTuple):
     """A topic's partitions, by number; numbers may have gaps when somebody wrote the znode by hand."""
 
@@ -84,6 +91,15 @@ class TopicStore(ZkAccess):
         """One topic, None if it does not exist. Raises MalformedZNode."""
         found = await self.read(TopicZNode.path(topic), watch)
         return None if found is None else TopicAssignment.from_znode(TopicZNode.decode(found[0]))
+
+    async def topic_identity(self, topic: str) -> TopicIdentity | None:
+        """The topic's id as ZooKeeper's leader has it now, None if the topic does not exist. Raises MalformedZNode."""
+        path = TopicZNode.path(topic)
+        await self.session.sync(path)
+        found = await self.read(path)
+        if found is None:
+            return None
+        return TopicIdentity(TopicZNode.decode(found[0]).topic_id, is_original=found[1].version == 0)
 
     async def topic_assignments(
         self, topics: Iterable[str], watch_of: Callable[[str], Watch] | None = None

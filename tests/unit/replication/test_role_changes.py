@@ -14,6 +14,8 @@ from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import FetchEntry
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges, RoleRequest, StopRequest
 from kafka_py.testing.replicas import ReplicaWorld, role
+from kafka_py.zk.session import SessionExpired
+from kafka_py.zk.topics import TopicIdentity
 
 T0 = TopicPartition("t", 0)
 ID, OTHER_ID = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -27,17 +29,25 @@ class Roles:
         self.started: list[Partition] = []
         self.stopped_following: list[TopicPartition] = []
         self.stopped: list[tuple[TopicPartition, bool]] = []
+        self.identities: dict[str, TopicIdentity] = {}
+        """What ZooKeeper says of a topic's id; without a row it cannot be asked."""
         self.changes = RoleChanges(
             self.world.manager,
             self.world.clock,
             is_live=lambda broker: broker == 2,
             log_config=lambda _topic: LogConfig.for_topic(),
+            topic_identity=self.identity,
             callbacks=RoleCallbacks(
                 on_become_follower=self.started.extend,
                 on_stop_following=self.stopped_following.extend,
                 on_stopped=self.stopped.extend,
             ),
         )
+
+    async def identity(self, topic: str) -> TopicIdentity:
+        if topic not in self.identities:
+            raise SessionExpired
+        return self.identities[topic]
 
     def become(self, state: Any, topic_id: uuid.UUID = ZERO_UUID, controller_epoch: int = 1) -> ErrorCode:
         outcome = run(self.changes.become(9, controller_epoch, [RoleRequest(T0, topic_id, state)]))
@@ -189,8 +199,8 @@ def test_a_replica_is_deleted_in_the_epoch_in_which_it_was_added(roles: Roles) -
     assert T0 not in roles.world.manager.partitions
 
 
-def test_a_stray_log_of_a_deleted_topic_goes_with_the_cancelled_move_that_met_it(roles: Roles) -> None:
-    """Left by a broker that refused to delete it: the move cannot end, but once cancelled the next one does."""
+def test_a_log_of_another_topic_goes_with_the_cancelled_move_that_met_it(roles: Roles) -> None:
+    """It could not be told whether the log is stale: the move cannot end, but once cancelled the next one does."""
     roles.world.log_dirs.get_or_create(T0, topic_id=OTHER_ID)
     added = role(leader=2, epoch=1, isr=(2,), replicas=(2, 1), is_new=True)
     assert roles.become(added, ID) is ErrorCode.INCONSISTENT_TOPIC_ID
@@ -198,6 +208,95 @@ def test_a_stray_log_of_a_deleted_topic_goes_with_the_cancelled_move_that_met_it
     assert roles.world.log_dirs.deleted == [T0]
     assert roles.become(role(leader=2, epoch=2, isr=(2,), replicas=(2, 1), is_new=True), ID) is ErrorCode.NONE
     assert roles.world.log_dirs.logs[T0].topic_id == ID
+
+
+class TestADirectoryOfADeletedTopic:
+    """Left behind with three records of topic OTHER_ID, while LeaderAndIsr names ID."""
+
+    @pytest.fixture
+    def roles(self, roles: Roles) -> Roles:
+        roles.world.log_dirs.get_or_create(T0, topic_id=OTHER_ID).append_as_leader(memoryview(b"abc"), 7, 0)
+        roles.identities["t"] = TopicIdentity(ID, is_original=True)
+        return roles
+
+    def kept(self, roles: Roles) -> bool:
+        log = roles.world.log_dirs.logs[T0]
+        return not roles.world.log_dirs.deleted and log.topic_id == OTHER_ID and log.log_end_offset == 3
+
+    @pytest.mark.parametrize("leader", [1, 2], ids=["to lead", "to follow"])
+    def test_it_goes_and_the_role_is_taken(self, roles: Roles, leader: int, caplog: pytest.LogCaptureFixture) -> None:
+        assert roles.become(role(leader=leader, isr=(leader,), replicas=(2, 1)), ID) is ErrorCode.NONE
+        assert roles.world.log_dirs.deleted == [T0]
+        log = roles.world.log_dirs.logs[T0]
+        assert (log.topic_id, log.log_end_offset) == (ID, 0)
+        assert roles.world.partition(T0).topic_id == ID
+        (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
+        assert all(text in warning.getMessage() for text in (str(ID), str(OTHER_ID), "/logs/t-0"))
+
+    def test_it_stays_unless_zookeeper_has_the_id_that_was_named(self, roles: Roles) -> None:
+        """The request was under way for long, or comes from a former controller; or nobody can be asked."""
+        for present in (
+            TopicIdentity(OTHER_ID, True),
+            TopicIdentity(uuid.UUID(int=3), True),
+            TopicIdentity(None, True),
+        ):
+            roles.identities["t"] = present
+            assert roles.become(role(is_new=True), ID) is ErrorCode.INCONSISTENT_TOPIC_ID
+        roles.identities.clear()
+        assert roles.become(role(is_new=True), ID) is ErrorCode.INCONSISTENT_TOPIC_ID
+        assert self.kept(roles)
+
+    def test_it_stays_where_the_same_topic_may_have_got_another_id(self, roles: Roles) -> None:
+        """KAFKA-14190: an older tool drops the id from the znode, and the controller makes another one."""
+        roles.identities["t"] = TopicIdentity(ID, is_original=False)
+        assert roles.become(role(), ID) is ErrorCode.INCONSISTENT_TOPIC_ID
+        assert roles.become(role(leader=2, isr=(2,), replicas=(2, 1)), ID) is ErrorCode.INCONSISTENT_TOPIC_ID
+        assert self.kept(roles)
+
+    def test_it_goes_for_a_replica_that_is_only_being_added(self, roles: Roles) -> None:
+        roles.identities["t"] = TopicIdentity(ID, is_original=False)
+        added = role(leader=2, isr=(2,), replicas=(2, 1), is_new=True)
+        assert roles.become(added, ID) is ErrorCode.NONE
+        assert roles.world.log_dirs.deleted == [T0]
+
+    def test_it_goes_if_nothing_was_ever_written_to_it(self, roles: Roles) -> None:
+        del roles.world.log_dirs.logs[T0]
+        roles.world.log_dirs.get_or_create(T0, topic_id=OTHER_ID)
+        roles.identities["t"] = TopicIdentity(ID, is_original=False)
+        assert roles.become(role(), ID) is ErrorCode.NONE
+        assert roles.world.log_dirs.deleted == [T0]
+
+    def test_it_stays_for_an_older_controller_and_for_who_is_no_replica(self, roles: Roles) -> None:
+        assert roles.become(role(leader=2, isr=(2,)), ID, 5) is ErrorCode.INCONSISTENT_TOPIC_ID
+        with pytest.raises(KafkaError):
+            roles.become(role(), ID, controller_epoch=4)
+        assert self.kept(roles)
+
+    def test_without_an_id_on_either_side_nothing_goes(self, roles: Roles) -> None:
+        assert roles.become(role(), ZERO_UUID) is ErrorCode.NONE
+        assert self.kept(roles)
+        roles.stop(-2)
+        roles.world.log_dirs.get_or_create(T0).append_as_leader(memoryview(b"abc"), 0, 0)
+        assert roles.become(role(), ID) is ErrorCode.NONE
+        assert roles.world.log_dirs.deleted == [T0]
+        assert roles.world.log_dirs.logs[T0].log_end_offset == 3
+
+    def test_a_partition_that_is_led_under_the_former_id_is_given_up_first(self, roles: Roles) -> None:
+        """Its broker missed the deletion. Whatever epoch it had, the new topic begins with its own."""
+        roles.become(role(epoch=9), OTHER_ID)
+        former = roles.world.partition(T0)
+        assert roles.become(role(leader=2, isr=(2,), replicas=(2, 1)), ID) is ErrorCode.NONE
+        assert not former.is_leader
+        assert roles.stopped == [(T0, True)]
+        assert roles.started == [roles.world.partition(T0)] != [former]
+
+    def test_a_disk_that_refuses_is_that_partitions_error(self, roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(_: TopicPartition) -> None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "cannot rename")
+
+        monkeypatch.setattr(roles.world.log_dirs, "delete", refuse)
+        assert roles.become(role(), ID) is ErrorCode.KAFKA_STORAGE_ERROR
+        assert T0 not in roles.world.manager.partitions
 
 
 class TestOnePartitionOfSeveralFails:
@@ -233,9 +332,7 @@ class TestOnePartitionOfSeveralFails:
     def expected(self, code: ErrorCode) -> dict[TopicPartition, ErrorCode]:
         return {**dict.fromkeys(self.ALL, ErrorCode.NONE), T0: code}
 
-    def test_to_stop(
-        self, roles: Roles, failure: tuple[Exception, ErrorCode], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_to_stop(self, roles: Roles, failure: tuple[Exception, ErrorCode], monkeypatch: pytest.MonkeyPatch) -> None:
         error, code = failure
         self.become(roles)
         self.failing(monkeypatch, roles.world.log_dirs, "delete", error)

@@ -13,7 +13,7 @@ from kafka_py.zk.partitions import PartitionState
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import EventType, NoNode, SetOp
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment, TopicIdentity
 
 ID = uuid.UUID(int=77)
 
@@ -45,6 +45,17 @@ async def test_a_topic_that_exists_is_refused(store, zk):
     assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
     assert await store.topic_assignment("t") == TopicAssignment.of({0: [1]})
     assert await store.topic_config("t") == {"segment.bytes": "5000"}
+
+
+@on_fake
+async def test_whether_a_topic_has_its_first_id_is_known(store, zk):
+    """Whoever rewrites a topic could have dropped its id, and the controller have made another one."""
+    await store.ensure_top_level_paths()
+    assert await store.topic_identity("t") is None
+    await store.create_topic("t", TopicAssignment.of({0: [1]}, ID))
+    assert await store.topic_identity("t") == TopicIdentity(ID, is_original=True)
+    await store.set_topic_assignment("t", TopicAssignment.of({0: [2]}, ID))
+    assert await store.topic_identity("t") == TopicIdentity(ID, is_original=False)
 
 
 @on_fake
