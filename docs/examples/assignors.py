@@ -13,7 +13,7 @@ from kafka_py.clients import Assignor, Consumer, CountingAssignor, TopicPartitio
 
 
 class RandomAssignor(CountingAssignor):
-    """Every partition to a subscriber drawn by lot. Looks at counts only, like the built-in ones (spec S3-014)."""
+    """Every partition to a subscriber drawn by lot. Looks at counts only, like the built-in ones (example S3-014)."""
 
     name = "random"
 
@@ -27,9 +27,9 @@ class RandomAssignor(CountingAssignor):
 
 
 class BroadcastAssignor(CountingAssignor):
-    """All partitions to all members (spec W7.10, S3-116).
+    """All partitions to all members (examples W7.10, S3-116).
 
-    The members' commits overwrite one another: whoever restarts goes on where another one stands (spec W7.11). So each
+    The members' commits overwrite one another: whoever restarts continues where another was (example W7.11). So each
     has to keep its offsets for itself, for instance as external_offsets.py does.
     """
 
@@ -43,7 +43,7 @@ class BroadcastAssignor(CountingAssignor):
 
 
 class RackAwareAssignor(Assignor):
-    """Partitions to members in the rack of their leader, evenly among these (spec W7.9, S3-115).
+    """Partitions to members in the rack of their leader, evenly among these (examples W7.9, S3-115).
 
     A member tells its rack (`client.rack`) in its user data; the cluster's metadata has those of the brokers. A
     partition whose leader has no member in its rack goes to whoever has least.

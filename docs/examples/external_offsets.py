@@ -1,7 +1,8 @@
 """Exactly once into a database: results and offsets are stored in one transaction there, not in the group.
 
 The group still shares the partitions out. Whoever gets a partition goes on at the offset that the database has, so a
-crash between two transactions repeats nothing and leaves nothing out (spec WE3-16b). Here the results are sums per key.
+crash between two transactions repeats nothing and leaves nothing out (example WE3-16b). Here the results are sums
+per key.
 
     python docs/examples/external_offsets.py localhost:9092 payments sums sums.sqlite
 """

@@ -2,9 +2,9 @@
 
 Every cell of the window is one batch and one worker. The window slides, and offsets are committed, when the cell at its
 start is done, however many later ones are done before; after a crash reading goes on at the first batch that was not
-(spec WE3-19, the other way round). The number of cells bounds the memory. A batch that fails is tried again; a record
-that goes on failing is sent to a retry topic, and from there, after its last chance, to a dead-letter topic, so that it
-does not hold the window up.
+(example WE3-19, the other way round). The number of cells bounds the memory. A batch that fails is tried again; a
+record that continues to fail is sent to a retry topic, and from there, after its last chance, to a dead-letter topic,
+so that it does not hold the window up.
 
     python docs/examples/sliding_window.py localhost:9092 orders billing
 """

@@ -1,4 +1,4 @@
-"""A consumer interceptor that drops records which have outlived their time (spec WE3-17).
+"""A consumer interceptor that drops records which have outlived their time (example WE3-17).
 
 A record expires ten seconds after its timestamp, or after `ttl.ms` of the consumer's settings. Dropped records count as
 read: positions and plain commits go past them. Offsets named in a commit are the application's own business, and it

@@ -2,7 +2,7 @@
 
 The queue between them is bounded, and when it is full the polling thread works too, so that reading slows down with the
 work. Workers note how far they have come; the polling thread commits that. A later batch may be done before an earlier
-one, and then a crash skips what the earlier one had not done (spec WE3-19): sliding_window.py does not.
+one, and then a crash skips what the earlier one had not done (example WE3-19): sliding_window.py does not.
 
     python docs/examples/worker_pool.py localhost:9092 orders billing 8
 """

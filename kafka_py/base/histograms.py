@@ -15,7 +15,7 @@ from random import randrange
 TICK_SECONDS = 5.0
 _WEIGHTS = {minutes: 1.0 - math.exp(-TICK_SECONDS / 60.0 / minutes) for minutes in (1, 5, 15)}
 _DECAY_PER_TICK = math.exp(-0.015 * TICK_SECONDS)
-"""Values weigh half after 46 s, as in the reference's exponentially decaying reservoir (alpha 0.015)."""
+"""Values weigh half after 46 s, as in the ExponentiallyDecayingReservoir of yammer metrics (alpha 0.015)."""
 _NEGLIGIBLE = 1e-5
 _FOLD_AT = 512
 _SAMPLE = 32

@@ -86,7 +86,7 @@ def _times(moments: Finished) -> dict[str, float]:
 
 
 def plain(message: Any, version: int) -> dict[str, Any]:
-    """A message as JSON shows it: the fields of that version by the reference's names, records by their size."""
+    """A message as JSON shows it: the fields of that version by Apache's names, records by their size."""
     shown: dict[str, Any] = {}
     for field in schema_of(type(message)).fields:
         if version not in field.versions:

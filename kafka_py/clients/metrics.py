@@ -3,7 +3,7 @@
 The rows are those of base: a Total is a plain integer on the loop, a Sampled takes values one by one; windows are
 `metrics.num.samples` of `metrics.sample.window.ms`. `ClientMetrics` is one client's registry; here are also the tables
 that all clients share, those of connections. What a producer or consumer counts besides stands in its own metrics.py.
-Source: Selector, SelectorMetricsRegistry (names of groups and tags).
+Source: Selector, MetricNameTemplate (names of groups and tags).
 """
 
 from __future__ import annotations

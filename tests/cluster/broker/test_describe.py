@@ -28,7 +28,7 @@ def by_name(result: Any) -> dict[str, Any]:
 
 @on_broker(log_segment_bytes=5000)
 async def test_a_topics_settings_tell_where_they_come_from(broker: LocalBroker) -> None:
-    """pitfalls: defaults, sources, synonyms, read-only and sensitive flags."""
+    """docs/reference/pitfalls.md, section 3: defaults, sources, synonyms, read-only and sensitive flags."""
     await broker.create_topic("t", configs={"max.message.bytes": "2000"})
     got = by_name(await describe(broker, TOPIC, "t", include_synonyms=True))
     assert len(got) == 26
@@ -41,7 +41,7 @@ async def test_a_topics_settings_tell_where_they_come_from(broker: LocalBroker) 
     assert (inherited.value, inherited.config_source) == ("5000", STATIC)
     assert (default.value, default.config_source) == ("-1", DEFAULT)
     assert not (own.read_only or own.is_sensitive)
-    # Only the setting's first name counts among the broker's: the reference shows no synonym for times.
+    # Only the setting's first name counts among the broker's: Apache Kafka 2.8.2 shows no synonym for times.
     assert (got["retention.ms"].value, got["retention.ms"].synonyms) == ("604800000", [])
 
 
@@ -112,7 +112,7 @@ async def test_loggers_have_levels(broker: LocalBroker) -> None:
 
 @on_broker()
 async def test_topic_settings_changed_in_zookeeper_apply_at_once(broker: LocalBroker) -> None:
-    """pitfalls: max.message.bytes changes at run time apply at once."""
+    """docs/reference/pitfalls.md, section 3: max.message.bytes changes at run time apply at once."""
     await broker.create_topic("t")
     await broker.store.change_entity_config("topics/t", {"max.message.bytes": "100"})
     log = next(iter(broker.server.node.log_dirs.all_logs()))

@@ -1,4 +1,4 @@
-"""Fetch against a whole broker: limits, long polls, sessions, versions (replication facts, section 7)."""
+"""Fetch on a whole broker: limits, long polls, sessions, versions (docs/reference/replication.md, sections 9 to 11)."""
 
 import asyncio
 import struct
@@ -78,7 +78,7 @@ def legacy_entry(*, magic: int, value: bytes) -> bytes:
 
 @on_broker()
 async def test_an_offset_inside_a_batch_returns_the_whole_batch(broker: LocalBroker) -> None:
-    """pitfalls: fetch inside a batch."""
+    """docs/reference/pitfalls.md, section 1: fetch inside a batch."""
     await broker.create_topic("t")
     for codec in (Codec.NONE, Codec.GZIP):
         await broker.produce("t", batch(b"a", b"b", b"c", codec=codec))
@@ -88,7 +88,7 @@ async def test_an_offset_inside_a_batch_returns_the_whole_batch(broker: LocalBro
 
 @on_broker()
 async def test_a_first_batch_larger_than_the_limits_is_still_returned(broker: LocalBroker) -> None:
-    """pitfalls: KIP-74, else the consumer is stuck."""
+    """docs/reference/pitfalls.md, section 1: KIP-74, else the consumer is stuck."""
     await broker.create_topic("t", 2)
     for partition in (0, 1):
         await broker.produce("t", batch(b"x" * 5000), partition=partition)

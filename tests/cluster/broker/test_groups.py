@@ -105,7 +105,7 @@ async def test_a_group_lives_in_every_version(broker: LocalBroker) -> None:
 
 @on_broker(**ONE_BROKER)
 async def test_a_member_id_is_required_from_version_4_on(broker: LocalBroker) -> None:
-    """KIP-394; pitfalls, group joins."""
+    """KIP-394; docs/reference/pitfalls.md, section 4."""
     await coordinated(broker)
     request = JoinGroupRequest(
         group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=20_000, member_id="", protocol_type="consumer",
@@ -198,7 +198,7 @@ class _Denies:
 
 @on_broker(**ONE_BROKER)
 async def test_groups_are_guarded(broker: LocalBroker) -> None:
-    """Reference apis table: READ to take part, DESCRIBE to look, DELETE to delete."""
+    """As AclAuthorizer has it: READ to take part, DESCRIBE to look, DELETE to delete."""
     joined = await stable(broker)
     group = ResourceType.GROUP
     failed = ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -242,7 +242,7 @@ async def test_static_members_need_brokers_that_know_them(broker: LocalBroker) -
 
 @on_broker(**ONE_BROKER)
 async def test_a_group_outlives_its_broker(broker: LocalBroker) -> None:
-    """Generation, members and assignments come back from the offsets topic (S3-028, 7.2.2)."""
+    """Generation, members and assignments come back from the offsets topic (S3-028)."""
     joined = await stable(broker, group_instance_id="i")
     await broker.stop()
     await broker.start()
@@ -261,7 +261,7 @@ async def test_a_group_outlives_its_broker(broker: LocalBroker) -> None:
 
 @on_broker(**ONE_BROKER)
 async def test_what_is_counted_of_groups(broker: LocalBroker) -> None:
-    """Reference metrics table: GroupMetadataManager, group-coordinator-metrics, the two purgatories."""
+    """docs/reference/metrics.tsv: GroupMetadataManager, group-coordinator-metrics, the two purgatories."""
     await stable(broker)
     read = {reading.mbean: reading.attributes for reading in broker.server.registry.read()}
     manager = "kafka.coordinator.group:type=GroupMetadataManager"

@@ -1,4 +1,4 @@
-"""Metadata and DescribeCluster (controller facts, sections 12 and 13)."""
+"""Metadata and DescribeCluster (docs/reference/controller.md, sections 14 and 16)."""
 
 from typing import Any
 from unittest import mock
@@ -23,7 +23,7 @@ def named(response: Any) -> dict[str, Any]:
 
 @on_broker()
 async def test_a_null_list_asks_for_all_topics_and_an_empty_one_for_none_but_in_v0(broker: LocalBroker) -> None:
-    """pitfalls: empty list and null list differ."""
+    """docs/reference/pitfalls.md, section 2: empty list and null list differ."""
     await broker.create_topic("a")
     await broker.create_topic("b", 2)
     assert set(named(await broker.ask(MetadataRequest(topics=None), 9))) == {"a", "b"}
@@ -54,7 +54,7 @@ async def test_every_version_tells_broker_controller_and_leader(broker: LocalBro
 
 @on_broker()
 async def test_asking_for_a_missing_topic_creates_it_and_says_leader_not_available(broker: LocalBroker) -> None:
-    """pitfalls: auto-creation must answer LEADER_NOT_AVAILABLE and then succeed."""
+    """docs/reference/pitfalls.md, section 2: auto-creation must answer LEADER_NOT_AVAILABLE and then succeed."""
     first = named(await broker.ask(asking("new", create=True), 9))["new"]
     assert (first.error_code, first.partitions) == (ErrorCode.LEADER_NOT_AVAILABLE, [])
     await broker.until(lambda: broker.server.node.metadata.partitions_of("new"))
@@ -120,7 +120,7 @@ async def test_authorized_operations_are_bits_and_only_told_when_asked_for(broke
     inter_broker_listener_name="A",
 )
 async def test_each_listener_is_told_its_own_address(broker: LocalBroker) -> None:
-    """pitfalls: advertised address per listener."""
+    """docs/reference/pitfalls.md, section 2: advertised address per listener."""
     for listener, address in (("A", ("127.0.0.1", broker.server.ports["A"])), ("B", ("public.example", 7000))):
         client = await BrokerConnection.connect("127.0.0.1", broker.server.ports[listener])
         [node] = (await client.send(MetadataRequest(topics=None), 9)).brokers

@@ -1,4 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch against a whole broker (replication facts, sections 5 and 8)."""
+"""ListOffsets and OffsetForLeaderEpoch against a whole broker (docs/reference/replication.md, sections 6 and 12)."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ async def test_an_empty_log_has_both_at_zero_and_nothing_at_any_time(broker: Loc
 
 @on_broker()
 async def test_a_time_finds_the_first_record_at_or_after_it_also_inside_compressed_batches(broker: LocalBroker) -> None:
-    """pitfalls: ListOffsets by timestamp."""
+    """docs/reference/pitfalls.md, section 1: ListOffsets by timestamp."""
     from kafka_py.records.builder import BatchBuilder
 
     await broker.create_topic("t")

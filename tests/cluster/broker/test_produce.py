@@ -1,4 +1,4 @@
-"""Produce against a whole broker: every acks setting and every error (replication facts, section 1)."""
+"""Produce against a whole broker: every acks setting and every error (docs/reference/replication.md, section 1)."""
 
 import asyncio
 

@@ -1,6 +1,6 @@
 """ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments and AlterIsr against a whole broker.
 
-Codes and texts are those of Apache Kafka 2.8.2 (controller facts, sections 7, 9 and 11).
+Codes and texts are those of Apache Kafka 2.8.2 (docs/reference/controller.md, sections 8, 10 and 13).
 """
 
 import asyncio

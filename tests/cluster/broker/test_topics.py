@@ -1,4 +1,4 @@
-"""CreateTopics, CreatePartitions, DeleteTopics against a whole broker (controller facts, sections 8 and 12)."""
+"""CreateTopics, CreatePartitions, DeleteTopics on a whole broker (docs/reference/controller.md, sections 9 and 14)."""
 
 import asyncio
 import uuid
@@ -46,7 +46,7 @@ async def create(broker: LocalBroker, *topics: CreatableTopic, version: int = 7,
 
 @on_broker(num_partitions=3)
 async def test_every_version_creates_and_from_v5_on_tells_what_came_of_it(broker: LocalBroker) -> None:
-    """pitfalls: v5+ returns partitions, replication factor and configs; -1 means broker default."""
+    """docs/reference/pitfalls.md, section 3: v5+ returns partitions, replicas and configs; -1 means broker default."""
     for version in range(8):
         name = f"t{version}"
         made = (await create(broker, new_topic(name, configs={"segment.bytes": "5000"}), version=version))[name]
@@ -191,7 +191,7 @@ async def test_partitions_are_added_and_served_when_the_answer_comes(broker: Loc
 
 @on_broker()
 async def test_what_cannot_be_added_is_said_and_validate_only_has_no_effect(broker: LocalBroker) -> None:
-    """pitfalls: per-item errors, validate-only has no effect."""
+    """docs/reference/pitfalls.md, section 3: per-item errors, validate-only has no effect."""
     await broker.create_topic("t", 2)
     for count, assignments, code in (
         (1, None, ErrorCode.INVALID_PARTITIONS),

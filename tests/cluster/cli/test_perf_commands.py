@@ -1,6 +1,6 @@
-"""The performance tests as the book runs them (WE4-38, WE4-39): 1,024-byte records, one partition, acks=1.
+"""The performance tests as worked examples (WE4-38, WE4-39): 1,024-byte records, one partition, acks=1.
 
-Fewer records than the book's million: `python -m benchmarks.partitions` takes that many.
+Fewer records than the example's million: `python -m benchmarks.partitions` takes that many.
 """
 
 import re

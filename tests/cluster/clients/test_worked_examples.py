@@ -1,4 +1,4 @@
-"""Examples of the book and the articles that take our clients: an own partitioner, positions, borrowed metadata."""
+"""Worked examples that take our clients: an own partitioner, positions, borrowed metadata."""
 
 import itertools
 import time

@@ -1,6 +1,6 @@
-"""The eight-broker scenario of the spec: brokers go, come back, and the preferred replicas lead again (S1-205..S1-212).
+"""The eight-broker scenario: brokers go, come back, and the preferred replicas lead again (S1-205..S1-212).
 
-Brokers are numbered 0 to 7 here, as partitions are; the spec counts brokers from 1.
+Brokers are numbered 0 to 7 here, as partitions are; the examples count brokers from 1.
 """
 
 import json
@@ -23,7 +23,7 @@ BROKERS = list(range(8))
 ASSIGNMENT = {
     0: [0, 2, 5], 1: [1, 4, 6], 2: [2, 5, 7], 3: [3, 6, 4], 4: [4, 7, 1], 5: [5, 0, 3], 6: [6, 3, 2], 7: [7, 1, 0],
 }  # fmt: skip
-"""S1-205: every broker has three replicas and leads once; where leaders move is that of the spec."""
+"""S1-205: every broker has three replicas and leads once; where leaders move is that of the example."""
 
 
 @pytest.fixture(scope="module")

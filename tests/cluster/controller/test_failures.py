@@ -163,7 +163,7 @@ def test_leaders_leave_a_broker_that_goes_on_running(cluster):
 
 @pytest.mark.slow
 def test_outside_of_the_isr_nobody_leads_unless_that_is_allowed(cluster):
-    """pitfalls, elections: an ISR that shrank to one and then died is reported offline; unclean ones are asked for."""
+    """docs/reference/pitfalls.md, section 5: a dead ISR of one is offline until an unclean election."""
     first = other_than(cluster, controller(cluster)).broker_id
     second = other_than(cluster, controller(cluster), first).broker_id
     for topic in ("unclean-by-api", "unclean-by-config"):

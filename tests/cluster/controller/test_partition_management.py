@@ -209,7 +209,7 @@ def test_a_throttled_move(cluster, admin, capsys, tmp_path):
     boot = ("--bootstrap-server", cluster.bootstrap_servers)
     execute = (*boot, "--execute", "--reassignment-json-file", plan)
     verify = (*boot, "--verify", "--reassignment-json-file", plan)
-    lists = ("0:0,0:1,1:1,1:2,2:0,2:2", "0:2,1:0")  # with p2's leaders, which the book leaves out, as 2.8.2 has it
+    lists = ("0:0,0:1,1:1,1:2,2:0,2:2", "0:2,1:0")  # with p2's leaders, which the example leaves out, as 2.8.2 has it
 
     def is_in_progress():
         """Both partitions with data: 300 kB each, of which a tenth passes every ten seconds at the most."""

@@ -171,7 +171,7 @@ def test_a_request_takes_a_partition_out_of_the_list():
 
 
 def test_a_topic_can_be_deleted_while_its_partition_moves():
-    """controller facts, section 8: the deletion begins at once, and the move is over."""
+    """docs/reference/controller.md, section 9: the deletion begins at once, and the move is over."""
 
     async def scenario():
         world = await started(1, 2)

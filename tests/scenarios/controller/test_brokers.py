@@ -187,7 +187,7 @@ async def test_w6_16_partitions_that_cannot_move_are_listed():
 
 @scenario
 async def test_a_controller_may_shut_itself_down_the_same_way():
-    """Book 6.4.2: x = y is allowed."""
+    """A controller may ask itself."""
     world = ControllerWorld()
     await world.start(1, 2)
     await world.make_topic("t", {0: [1, 2]})

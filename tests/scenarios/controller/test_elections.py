@@ -53,7 +53,7 @@ async def test_w6_12_deleting_the_controller_znode_forces_an_election():
 
 @scenario
 async def test_writing_another_broker_id_makes_the_controller_resign():
-    """Book 6.4.1: an old controller whose id differs resigns."""
+    """An old controller whose id differs resigns."""
     world = ControllerWorld()
     await world.start(1, 2)
     await (await world.store()).session.set("/controller", b'{"version":1,"brokerid":2,"timestamp":"1"}')

@@ -122,7 +122,7 @@ async def test_a_pending_election_znode_is_served_at_fail_over():
 
 @scenario
 async def test_leaders_are_balanced_after_five_seconds_and_then_every_interval():
-    """Book 4.3.1: above `leader.imbalance.per.broker.percentage` an election runs."""
+    """Above `leader.imbalance.per.broker.percentage` an election runs."""
     world = ControllerWorld({"leader.imbalance.check.interval.seconds": "300"})
     await led_by_another(world)
     assert (await world.state("t")).leader == 1

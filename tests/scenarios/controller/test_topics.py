@@ -303,7 +303,7 @@ async def test_deleting_what_does_not_exist_only_removes_the_request():
 
 @scenario
 async def test_with_deletion_switched_off_requests_are_thrown_away():
-    """Book 4.1.7: `delete.topic.enable` false makes deletion a no-op."""
+    """With `delete.topic.enable` false a deletion has no effect."""
     world = ControllerWorld({"delete.topic.enable": "false"})
     await world.start(1)
     await world.make_topic("t", {0: [1]})

@@ -1,4 +1,4 @@
-"""The timing wheel on a clock that the test moves; at the end the book's worked examples (W6.2 to W6.8)."""
+"""The timing wheel on a clock that the test moves; at the end worked examples (W6.2 to W6.8)."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The broker's settings: every row of the reference is declared with its type, default and place of change."""
+"""The broker's settings: every row of docs/reference/configs.tsv is declared with type, default and place of change."""
 
 import csv
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_every_broker_setting_of_the_reference_is_declared_alike() -> None:
         default = {"null": None, '""': ""}.get(row["default"], row["default"])
         expected = (row["type"], default, DYNAMIC[row["dynamic"]], row["importance"])
         if declared != expected:
-            faults.append(f"{row['name']}: {declared}, the reference has {expected}")
+            faults.append(f"{row['name']}: {declared}, the table has {expected}")
     assert faults == []
     assert len(BrokerConfig.ROWS) == 221 + len(list(own_settings()))
 

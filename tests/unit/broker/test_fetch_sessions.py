@@ -180,7 +180,7 @@ def test_a_long_poll_of_a_session_is_woken_by_an_append_to_any_of_its_partitions
 
 
 def test_a_long_poll_is_woken_by_the_partition_that_the_same_fetch_added(reader: Reader) -> None:
-    """pitfalls: a long poll that is not woken by the session's new partition."""
+    """docs/reference/pitfalls.md, section 1: a long poll that is not woken by the session's new partition."""
     reader.fetch(entry(T0))
     reader.fetch(entry(T2), max_wait_ms=500)
     answered = len(reader.answers)

@@ -1,4 +1,4 @@
-"""The declared metrics against the reference table: what is there is spelled alike, what is missing is listed here."""
+"""The declared metrics against docs/reference/metrics.tsv: equal names, and a list of what is missing."""
 
 import ast
 import csv
@@ -45,7 +45,7 @@ NOT_YET = {
     "traffic of the controller's own connections": ("kafka.server:type=controller-channel-metrics",),
     "JMX itself": ("kafka:type=kafka.Log4jController",),
 }  # fmt: skip
-"""Why a metric of the reference is not there -> how the names begin that it is true of."""
+"""Why a metric of Apache Kafka 2.8.2 is not there -> how the names begin that it is true of."""
 
 
 PACKAGES = ("broker", "clients", "clients.consumer", "clients.producer", "controller", "coordinator", "log", "net",
@@ -66,7 +66,7 @@ def tables() -> Iterator[type[MetricTable]]:
 
 
 def names(table: type[MetricTable], row: Row) -> list[str]:
-    """As the reference spells them: attributes of one bean after a blank, beans of their own after `,name=`."""
+    """As docs/reference/metrics.tsv spells them: attributes of one bean after a blank, own beans after `,name=`."""
     if not table.ONE_BEAN:
         return [f"{table.GROUP},name={row.name}"]
     if isinstance(row, Total):
@@ -82,7 +82,7 @@ def declared() -> set[str]:
 
 
 def reference() -> dict[str, str]:
-    """Name -> the tags as the reference describes them."""
+    """Name -> the tags as docs/reference/metrics.tsv describes them."""
     found = {}
     with REFERENCE.open(newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):

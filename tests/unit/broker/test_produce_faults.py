@@ -1,4 +1,4 @@
-"""What is wrong with a produce request's records as a set, by request version (replication facts, section 1)."""
+"""Faults of a produce request's records as a set, by request version (docs/reference/replication.md, section 1)."""
 
 import gc
 import random

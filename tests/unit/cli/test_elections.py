@@ -1,6 +1,6 @@
 """kafka-leader-election.sh and kafka-preferred-replica-election.sh over a stand-in admin client, and in ZooKeeper.
 
-The texts are those of Apache Kafka 2.8.2 (reference tools, sections 7 and 8).
+The texts are those of Apache Kafka 2.8.2 (docs/reference/tools.md, sections 6 and 7).
 """
 
 import asyncio

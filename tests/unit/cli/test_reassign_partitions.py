@@ -1,6 +1,6 @@
 """kafka-reassign-partitions.sh: the rules between its options, and its actions over a stand-in admin client.
 
-What is printed is what Apache Kafka 2.8.2 prints (reference tools, section 6).
+What is printed is what Apache Kafka 2.8.2 prints (docs/reference/tools.md, section 5).
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Plans of kafka-reassign-partitions.sh: files, moves, throttles, texts (reference tools, section 6)."""
+"""Plans of kafka-reassign-partitions.sh: files, moves, throttles, texts (docs/reference/tools.md, section 5)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""kafka-replica-verification.sh: how the batches of replicas are compared (reference tools, section 23)."""
+"""kafka-replica-verification.sh: how the batches of replicas are compared (docs/reference/tools.md, section 19)."""
 
 import re
 

@@ -1,7 +1,7 @@
-"""The book's examples of kafka-topics.sh --zookeeper (WE1-4, WE4-1 to WE4-24) on an in-memory ZooKeeper.
+"""Worked examples of kafka-topics.sh --zookeeper (WE1-4, WE4-1 to WE4-24) on an in-memory ZooKeeper.
 
-Nodes node1, node2 and node3 of the book are brokers 0, 1 and 2. No broker runs here: what the controller makes of the
-znodes is in tests/scenarios/controller, what a broker does in tests/cluster.
+Nodes node1, node2 and node3 of the examples are brokers 0, 1 and 2. No broker runs here: what the controller makes of
+the znodes is in tests/scenarios/controller, what a broker does in tests/cluster.
 """
 
 import asyncio

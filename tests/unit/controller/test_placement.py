@@ -1,4 +1,4 @@
-"""Replica placement against the book's worked examples (ids WE1-3, WE4-..., S1-...) and its general promises."""
+"""Replica placement against worked examples (WE1-3, WE4-9 to WE4-13, S1-198) and general promises."""
 
 import itertools
 import random

@@ -133,7 +133,7 @@ def test_what_is_left_is_read_and_recovered_like_any_log() -> None:
 
 
 def test_tombstones_go_with_the_second_compaction_after_their_time() -> None:
-    """delete.retention.ms; W5 (tombstones): removal begins with the second compaction."""
+    """delete.retention.ms: removal begins with the second compaction."""
     world = World({"delete.retention.ms": DAY_MS, "segment.bytes": 100})
     world.put(("a", "1"))
     world.put(("a", None))

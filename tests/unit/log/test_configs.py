@@ -57,7 +57,7 @@ def test_s2_098_retention_in_numbers():
 
 
 def test_we1_7_the_largest_message_by_default():
-    """WE1-7: the book's 1000012 has become 1 MiB and the log overhead of 12 bytes."""
+    """WE1-7: the example's 1000012 has become 1 MiB and the log overhead of 12 bytes."""
     assert LogOptions.parse({}).message_max_bytes == LogConfig.for_topic().max_message_bytes == (1 << 20) + 12
 
 

@@ -1,6 +1,6 @@
-"""The book's look-ups (W5.22, W5.23, W5.26) through a whole log: segment, index, scan.
+"""Look-ups (W5.22, W5.23, W5.26) through a whole log: segment, index, scan.
 
-What the indexes themselves answer to the book's entries is in test_offset_index.py and test_time_index.py.
+What the indexes themselves answer to these entries is in test_offset_index.py and test_time_index.py.
 """
 
 import pytest

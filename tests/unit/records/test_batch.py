@@ -1,4 +1,4 @@
-"""Headers, checksums, rewriting in place, records; examples from the reference's own classes."""
+"""Headers, checksums, rewriting in place, records; examples from Apache's own classes."""
 
 import struct
 import zlib
@@ -25,7 +25,7 @@ from kafka_py.records.batch import (
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 
-# As the reference writes it: two records, producer 1000.
+# As Apache Kafka 2.8.2 writes it: two records, producer 1000.
 TWO_RECORDS = bytes.fromhex(
     "0000000000000000 00000049 00000007 02 d417f846 0000 00000001 00000174876e8000 00000174876e800a"
     "00000000000003e8 0001 00000005 00000002"
@@ -35,7 +35,7 @@ COMMIT_MARKER = bytes.fromhex(
     "000000000000000a 00000042 00000003 02 f5e2de90 0030 00000000 00000174876e8000 00000174876e8000"
     "00000000000003e8 0001 ffffffff 00000001 20 00 00 00 08 00000001 0c 000000000004 00"
 )
-# As the reference writes it.
+# As Apache Kafka 2.8.2 writes it.
 LEGACY_V0 = bytes.fromhex("0000000000000000 00000012 57e7496e 00 00 00000002 6b31 00000002 7631")
 LEGACY_V1 = bytes.fromhex("0000000000000000 0000001a 4c891d21 01 00 00000174876e8000 00000002 6b31 00000002 7631")
 NOW = 1_600_000_000_000

@@ -1,4 +1,4 @@
-"""The builder writes what the reference writes, and knows its size at any time."""
+"""The builder writes what Apache Kafka 2.8.2 writes, and knows its size at any time."""
 
 import pytest
 

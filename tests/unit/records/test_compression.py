@@ -1,4 +1,4 @@
-"""Codecs: the reference's own bytes, what others may send, and what must be refused."""
+"""Codecs: the bytes of Apache Kafka 2.8.2, what others may send, and what must be refused."""
 
 import gzip
 import random
@@ -103,7 +103,7 @@ class TestGzip:
 
 
 class TestSnappy:
-    # As the reference writes it.
+    # As Apache Kafka 2.8.2 writes it.
     REFERENCE = bytes.fromhex("82534e4150505900 00000001 00000001 0000000b 09201000000002610262 00")
     HEADER = REFERENCE[:16]
 
@@ -239,7 +239,7 @@ class TestLz4:
 
 
 class TestZstd:
-    # As the reference writes it: a streamed frame, its last block empty.
+    # As Apache Kafka 2.8.2 writes it: a streamed frame, its last block empty.
     REFERENCE = bytes.fromhex("28b52ffd 0058 480000 10000000026102 6200 010000")
 
     def test_reference_example_reads(self):

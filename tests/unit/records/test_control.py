@@ -1,11 +1,11 @@
-"""Markers read and written as the reference does."""
+"""Markers read and written as Apache Kafka 2.8.2 does."""
 
 import pytest
 
 from kafka_py.records.batch import CorruptBatch, Record, decode_records, read_header, verify_crc
 from kafka_py.records.control import ControlType, EndTxnMarker, end_txn_marker, read_control_type, read_end_txn_marker
 
-# As the reference writes it: commit, coordinator epoch 4, offset 10.
+# As Apache Kafka 2.8.2 writes it: commit, coordinator epoch 4, offset 10.
 COMMIT = bytes.fromhex(
     "000000000000000a 00000042 00000003 02 f5e2de90 0030 00000000 00000174876e8000 00000174876e8000"
     "00000000000003e8 0001 ffffffff 00000001 20 00 00 00 08 00000001 0c 000000000004 00"

@@ -5,7 +5,7 @@ import pytest
 from kafka_py.records.java_hash import abs_hash, java_hash_code, partition_for_id
 from kafka_py.records.murmur2 import murmur2, partition_for_key
 
-# As the reference computes it: key, hash, masked, mod 12.
+# As Apache Kafka 2.8.2 computes it: key, hash, masked, mod 12.
 MURMUR2 = [
     (b"", 275646681, 275646681, 9),
     (b"k1", 1684045097, 1684045097, 5),
@@ -14,7 +14,7 @@ MURMUR2 = [
     ("été".encode(), -2101193575, 46290073, 1),
     (bytes.fromhex("000102030405ff80"), 1368723038, 1368723038, 2),
 ]
-# As the reference computes it: id, hash, abs, mod 50.
+# As Apache Kafka 2.8.2 computes it: id, hash, abs, mod 50.
 JAVA_HASH = [
     ("", 0, 0, 0),
     ("my-group", -1906497762, 1906497762, 12),

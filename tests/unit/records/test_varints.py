@@ -1,4 +1,4 @@
-"""Zig-zag varints: the spec's worked examples and every length boundary."""
+"""Zig-zag varints: worked examples (W5.9 to W5.13) and every length boundary."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from kafka_py.records.varints import (
     zigzag,
 )
 
-# As the reference writes it.
+# As Apache Kafka 2.8.2 writes it.
 EXAMPLES = [
     (0, "00"), (-1, "01"), (1, "02"), (63, "7e"), (-64, "7f"), (64, "8001"), (300, "d804"),
     (2147483647, "feffffff0f"), (-2147483648, "ffffffff0f"),

@@ -415,7 +415,7 @@ async def test_partitions_spread_anew_when_the_number_of_fetchers_changes() -> N
 @pytest.mark.parametrize("version", VERSIONS)
 @story
 async def test_a_follower_that_fills_up_joins_the_in_sync_set_when_it_has_all_that_is_committed(version: str) -> None:
-    """Book 8.1.2, S2-033, S2-037: it joins with log end offset >= high watermark and not a record earlier."""
+    """S2-033, S2-037: it joins with log end offset >= high watermark and not a record earlier."""
     behind, leader = pair(version, **{"replica.fetch.max.bytes": "1"})  # one batch a fetch
     leader.lead(0, isr=(2,))
     leader.append(*[b"m"] * 20)

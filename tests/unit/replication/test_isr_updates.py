@@ -197,7 +197,7 @@ async def test_the_controller_hears_once_a_minute_though_there_is_never_quiet() 
 
 @story
 async def test_a_follower_joins_at_the_watermark_and_at_the_start_of_the_leaders_epoch() -> None:
-    """The sum of W8.1 and the rule of chapter 8.1.2: the follower's end must reach the watermark, not the log end."""
+    """The sum of W8.1 and the rule of S2-033: the follower's end must reach the watermark, not the log end."""
     leader = Leader(8, isr=(1,))
     me = leader.me
     me.manager.fetches.on_isr_pending = leader.updates.submit

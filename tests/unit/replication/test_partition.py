@@ -218,7 +218,7 @@ def test_gauges_tell_under_replication_without_counting_replicas_being_added() -
     assert not partition.is_under_replicated
 
 
-# The book's examples of the high watermark (8.1.2 to 8.1.4)
+# Worked examples of the high watermark
 
 
 def fetched(partition: Partition, follower: int, offset: int, now_ms: float = 1) -> None:
@@ -262,7 +262,7 @@ def test_w8_12_an_isr_below_the_minimum_takes_no_acks_all() -> None:
 
 
 class TestJoiningTheInSyncSet:
-    """Book 8.1.2, S2-033, S2-037: a follower joins when its log end has reached the leader's high watermark.
+    """S2-033, S2-037: a follower joins when its log end has reached the leader's high watermark.
 
     And the start of the leader's own epoch: before that it may hold records that the leader does not.
     """

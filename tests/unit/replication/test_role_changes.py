@@ -1,4 +1,4 @@
-"""LeaderAndIsr and StopReplica on the receiving side (controller facts, section 11)."""
+"""LeaderAndIsr and StopReplica on the receiving side (docs/reference/controller.md, section 13)."""
 
 import asyncio
 import uuid

@@ -1,4 +1,4 @@
-"""Power goes only where the classic design loses nothing by it."""
+"""Power goes only where Apache's protocol loses nothing by it."""
 
 import asyncio
 import random

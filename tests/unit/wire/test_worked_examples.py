@@ -1,4 +1,4 @@
-"""What the book says of the size of fetch requests (W6.1)."""
+"""The size of fetch requests (W6.1)."""
 
 from kafka_py.wire.compiler import encode
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic

@@ -65,7 +65,7 @@ def test_fenced_is_whose_instance_id_belongs_to_another() -> None:
 
 
 def test_the_chosen_strategy_is_common_to_all_and_has_most_votes() -> None:
-    """S3, 7.2.2: each votes for the first on its list that all support."""
+    """Each votes for the first on its list that all support."""
     group = group_of([member("a", "sticky", "range"), member("b", "range", "sticky"), member("c", "range", "sticky")])
     assert group.common_protocols == {"range", "sticky"}
     assert group.select_protocol() == "range"

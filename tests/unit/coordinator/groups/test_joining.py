@@ -40,7 +40,7 @@ def test_only_the_coordinator_answers(code: str) -> None:
 
 @pytest.mark.parametrize("session_ms", [5999, 1_800_001])
 def test_a_session_timeout_outside_the_limits_is_refused(session_ms: int) -> None:
-    """S3-034, and the erratum of 7.2.2: it is the session time-out that has limits."""
+    """S3-034; it is the session time-out that has limits."""
     world = GroupWorld()
     assert error(world.join(session_ms=session_ms)) is ErrorCode.INVALID_SESSION_TIMEOUT
     assert world.store.by_id == {}

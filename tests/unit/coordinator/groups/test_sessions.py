@@ -56,7 +56,7 @@ def test_heartbeats_in_each_state() -> None:
 
 
 def test_a_member_without_a_heartbeat_is_removed_and_the_others_join_again() -> None:
-    """S3-025, 7.2.2."""
+    """S3-025."""
     world = GroupWorld()
     a, b = world.stable("a", "b")
     world.pass_ms(5000)
