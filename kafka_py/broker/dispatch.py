@@ -1,7 +1,7 @@
 """The way of a request: header, table, authorization, handler, response; an error becomes the API's own error answer.
 
-ROUTES is the table: API -> handler, rule that guards the whole request, throttling class. Handlers are imported when
-their API is first asked for. Knows handlers only by their row.
+ROUTES is the table: API -> handler, rule that guards the whole request, quota class (not used: client quotas are not
+enforced). Handlers are imported when their API is first requested. Knows handlers only by their row.
 Source: docs/reference/apis.tsv; docs/reference/protocol.md, sections 1 and 2.
 """
 

@@ -1,7 +1,8 @@
 """The broker's settings in force: the property file, and over it what ZooKeeper says for all brokers and for this one.
 
-Pure. What may change at run time is the `live` column of the tables; anything else in ZooKeeper is left aside with a
-line in the log. Source: docs/reference/configs.tsv (column dynamic); docs/reference/zookeeper.md, section 10.
+No I/O; keeps the present layers. The `live` column of the tables says what may change at run time; any other setting in
+ZooKeeper is ignored and logged.
+Source: docs/reference/configs.tsv (column dynamic); docs/reference/zookeeper.md, section 10.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where each leader epoch began in one log (KIP-101, KIP-279).
 
-Pure: a list of (epoch, start offset), both strictly rising; the owner writes it down when `apply` methods say that it
-changed. Source: docs/reference/log.md, section 10.
+Pure: a list of (epoch, start offset), both strictly rising; the owner writes the checkpoint when a method returns that
+it changed. Source: docs/reference/log.md, section 10.
 """
 
 from __future__ import annotations

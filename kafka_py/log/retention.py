@@ -1,6 +1,6 @@
 """Which old segments may go: by age, by size, and below the log start offset.
 
-Pure decisions over segments, oldest first; renaming and removing is the log's (partition_log.py). Compaction is another
+Pure decisions over segments, oldest first; renaming and removing is in stored_log.py. Compaction is another
 subject. Source: docs/reference/log.md, section 14.
 """
 

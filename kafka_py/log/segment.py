@@ -1,6 +1,7 @@
 """One .log file with its offset, time and transaction index: append, find, truncate.
 
-Knows positions and offsets; what may be appended, and when to roll, the log decides (partition_log.py).
+Knows positions and offsets, and whether it is full (`should_roll`). What may be appended, partition_log.py decides;
+the next segment is created in stored_log.py.
 Source: docs/reference/log.md, sections 3 and 4.
 """
 

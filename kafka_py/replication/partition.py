@@ -45,7 +45,7 @@ class RoleState(Protocol):
 
 
 class Partition:
-    """The state of one hosted partition. Only ReplicaManager and the role changes call its changing methods.
+    """The state of one hosted partition, changed by appends, fetches, role changes, ISR updates and the mover only.
 
     leader_epoch: of the last accepted LeaderAndIsr; -1 before the first, so that epoch 0 is accepted.
     leader_epoch_start: where this leader's own epoch began; None unless it leads.
@@ -112,7 +112,7 @@ class Partition:
         return newly_elected
 
     def become_follower(self, state: RoleState, log: PartitionLog) -> bool:
-        """Takes the follower role; returns whether leader or epoch changed (else fetching just goes on)."""
+        """Takes the follower role; returns whether leader or epoch changed, so that fetching must start."""
         changed = (state.leader, state.leader_epoch) != (self.leader_id, self.leader_epoch)
         self._take_assignment(state, log)
         self.isr = NOBODY

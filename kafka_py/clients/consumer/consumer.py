@@ -1,4 +1,4 @@
-"""The consumer's two faces: `Consumer` for plain blocking code, `AsyncConsumer` for asyncio.
+"""`Consumer`, the consumer for blocking code; the one for asyncio is in async_consumer.py.
 
     consumer = Consumer({"bootstrap.servers": "localhost:9092", "group.id": "billing", "auto.offset.reset": "earliest"})
     consumer.subscribe(["orders"])
