@@ -36,7 +36,7 @@ CLASSES = rf"{CLASS}((, | and ){CLASS})*{OF}( and their neighbours|, as Apache's
 KIPS = r"KIP-\d+((, | and )KIP-\d+)*"
 FILE = re.compile(r'(?P<path>[\w./-]+/[\w./-]*\w)(?P<place>, (section|scope)s? [\w, ]+|, "[^"]+")?')
 
-STATEMENT = re.compile(r'\bSource: (?P<items>.+?)\.(?=\s|"""|$)', re.DOTALL)
+STATEMENT = re.compile(r'(?<!-> )(?<!class )\bSource:\s+(?P<items>.+?)\.(?=\s|"""|$)', re.DOTALL)
 ELSEWHERE = re.compile(r"docs/reference/[\w-]+\.md, sections? \d+(?:, \d+)*(?: (?:and|to) \d+)?(?:, \d+)*(?: and \d+)?")
 EXAMPLE = re.compile(r"\b(?:S[1-4]-\d{3}|W[5-8]\.\d+|WE[1-4]-\d+|X-\d{3})[a-z]?\b")
 ABSENT = re.compile(
