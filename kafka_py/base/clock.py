@@ -15,6 +15,10 @@ class Clock(Protocol):
         """Milliseconds since some start; never goes back. For time-outs and rates."""
         ...
 
+    def monotonic_s(self) -> float:
+        """The same in seconds. For moments that are noted for every request: the system's clock calls nothing else."""
+        ...
+
 
 class SystemClock:
     """The machine's own time."""
@@ -26,3 +30,5 @@ class SystemClock:
 
     def monotonic_ms(self) -> float:
         return time.monotonic() * 1000.0
+
+    monotonic_s = staticmethod(time.monotonic)

@@ -14,7 +14,6 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from enum import Enum
 from importlib import import_module
-from time import perf_counter
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -152,8 +151,8 @@ class _Service:
     """One route made ready: what is looked up once per API instead of once per request."""
 
     __slots__ = (
-        "_handle", "_route", "api", "counted_decoders", "decoders", "elements_at_once", "max_bytes", "max_version",
-        "metrics", "rule",
+        "_route", "api", "counted_decoders", "decoders", "elements_at_once", "handle", "is_in_proportion", "max_bytes",
+        "max_version", "metrics", "rule",
     )  # fmt: skip
 
     def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
@@ -164,19 +163,21 @@ class _Service:
         self.metrics = metrics
         self.rule = route.rule
         self._route = route
-        self._handle: Handle | None = None
+        self.handle: Handle | None = None  # until the API is first asked for
+        self.is_in_proportion = api.key in ANSWERED_IN_PROPORTION
         self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
         self.counted_decoders: list[CountedDecoder[Any] | None] = [None] * (api.max_version + 1)
 
-    @property
-    def handle(self) -> Handle:
-        if self._handle is None:
-            target = self._route.handler
-            if isinstance(target, ErrorCode):
-                self._handle = _refusing(target, self._route.text)
-            else:
-                self._handle = import_module(f"kafka_py.broker.handlers.{target}").handle
-        return self._handle
+    def import_handler(self) -> Handle:
+        """The API's handler, kept in `handle`."""
+        target = self._route.handler
+        handle: Handle
+        if isinstance(target, ErrorCode):
+            handle = _refusing(target, self._route.text)
+        else:
+            handle = import_module(f"kafka_py.broker.handlers.{target}").handle
+        self.handle = handle
+        return handle
 
     def make_decoder(self, version: int) -> Decoder[Any]:
         """The decoder of one version, kept in `decoders`."""
@@ -211,6 +212,7 @@ class Dispatcher:
         }
         self._request_log = metrics.request_log
         self._large = LargeRequests(node.clock)
+        self._now_s = node.clock.monotonic_s
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
@@ -278,20 +280,15 @@ class Dispatcher:
         request: Any, *, is_large: bool = False,
     ) -> None:  # fmt: skip
         """Counts a request that could be decoded, and handles it. is_large: its connection is muted until then."""
+        metrics = service.metrics
+        has_short_answer = service.is_in_proportion and size <= PLAIN_BYTES
         context = RequestContext(
-            connection,
-            slot,
-            service.api,
-            header.api_version,
-            header.correlation_id,
-            header.client_id,
-            size,
-            service.metrics,
-            self._send,
-        )
+            connection, slot, service.api, header, size, metrics, self._send, self._now_s(), has_short_answer
+        )  # fmt: skip
         if is_large:
             context.large_request = request
-        service.metrics.count(header.api_version)
+        version = header[1]
+        (metrics.versions.get(version) or metrics.version(version)).requests += 1
         if self._request_log.is_on:
             context.exchange = request, None
         rule = service.rule
@@ -300,12 +297,13 @@ class Dispatcher:
                 context, rule.operation, rule.resource_type, CLUSTER_NAME
             ):
                 raise KafkaError(rule.refusal, f"{context.principal} lacks {rule.operation.name} on the cluster")
-            outcome = service.handle(self._node, context, request)
+            outcome = (service.handle or service.import_handler())(self._node, context, request)
         except Exception as error:
             self._refuse(context, request, error)
             return
         if outcome is ANSWERS_LATER:
-            context.leave_for_later()
+            if not context.answered_s:
+                context.parked_s = self._now_s()
             return
         if type(outcome) is types.CoroutineType:
             self._step(context, request, outcome)
@@ -329,14 +327,14 @@ class Dispatcher:
             waits_for = coroutine.send(None)
         except StopIteration as done:
             if done.value is ANSWERS_LATER:
-                context.leave_for_later()
+                context.leave_for_later(self._now_s())
             else:
                 self._send(context, done.value)
             return
         except Exception as error:
             self._refuse(context, request, error)
             return
-        context.leave_for_later()
+        context.leave_for_later(self._now_s())
         self._spawn(self._finish(context, request, coroutine, waits_for))
 
     async def _finish(
@@ -394,9 +392,7 @@ class Dispatcher:
             try:
                 if type(response) is EncodedResponse:
                     parts = response.parts_for(context.correlation_id)
-                elif (
-                    context.request_bytes > PLAIN_BYTES or context.api.key not in ANSWERED_IN_PROPORTION
-                ) and needs_turns(response):
+                elif not context.has_short_answer and needs_turns(response):
                     self._send_in_turns(context, response)
                     return
                 else:
@@ -406,7 +402,7 @@ class Dispatcher:
                 return
         if context.exchange is not None:
             context.exchange = context.exchange[0], response
-        context.answered_s = perf_counter()
+        context.answered_s = self._now_s()
         context.connection.respond(context.slot, parts, context)
         if context.large_request is not None:
             self._free(context, [context.large_request, response])

@@ -128,6 +128,11 @@ class MetadataCache:
     def has_topic(self, topic: str) -> bool:
         return topic in self._topics
 
+    def missing(self, topics: Iterable[str]) -> list[str]:
+        """Those of the topics that the cluster does not have."""
+        known = self._topics
+        return [topic for topic in topics if topic not in known]
+
     def has_partition(self, topic_partition: TopicPartition) -> bool:
         partitions = self._topics.get(topic_partition[0])
         return partitions is not None and topic_partition[1] in partitions

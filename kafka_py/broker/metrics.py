@@ -60,7 +60,7 @@ class ApiMetrics:
     finished: requests that are done and whose times are not worked out yet; who appends calls `fold` at FOLD_AT.
     """
 
-    __slots__ = ("_errors", "_failed", "_parts", "_registry", "_versions", "finished", "name", "times", "whole")
+    __slots__ = ("_errors", "_failed", "_parts", "_registry", "finished", "name", "times", "versions", "whole")
 
     def __init__(self, registry: MetricRegistry, name: str, whole: ApiMetrics | None = None) -> None:
         self.name = name
@@ -72,15 +72,20 @@ class ApiMetrics:
         self.times = RequestMetrics(registry, self, request=name)
         self._registry = registry
         self._failed = 0
-        self._versions: dict[int, RequestMetrics] = {}
+        self.versions: dict[int, RequestMetrics] = {}
+        """The tables of the versions that were asked for so far; see `version`."""
         self._errors: dict[str, RequestMetrics] = {}
 
     def count(self, version: int) -> None:
         """One more request of that version."""
-        table = self._versions.get(version)
+        (self.versions.get(version) or self.version(version)).requests += 1
+
+    def version(self, version: int) -> RequestMetrics:
+        """The table of requests of that version, made on first use."""
+        table = self.versions.get(version)
         if table is None:
-            table = self._versions[version] = RequestMetrics(self._registry, request=self.name, version=str(version))
-        table.requests += 1
+            table = self.versions[version] = RequestMetrics(self._registry, request=self.name, version=str(version))
+        return table
 
     def count_error(self, error_name: str) -> None:
         """One more error code in a response."""

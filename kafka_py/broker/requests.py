@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_py.base.slices import FileSlice
 from kafka_py.net.connection import ClientSoftware
 from kafka_py.net.principal import Principal
 from kafka_py.wire.apis import Api
+from kafka_py.wire.frames import RequestHeader
 
 if TYPE_CHECKING:
     from kafka_py.broker.metrics import ApiMetrics
@@ -84,6 +84,7 @@ class RequestContext:
     received_s, started_s, parked_s, answered_s: when it was read from the socket, was taken up, was left for later by
         its handler (0: it was not), and was answered.
     exchange: request and response, kept only while requests are logged.
+    has_short_answer: it is small, and its answer has at most as many elements.
     large_request: the request if it has so many elements that it was decoded in turns. Its connection is muted until
         the answer, which is encoded in turns as well; then both are freed in turns.
     """
@@ -97,6 +98,7 @@ class RequestContext:
         "connection",
         "correlation_id",
         "exchange",
+        "has_short_answer",
         "large_request",
         "metrics",
         "parked_s",
@@ -111,22 +113,21 @@ class RequestContext:
         connection: ClientConnection,
         slot: int,
         api: Api,
-        api_version: int,
-        correlation_id: int,
-        client_id: str | None,
+        header: RequestHeader,
         request_bytes: int,
         metrics: ApiMetrics,
         send: Answer,
+        started_s: float = 0.0,
+        has_short_answer: bool = False,
     ) -> None:
         self.connection = connection
         self.slot = slot
         self.api = api
-        self.api_version = api_version
-        self.correlation_id = correlation_id
-        self.client_id = client_id
+        _, self.api_version, self.correlation_id, self.client_id = header
+        self.has_short_answer = has_short_answer
         self.request_bytes = request_bytes
         self.received_s = connection.read_s
-        self.started_s = perf_counter()
+        self.started_s = started_s
         self.metrics = metrics
         self.parked_s = 0.0
         self.answered_s = 0.0
@@ -142,10 +143,10 @@ class RequestContext:
         """The answer waits for something that may come; `end` has it sent at once, where it holds up a later answer."""
         self.connection.long_poll(self.slot, end)
 
-    def leave_for_later(self) -> None:
+    def leave_for_later(self, now_s: float) -> None:
         """The handler is through; the answer comes when others have done their part (unless it has left already)."""
         if not self.answered_s:
-            self.parked_s = perf_counter()
+            self.parked_s = now_s
 
     def drop_connection(self, reason: str) -> None:
         """Tells the client of a failure that the protocol has no words for: its connection ends."""

@@ -55,8 +55,9 @@ class HeaderTrust:
         if header[5] & CODEC_MASK:
             weight += _DECOMPRESSION + header[1] / _BYTES_PER_RECORD
         # Looks are a Poisson process: batches use up what was drawn, each as much as its chance of a look.
-        self._left -= _ALWAYS / weight + _SHARE
-        if self._left > 0.0 and self._first_left <= 0 and not self.wrong:
+        left = self._left - (_ALWAYS / weight + _SHARE)
+        self._left = left
+        if left > 0.0 and self._first_left <= 0 and not self.wrong:
             return False
         if self._first_left > 0:
             self._first_left -= max(header[12], _RECORDS_PER_FIRST)

@@ -18,20 +18,29 @@ _READ_AT_ONCE = 512
 
 
 class IndexFile:
-    """One index file; `entries` counts those in it, `capacity` those it may hold."""
+    """One index file; `entries` counts those in it, `capacity` those it may hold.
 
-    __slots__ = ("_file", "base_offset", "capacity", "directory", "entries", "used")
+    is_full: no entry but one that closes the segment may follow; a field, for every append asks.
+    """
+
+    __slots__ = ("_file", "base_offset", "capacity", "directory", "entries", "is_full", "used")
 
     SUFFIX: str
     ENTRY: Struct
+    KEPT_FOR_CLOSING = 0
+    """Places that are left for the entry that closes the segment."""
 
     def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
         self.directory = directory
         self.base_offset = base_offset
-        self.entries = 0
-        self.capacity = 0
+        self._set_size(0, 0)
         self.used = False
         self._file: File | None = None
+
+    def _set_size(self, entries: int, capacity: int) -> None:
+        self.entries = entries
+        self.capacity = capacity
+        self.is_full = entries >= capacity - self.KEPT_FOR_CLOSING
 
     @property
     def path(self) -> str:
@@ -44,14 +53,14 @@ class IndexFile:
 
     def create(self, max_bytes: int) -> None:
         """An empty index with room for `max_bytes`, rounded down to whole entries; overwrites what is there."""
-        self.entries = 0
+        self._set_size(0, self.capacity)
         self._forget_last()
         self.resize(max_bytes)
 
     def opened(self, file_bytes: int, max_bytes: int) -> None:
         """Takes the file as it lies on disk, `file_bytes` long, every whole entry of it as valid."""
-        self.entries = file_bytes // self.ENTRY.size
-        self.capacity = max(max_bytes // self.ENTRY.size, self.entries)
+        entries = file_bytes // self.ENTRY.size
+        self._set_size(entries, max(max_bytes // self.ENTRY.size, entries))
         self._forget_last()
 
     def drop_zero_tail(self) -> None:
@@ -65,12 +74,12 @@ class IndexFile:
                 low = middle + 1
             else:
                 high = middle
-        self.entries = low
+        self._set_size(low, self.capacity)
         self._forget_last()
 
     def resize(self, max_bytes: int) -> None:
         """Gives the file room for `max_bytes`, whatever is past the entries now being zero; makes it if missing."""
-        self.capacity = max(max_bytes // self.ENTRY.size, self.entries)
+        self._set_size(self.entries, max(max_bytes // self.ENTRY.size, self.entries))
         file = self.file(create=True)
         file.truncate(self.size_bytes)
         file.truncate(self.capacity * self.ENTRY.size)
@@ -78,14 +87,14 @@ class IndexFile:
     def trim(self) -> None:
         """Cuts the file to its entries: the segment takes no more. The file is let go."""
         self.file(create=True).truncate(self.size_bytes)
-        self.capacity = self.entries
+        self._set_size(self.entries, self.entries)
         self.close()
 
     def truncate_to_entries(self, entries: int) -> None:
         """Drops the entries from number `entries` on; their bytes read as zeroes."""
         if entries >= self.entries:
             return
-        self.entries = entries
+        self._set_size(entries, self.capacity)
         self._forget_last()
         file = self.file()
         file.truncate(self.size_bytes)
@@ -119,7 +128,7 @@ class IndexFile:
 
     def _append(self, *fields: int) -> None:
         self.file().write(self.ENTRY.pack(*fields), self.entries * self.ENTRY.size)
-        self.entries += 1
+        self._set_size(self.entries + 1, self.capacity)
 
     def _forget_last(self) -> None:
         """The last entry is no longer known."""

@@ -16,6 +16,8 @@ from kafka_py.log.segment import Segment
 from kafka_py.log.time_search import Search, search_segment
 from kafka_py.records.batch import LOG_OVERHEAD
 
+_new = tuple.__new__
+
 _MARKS_KEPT = 8
 
 
@@ -104,7 +106,7 @@ class LogSegments:
         size = limit - start
         incomplete = False
         if size > max_bytes:
-            size = max(max_bytes, 0)
+            size = max_bytes if max_bytes > 0 else 0
             if not first_batch:
                 head = segment.file().read(LOG_OVERHEAD, start)
                 first_batch = int.from_bytes(head[8:12], "big") + LOG_OVERHEAD
@@ -114,7 +116,8 @@ class LogSegments:
             self._mark(min(up_to_offset, log_end_offset), segment, limit)
         if size <= 0:
             return LogRead(None, 0, segment.base_offset, start, incomplete)
-        return LogRead(FileSlice(segment.file(), start, size), size, segment.base_offset, start, incomplete)
+        data = FileSlice(segment.file(), start, size)
+        return _new(LogRead, (data, size, segment.base_offset, start, incomplete))
 
     def position(self, segment: Segment, offset: int, log_end_offset: int) -> int:
         """Where in `segment` the first batch begins whose last offset is >= `offset`; its size when there is none."""

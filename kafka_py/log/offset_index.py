@@ -42,10 +42,6 @@ class OffsetIndex(IndexFile):
         """The entries around the last look-up, each as one number: readers go on where they stopped."""
 
     @property
-    def is_full(self) -> bool:
-        return self.entries >= self.capacity
-
-    @property
     def last(self) -> OffsetPosition:
         """The last entry; (base offset, 0) when there is none."""
         last = self._last

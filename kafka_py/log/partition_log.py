@@ -39,6 +39,8 @@ from kafka_py.records.batch import (
 
 _log = logging.getLogger(__name__)
 
+_new = tuple.__new__
+
 
 class PartitionLog(CleanableLog):
     """The log of one partition. Made by recovery.open_log."""
@@ -73,7 +75,6 @@ class PartitionLog(CleanableLog):
         records: memoryview,
         leader_epoch: int,
         now_ms: int,
-        *,
         origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
     ) -> AppendInfo | RecordWork:
@@ -110,12 +111,14 @@ class PartitionLog(CleanableLog):
         first_offset = self.log_end_offset
         last_offset = first_offset + header.last_offset_delta
         size = header.batch_length + LOG_OVERHEAD
-        if size > self.config.segment_bytes:
+        config = self.config
+        if size > config.segment_bytes:
             raise KafkaError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"a batch of {size} bytes exceeds segment.bytes {self.config.segment_bytes}",
+                f"a batch of {size} bytes exceeds segment.bytes {config.segment_bytes}",
             )
-        if header.producer_id >= 0:
+        has_producer = header.producer_id >= 0
+        if has_producer:
             known = self._check_producer(records, header, origin)
             if known is not None:
                 return self._repeated(known, header)
@@ -125,21 +128,24 @@ class PartitionLog(CleanableLog):
         max_timestamp = header.max_timestamp
         rolled = self._maybe_roll(first_offset, size, last_offset, max_timestamp, now_ms)
         self._write(records, last_offset, max_timestamp)
-        if header.producer_id >= 0:
+        if has_producer:
             self._take_over(read_header(records), records)
         self._producers.end_offset = last_offset + 1
-        return AppendInfo(
-            first_offset,
-            last_offset,
-            max_timestamp,
-            max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
-            self.log_start_offset,
-            header.record_count,
-            size,
-            False,
-            rolled,
-            last_offset + 1 - self.recovery_point >= self.config.flush_messages
-            and self._flush_after_append(first_offset),
+        is_flush_due = last_offset + 1 - self.recovery_point >= config.flush_messages
+        return _new(  # every field is there; the constructor would take longer
+            AppendInfo,
+            (
+                first_offset,
+                last_offset,
+                max_timestamp,
+                max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
+                self.log_start_offset,
+                header.record_count,
+                size,
+                False,
+                rolled,
+                is_flush_due and self._flush_after_append(first_offset),
+            ),
         )
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> AppendInfo:
@@ -253,7 +259,7 @@ class PartitionLog(CleanableLog):
     ) -> None:
         """One write at the end of the active segment; a failed one leaves no trace."""
         segment = self._segments.active
-        largest = TimeOffset(max_timestamp, last_offset if largest_offset is None else largest_offset)
+        largest = _new(TimeOffset, (max_timestamp, last_offset if largest_offset is None else largest_offset))
         try:
             segment.append(records, last_offset, largest, self.config.index_interval_bytes)
         except OSError as error:

@@ -180,21 +180,29 @@ class Segment:
         if self._bytes_since_entry > index_interval_bytes:  # fails here, if at all, before anything is written
             self.offset_index.file()
             self.time_index.file()
-        self.file().write(data, position)
+        (self._file or self.file()).write(data, position)
         if position == 0:
             self._first_timestamp = largest[0]
-        self.index(position, size, last_offset, largest, index_interval_bytes)
+        if largest[0] > (self._largest or self.largest)[0]:
+            self._largest = largest
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(position, last_offset)
+        self._bytes_since_entry += size
         self.size = position + size
 
     def index(self, position: int, size: int, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
         """Accounts for an append of `size` bytes at `position`: its timestamp, and an entry when one is due."""
         if largest[0] > self.largest[0]:
             self._largest = largest
-        if self._bytes_since_entry > index_interval_bytes and not self.offset_index.is_full:
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(position, last_offset)
+        self._bytes_since_entry += size
+
+    def _add_entry(self, position: int, last_offset: int) -> None:
+        if not self.offset_index.is_full:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(*self.largest)
             self._bytes_since_entry = 0
-        self._bytes_since_entry += size
 
     def should_roll(self, size: int, last_offset: int, largest_timestamp: int, config: LogConfig, now_ms: int) -> bool:
         """Whether an append of `size` bytes up to `last_offset` belongs into the next segment."""

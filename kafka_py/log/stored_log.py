@@ -157,7 +157,10 @@ class StoredLog:
 
     def update_high_watermark(self, high_watermark: int) -> int:
         """Sets the high watermark, kept between log start and log end; returns what it is now."""
-        high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)
+        if high_watermark < self.log_start_offset:
+            high_watermark = self.log_start_offset
+        if high_watermark > self.log_end_offset:
+            high_watermark = self.log_end_offset
         self.high_watermark = high_watermark
         if self._first_unstable is not None:
             self._producers.forget_replicated(high_watermark)

@@ -30,15 +30,11 @@ class TimeIndex(IndexFile):
 
     SUFFIX = filenames.TIME_INDEX
     ENTRY = Struct(">qi")
+    KEPT_FOR_CLOSING = 1
 
     def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
         super().__init__(directory, base_offset)
         self._last: TimeOffset | None = None
-
-    @property
-    def is_full(self) -> bool:
-        """One entry early: the last place is kept for the entry that closes the segment."""
-        return self.entries >= self.capacity - 1
 
     @property
     def last(self) -> TimeOffset:

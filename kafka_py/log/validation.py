@@ -11,7 +11,7 @@ from __future__ import annotations
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.answers import MOST_ERRORS, Fault, Origin, RecordError, RecordErrors, Refused, UnexpectedAppendOffset
 from kafka_py.log.configs import LogConfig
-from kafka_py.log.header_trust import HeaderTrust, is_plausible
+from kafka_py.log.header_trust import CLOCK_SLACK_MS, HeaderTrust, is_plausible
 from kafka_py.log.record_work import Prepared, RecordWork, too_large
 from kafka_py.records.batch import (
     CODEC_MASK,
@@ -73,9 +73,18 @@ def prepare_leader_append(
         )
     if origin is Origin.CLIENT:
         _check_client_header(header, size)
+        wants_look = (
+            trust is None
+            or not config.takes_as_sent
+            or not -1 < header[8] >= header[7]  # as is_plausible, without the call
+            or header[8] - now_ms > CLOCK_SLACK_MS
+            or trust.wants_look(header)
+        )
+    else:
+        wants_look = config.target_codec is not None or config.checks_timestamps
     if header.attributes & LOG_APPEND_TIME_FLAG:
         raise _all_refused(header, "a producer cannot send batches with timestamp type LogAppendTime")
-    if trust is None or not config.takes_as_sent or not is_plausible(header, now_ms) or trust.wants_look(header):
+    if wants_look:
         work = _record_work(records, header, config, now_ms, origin, trust)
         if work is not None:
             return work

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import NamedTuple
 
 from kafka_py.net.connection_services import ConnectionServices
@@ -28,7 +27,7 @@ MOST_REQUEST_BYTES = 16 * 1024 * 1024
 MOST_RESPONSE_BYTES = 4 * 1024 * 1024
 """Memory held by responses that the peer does not fetch."""
 TURN_REQUESTS = 64
-TURN_MS = 2.0
+TURN_S = 0.002
 """After so many requests of one connection, or so long, the others have their turn."""
 
 log = logging.getLogger(__name__)
@@ -95,7 +94,7 @@ class Connection:
         self._resuming = False  # the next turn is arranged
         self._backlog_since_s = 0.0
         self.read_s = 0.0
-        """When the requests that are being handed on were read, as perf_counter has it."""
+        """When the requests that are being handed on were read, by the clock of the services."""
         self.client_software = UNKNOWN_SOFTWARE
         self.batch_trust: object = None
         """What the produce handler keeps about the batches that came over this connection; None before the first."""
@@ -134,7 +133,7 @@ class Connection:
             return
         self.is_active = True
         self.metrics.bytes_received += receiver.received_bytes
-        self.read_s = perf_counter()
+        self.read_s = self._services.now_s()
         self._take(frames)
 
     def on_reset(self) -> None:
@@ -154,12 +153,12 @@ class Connection:
     def _take(self, frames: list[bytearray]) -> None:
         """Hand on requests, then send what they answered. One that fails ends the connection, never the loop."""
         self._in_turn = True
-        now_ms = self._services.now_ms
-        turn_ends_ms = now_ms() + TURN_MS if len(frames) > 1 else 0.0  # a single one needs no clock
+        now_s = self._services.now_s
+        turn_ends_s = now_s() + TURN_S if len(frames) > 1 else 0.0  # a single one needs no clock
         try:
             for number, frame in enumerate(frames):
                 slot = self._next_slot
-                is_over = number and (number == TURN_REQUESTS or now_ms() > turn_ends_ms)
+                is_over = number and (number == TURN_REQUESTS or now_s() > turn_ends_s)
                 if is_over or ((self._waiting or self._mutes) and self._is_over_bounds()):
                     self._put_off(frames[number:])
                     break
@@ -274,7 +273,7 @@ class Connection:
         before = self._sender.sent_bytes
         flushed = Flushed.DONE
         if self._sender.parts:
-            self._began_s = self._began_s or perf_counter()
+            self._began_s = self._began_s or self._services.now_s()
             try:
                 flushed = self._sender.flush()
             except OSError as error:
@@ -286,7 +285,7 @@ class Connection:
                 self.metrics.bytes_sent += sent
         if self._notes and flushed is Flushed.DONE:
             notes, self._notes = self._notes, []
-            ended_s = perf_counter()
+            ended_s = self._services.now_s()
             self._services.on_sent(notes, self._began_s or ended_s, ended_s)
             self._began_s = 0.0
         writes = flushed is Flushed.BLOCKED

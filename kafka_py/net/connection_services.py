@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kafka_py.net.connection import Connection
 
 OnSent = Callable[[list[object], float, float], None]
-"""(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, perf_counter."""
+"""(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, by `now_s`."""
 
 
 def _forget(*_: object) -> None:
@@ -29,11 +29,11 @@ class ConnectionServices:
     max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
         beyond which each may have only one. on_close: called once for each connection that ends.
     on_sent: told of answers that have left. on_described: of connections whose client has said what it is.
-    size_fault: says of a large frame whether it is refused. now_ms: a monotonic clock, for the length of turns.
+    size_fault: says of a large frame whether it is refused. now_s: a monotonic clock.
     """
 
     __slots__ = (
-        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_ms", "on_close", "on_described",
+        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close", "on_described",
         "on_sent", "pool", "receive_buffer", "size_fault", "unanswered",
     )  # fmt: skip
 
@@ -41,7 +41,7 @@ class ConnectionServices:
         self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
         max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = _forget,
         on_described: Callable[[Connection], None] = _forget, size_fault: SizeFault = any_size,
-        now_ms: Callable[[], float] = lambda: 0.0,
+        now_s: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
         self.loop = loop
         self.cold_reads = cold_reads
@@ -49,7 +49,7 @@ class ConnectionServices:
         self.on_sent = on_sent
         self.on_described = on_described
         self.max_request_bytes = max_request_bytes
-        self.now_ms = now_ms
+        self.now_s = now_s
         self.max_queued = max_queued
         self.pool = pool
         self.size_fault = size_fault

@@ -117,7 +117,7 @@ class SocketServer:
             loop, self._cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
             max_queued=options.queued_max_requests, pool=self._pool,
             on_described=lambda each: self._count_software(each, 1), size_fault=size_fault,
-            now_ms=clock.monotonic_ms, **({"on_sent": on_sent} if on_sent else {}),
+            now_s=clock.monotonic_s, **({"on_sent": on_sent} if on_sent else {}),
         )  # fmt: skip
         self.metrics = SocketServerMetrics(registry)
         self._registry = registry

@@ -160,7 +160,7 @@ class Appends:
     ) -> AppendResult | RecordWork:
         """Appends to one partition; the result carries the error, if any. Or what must be done off the loop first."""
         partition = self._hosted.partitions.get(topic_partition)
-        topic_metrics = self._metrics.topic(topic_partition[0])
+        topic_metrics = self._metrics.topics.get(topic_partition[0]) or self._metrics.topic(topic_partition[0])
         topic_metrics.produce_requests += 1
         self._all_topics.produce_requests += 1
         try:
@@ -183,31 +183,29 @@ class Appends:
         return self._appended(partition, info, self._metrics.topic(append.topic_partition.topic))
 
     def _appended(self, partition: Partition, info: AppendInfo, topic_metrics: TopicMetrics) -> AppendResult:
-        topic_partition = partition.topic_partition
-        if not info.duplicate:
-            self._note_append(partition, topic_metrics, info)
+        first_offset, last_offset, _, log_append_time, log_start_offset, count, size, duplicate, _, flush_due = info
+        if not duplicate:
+            all_topics = self._all_topics
+            topic_metrics.bytes_in += size
+            topic_metrics.messages_in += count
+            all_topics.bytes_in += size
+            all_topics.messages_in += count
+            raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
+            if partition.listeners or self._parked.fetch.watched or raised:
+                self._note_raised(partition, raised)
         result = AppendResult(
-            topic_partition,
+            partition.topic_partition,
             ErrorCode.NONE,
             None,
-            info.first_offset,
-            info.log_append_time,
-            info.log_start_offset,
-            info.last_offset + 1,
+            first_offset,
+            log_append_time,
+            log_start_offset,
+            last_offset + 1,
         )
-        if info.flush_due:
+        if flush_due:
             result.unsynced = partition.log
             self._has_flushes = True
         return result
-
-    def _note_append(self, partition: Partition, topic_metrics: TopicMetrics, info: AppendInfo) -> None:
-        all_topics = self._all_topics
-        topic_metrics.bytes_in += info.size_bytes
-        topic_metrics.messages_in += info.record_count
-        all_topics.bytes_in += info.size_bytes
-        all_topics.messages_in += info.record_count
-        raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
-        self._note_raised(partition, raised)
 
     def _after_flushes(self, due: list[PartitionLog], on_done: OnAppended) -> OnAppended:
         """Starts the flushes that are due; what it returns answers when they are done as well."""

@@ -167,14 +167,14 @@ class Fetches:
 
         taken_bytes: what the same fetch has read before.
         """
-        remaining = max(0, params.max_bytes - taken_bytes)
+        remaining = params.max_bytes - taken_bytes if taken_bytes < params.max_bytes else 0
         min_one_batch = not params.hard_max_bytes and not taken_bytes
         results = []
         for entry in entries:
             max_bytes = entry.max_bytes
             read = self._read(entry, max_bytes if max_bytes < remaining else remaining, params, min_one_batch)
             if read.size:
-                remaining = max(0, remaining - read.size)
+                remaining = remaining - read.size if read.size < remaining else 0
                 min_one_batch = False
             results.append((entry, read))
         return results
@@ -191,7 +191,7 @@ class Fetches:
                 self._metrics.topic(topic_partition.topic).fetch_requests += 1
                 self._all_topics.fetch_requests += 1
             return PartitionRead(error.code)
-        self._metrics.topic(topic_partition[0]).fetch_requests += 1
+        (self._metrics.topics.get(topic_partition[0]) or self._metrics.topic(topic_partition[0])).fetch_requests += 1
         self._all_topics.fetch_requests += 1
         try:
             if params.replica_id >= 0:

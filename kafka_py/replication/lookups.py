@@ -5,10 +5,8 @@ Synchronous; looks and changes nothing. Source: docs/reference/replication.md, s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.partition_log import PartitionLog, TimestampOffset
+from kafka_py.log.partition_log import TimestampOffset
 from kafka_py.replication.partition import NO_EPOCH, NO_TIMESTAMP, Partition
 from kafka_py.replication.reads import CONSUMER, DEBUG_CONSUMER, EpochEnd, Isolation
 
@@ -16,8 +14,10 @@ EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 UNKNOWN_END = EpochEnd(-1, -1)
 
-FindTime = Callable[[PartitionLog, int], TimestampOffset | None]
-"""(log, timestamp) -> the first record that is not older."""
+
+def is_search(timestamp: int) -> bool:
+    """Whether that stands for a time, and not for an end of the log."""
+    return timestamp not in (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP)
 
 
 def offset_for_timestamp(
@@ -28,11 +28,11 @@ def offset_for_timestamp(
     *,
     leader_only: bool,
     replica_id: int,
-    find: FindTime = lambda log, timestamp: log.offset_for_timestamp(timestamp),
+    by_time: TimestampOffset | None = None,
 ) -> TimestampOffset | None:
     """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None if there is none.
 
-    find: the search by time, which blocks; one that has been made before, off the loop, may be handed in.
+    by_time: what the search of the log by time has found, where it `is_search`.
     Raises KafkaError(OFFSET_NOT_AVAILABLE) to clients while a new leader's high watermark has not reached the
     start of its epoch: until then "latest" could seem to go backwards.
     """
@@ -47,9 +47,8 @@ def offset_for_timestamp(
         return TimestampOffset(NO_TIMESTAMP, end_offset, partition.leader_epoch)
     if timestamp == EARLIEST_TIMESTAMP:
         return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, log.epoch_of(log.log_start_offset))
-    found = find(log, timestamp) if timestamp != LATEST_TIMESTAMP else None
-    if found is not None and found.offset < end_offset:
-        return found
+    if timestamp != LATEST_TIMESTAMP and by_time is not None and by_time.offset < end_offset:
+        return by_time
     if lagging:
         raise KafkaError(
             ErrorCode.OFFSET_NOT_AVAILABLE,

@@ -145,13 +145,13 @@ class ReplicaMetrics:
     """All tables of replication, and those of each topic as it is first used."""
 
     __slots__ = (
-        "_consumers", "_deletions", "_expired", "_followers", "_produce", "_registry", "_topics", "all_topics",
-        "manager",
+        "_consumers", "_deletions", "_expired", "_followers", "_produce", "_registry", "all_topics",
+        "manager", "topics",
     )  # fmt: skip
 
     def __init__(self, registry: MetricRegistry) -> None:
         self._registry = registry
-        self._topics: dict[str, TopicMetrics] = {}
+        self.topics: dict[str, TopicMetrics] = {}
         self._expired: dict[TopicPartition, PartitionExpiryMetrics] = {}
         self.all_topics = TopicMetrics(registry)
         self.manager = ManagerMetrics(registry)
@@ -162,14 +162,14 @@ class ReplicaMetrics:
 
     def topic(self, topic: str) -> TopicMetrics:
         """The topic's own table, made on first use."""
-        found = self._topics.get(topic)
+        found = self.topics.get(topic)
         if found is None:
-            found = self._topics[topic] = TopicMetrics(self._registry, topic=topic)
+            found = self.topics[topic] = TopicMetrics(self._registry, topic=topic)
         return found
 
     def drop_topic(self, topic: str) -> None:
         """The topic has no partition here any more."""
-        found = self._topics.pop(topic, None)
+        found = self.topics.pop(topic, None)
         if found is not None:
             found.close()
         for topic_partition in [each for each in self._expired if each.topic == topic]:

@@ -25,6 +25,8 @@ from kafka_py.replication.reads import (
     PartitionRead,
 )
 
+_new = tuple.__new__
+
 NO_EPOCH = -1
 NO_LEADER = -1
 NO_TIMESTAMP = -1
@@ -199,7 +201,7 @@ class Partition:
         log = self.log
         if log is None or not self.is_leader or required_acks == -1:
             log = self._log_to_append(required_acks)
-        return log.begin_append(records, self.leader_epoch, now_ms, origin=origin, trust=trust)
+        return log.begin_append(records, self.leader_epoch, now_ms, origin, trust)
 
     def finish_append(
         self, prepared: Prepared, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
@@ -350,10 +352,13 @@ class Partition:
         aborted = None
         if isolation is Isolation.READ_COMMITTED:
             aborted = log.aborted_transactions(entry.fetch_offset, data) if data.size else []
-        return PartitionRead(
-            ErrorCode.NONE, high_watermark, stable, log_start_offset,
-            data.slice, data.size, end_offset, None, aborted, -1, self,
-        )
+        return _new(  # every field is there; the constructor would take longer
+            PartitionRead,
+            (
+                ErrorCode.NONE, high_watermark, stable, log_start_offset,
+                data.slice, data.size, end_offset, None, aborted, -1, self,
+            ),
+        )  # fmt: skip
 
     def _divergence(self, log: PartitionLog, entry: FetchEntry) -> EpochEnd | None:
         """Where the reader's log must be cut when its last epoch ends earlier here (KIP-595); None when it need not."""

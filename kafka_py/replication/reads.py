@@ -146,15 +146,12 @@ class FetchSource(Protocol):
 class PlainSource:
     """The fixed entries of a fetch without session."""
 
-    __slots__ = ("_by_partition", "_entries")
+    __slots__ = ("_by_partition", "_entries", "size")
 
     def __init__(self, entries: list[FetchEntry]) -> None:
         self._entries = entries
         self._by_partition: dict[Hashable, FetchEntry] = {}
-
-    @property
-    def size(self) -> int:
-        return len(self._entries)
+        self.size = len(entries)
 
     def changed(self, key: Hashable) -> list[FetchEntry]:
         """The one that is woken by that key: its partition."""

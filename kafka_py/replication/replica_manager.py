@@ -70,7 +70,17 @@ class ReplicaManager(HostedPartitions):
 
     # ---- offsets
 
-    async def offset_for_timestamp(
+    async def find_by_time(
+        self, topic_partition: TopicPartition, timestamp: int, current_leader_epoch: int, *, leader_only: bool
+    ) -> TimestampOffset | None:
+        """The first record at or after `timestamp`, for offset_for_timestamp; work that takes long is done in a thread.
+
+        Raises KafkaError as Partition.readable_log, `partition` and the log's search do.
+        """
+        log = self.partition(topic_partition).readable_log(current_leader_epoch, leader_only=leader_only)
+        return await find_by_time(log, timestamp, self._background, self._clock)
+
+    def offset_for_timestamp(
         self,
         topic_partition: TopicPartition,
         timestamp: int,
@@ -79,21 +89,17 @@ class ReplicaManager(HostedPartitions):
         replica_id: int,
         *,
         leader_only: bool,
+        by_time: TimestampOffset | None = None,
     ) -> TimestampOffset | None:
         """ListOffsets of one partition. Raises KafkaError as lookups.offset_for_timestamp and `partition` do."""
-        partition = self.partition(topic_partition)
-        found = None
-        if timestamp not in (lookups.LATEST_TIMESTAMP, lookups.EARLIEST_TIMESTAMP):
-            log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
-            found = await find_by_time(log, timestamp, self._background, self._clock)
         return lookups.offset_for_timestamp(
-            partition,
+            self.partition(topic_partition),
             timestamp,
             isolation,
             current_leader_epoch,
             leader_only=leader_only,
             replica_id=replica_id,
-            find=lambda _log, _timestamp: found,
+            by_time=by_time,
         )
 
     def old_style_offsets(

@@ -27,6 +27,9 @@ class ManualClock:
     def monotonic_ms(self) -> float:
         return self._monotonic_ms
 
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
     def later(self, delay_ms: float, callback: Callable[[], None]) -> None:
         """Runs `callback` once `delay_ms` has passed."""
         heapq.heappush(self._due, (self._monotonic_ms + delay_ms, next(self._number), callback))

@@ -24,6 +24,7 @@ from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetchers import FetcherKey, FetcherManager
 from kafka_py.replication.following import Following
 from kafka_py.replication.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
+from kafka_py.replication.lookups import is_search
 from kafka_py.replication.metrics import ReplicaMetrics
 from kafka_py.replication.parked import Parked
 from kafka_py.replication.partition import Partition
@@ -228,8 +229,12 @@ class DirectLeader:
         replies = {}
         for topic_partition, epoch in current_leader_epochs.items():
             try:
-                found = await leader.manager.offset_for_timestamp(
-                    topic_partition, timestamp, Isolation.LOG_END, epoch, self._follower.broker_id, leader_only=True
+                by_time = None
+                if is_search(timestamp):
+                    by_time = await leader.manager.find_by_time(topic_partition, timestamp, epoch, leader_only=True)
+                found = leader.manager.offset_for_timestamp(
+                    topic_partition, timestamp, Isolation.LOG_END, epoch, self._follower.broker_id,
+                    leader_only=True, by_time=by_time,
                 )
                 assert found is not None
                 replies[topic_partition] = OffsetReply(ErrorCode.NONE, found.offset)

@@ -114,7 +114,7 @@ class MemoryLog:
         )
 
     def begin_append(
-        self, records: memoryview, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT,
+        self, records: memoryview, leader_epoch: int, now_ms: int, origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
     ) -> AppendInfo:  # fmt: skip
         return self.append_as_leader(records, leader_epoch, now_ms, origin=origin)

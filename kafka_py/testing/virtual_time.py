@@ -122,6 +122,9 @@ class VirtualClock:
     def monotonic_ms(self) -> float:
         return self._loop.time() * 1000
 
+    def monotonic_s(self) -> float:
+        return self._loop.time()
+
     def jump_wall(self, ms: int) -> None:
         self._wall_offset_ms += ms
 

@@ -94,18 +94,18 @@ class Api:
     """
 
     __slots__ = (
-        "_first_flexible",
         "_flexible_response_header",
-        "_plain_headers",
         "_request",
         "_response",
         "brokers_only",
         "elements",
+        "first_flexible",
         "flexible_from",
         "key",
         "max_version",
         "min_version",
         "name",
+        "plain_headers",
         "request_bytes",
     )
 
@@ -124,10 +124,10 @@ class Api:
         self.min_version = 0
         self.max_version = max_version
         self.flexible_from = flexible_from  # the first version with compact lengths and tags (KIP-482)
-        self._first_flexible = 32768 if flexible_from is None else flexible_from
+        self.first_flexible = 32768 if flexible_from is None else flexible_from
         self._flexible_response_header = int(key is not ApiKey.API_VERSIONS)
         # Header version of version 0, then of the other versions that are not flexible.
-        self._plain_headers = (0, 1) if key is ApiKey.CONTROLLED_SHUTDOWN else (1, 1)
+        self.plain_headers = (0, 1) if key is ApiKey.CONTROLLED_SHUTDOWN else (1, 1)
         self.brokers_only = brokers_only  # asks for CLUSTER_ACTION; ordinary clients have no use for it
         self.request_bytes = request_bytes
         self.elements = elements
@@ -152,15 +152,15 @@ class Api:
         return self.min_version <= version <= self.max_version
 
     def is_flexible(self, version: int) -> bool:
-        return version >= self._first_flexible
+        return version >= self.first_flexible
 
     def request_header_version(self, version: int) -> int:
         """0: without a client id, ControlledShutdown v0 alone; 1: with it; 2: with tagged fields as well."""
-        return 2 if version >= self._first_flexible else self._plain_headers[version != 0]
+        return 2 if version >= self.first_flexible else self.plain_headers[version != 0]
 
     def response_header_version(self, version: int) -> int:
         """1 adds tagged fields; never for ApiVersions: its reader does not know yet what the broker has (KIP-511)."""
-        return self._flexible_response_header if version >= self._first_flexible else 0
+        return self._flexible_response_header if version >= self.first_flexible else 0
 
     def __repr__(self) -> str:
         return f"Api({self.name}, {self.min_version}-{self.max_version})"

@@ -62,8 +62,8 @@ def read_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
     api = APIS.get(key)
     if api is None:
         raise MalformedMessage(f"no API has key {key}")
-    header_version = api.request_header_version(version)
-    if header_version == 0:
+    is_flexible = version >= api.first_flexible
+    if not is_flexible and not api.plain_headers[version != 0]:
         return RequestHeader(api.key, version, correlation_id, None), 8
     pos = 10
     client_id = None
@@ -73,7 +73,7 @@ def read_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
             if length < 0 or pos > len(frame):
                 raise MalformedMessage(f"client id of {length} bytes, {len(frame) - 10} left")
             client_id = str(frame[10:pos], "utf-8", "replace")  # as Java reads it
-        if header_version == 2:
+        if is_flexible:
             pos = skip_tagged_fields(frame, pos)
     except MalformedMessage as error:
         raise MalformedMessage(f"{api.name} v{version}, request header: {error}") from None

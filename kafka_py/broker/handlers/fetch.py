@@ -28,6 +28,8 @@ from kafka_py.wire.messages.fetch import (
     FetchResponse,
 )
 
+_new = tuple.__new__
+
 _NO_RECORDS = b""
 _LAST_WITHOUT_STORAGE_ERROR = 5
 _LAST_WITH_HARD_LIMIT = 2
@@ -58,7 +60,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
             node.sessions,
             request.session_id,
             request.session_epoch,
-            _each_once(list(_wanted(request))),
+            _few_wanted(request),
             _forgotten(request) if request.forgotten_topics_data else (),
             is_privileged=is_follower,
             now_ms=node.clock.monotonic_ms(),
@@ -67,6 +69,8 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
         return _refused(context, error)
     if session.size > _AT_ONCE:
         return _fetch_in_turns(node, context, session, params)
+    # The answer has as many rows at most; what comes besides are aborted transactions.
+    context.has_short_answer = params.isolation is not Isolation.READ_COMMITTED
     node.replicas.fetch(
         params,
         session,
@@ -79,18 +83,20 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
 def _params(node: Node, context: RequestContext, request: FetchRequest, is_follower: bool) -> FetchParams:
     """Raises KafkaError(INVALID_REQUEST) for an isolation level that does not exist, before anything has changed."""
     version = context.api_version
-    max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
-    return FetchParams(
-        request.replica_id,
-        request.max_wait_ms,
-        min(request.min_bytes, max_bytes),
-        max_bytes,
-        _isolation(request, is_follower),
-        hard_max_bytes=version <= _LAST_WITH_HARD_LIMIT,
-        leader_only=is_follower or version < _FIRST_WITH_RACK,
-        rack=request.rack_id,
-        may_read=None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower),
-    )
+    max_bytes, min_bytes = request.max_bytes, request.min_bytes
+    limit = node.live_config.current.fetch_max_bytes
+    if max_bytes > limit:
+        max_bytes = limit
+    hard_max_bytes = version <= _LAST_WITH_HARD_LIMIT
+    leader_only = is_follower or version < _FIRST_WITH_RACK
+    may_read = None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower)
+    return _new(  # every field is there; the constructor would take longer
+        FetchParams,
+        (
+            request.replica_id, request.max_wait_ms, min_bytes if min_bytes < max_bytes else max_bytes, max_bytes,
+            _isolation(request, is_follower), hard_max_bytes, leader_only, request.rack_id, may_read,
+        ),
+    )  # fmt: skip
 
 
 def _refused(context: RequestContext, error: KafkaError) -> FetchResponse:
@@ -145,7 +151,7 @@ def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
     for topic in request.topics:
         for asked in topic.partitions:
             yield FetchEntry(
-                TopicPartition(topic.topic, asked.partition),
+                _new(TopicPartition, (topic.topic, asked.partition)),
                 asked.fetch_offset,
                 asked.partition_max_bytes,
                 asked.current_leader_epoch,
@@ -154,7 +160,8 @@ def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
             )
 
 
-def _each_once(wanted: list[FetchEntry]) -> list[FetchEntry]:
+def _few_wanted(request: FetchRequest) -> list[FetchEntry]:
+    wanted = list(_wanted(request)) if request.topics else []  # none in most fetches of a session
     return list({entry.topic_partition: entry for entry in wanted}.values()) if len(wanted) > 1 else wanted
 
 
@@ -242,7 +249,7 @@ def _add_rows(
         if read.size:
             sent_bytes += read.size
             if replica_id < 0:
-                metrics.topic(topic).bytes_out += read.size
+                (metrics.topics.get(topic) or metrics.topic(topic)).bytes_out += read.size
             elif read.partition is not None and replica_id in read.partition.adding_replicas:
                 metrics.all_topics.reassignment_bytes_out += read.size
         partitions.append(_partition_response(context, partition, read))

@@ -60,17 +60,20 @@ def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> ob
     names = _names_asked(context, request)
     if names is None:
         return _large(node, context, request, None)
-    missing = [name for name in names if not node.metadata.has_topic(name)]
+    missing = node.metadata.missing(names)
     if missing:
         return _with_creation(node, context, request, names, missing)
-    if _partition_count(node, names) > _AT_ONCE:
+    partitions = _partition_count(node, names)
+    if partitions > _AT_ONCE:
         return _large(node, context, request, names)
+    context.has_short_answer = partitions + len(names) <= _AT_ONCE
     topics = [_asked(node, node.metadata, context, request, name) for name in names]
     return _response(node, node.metadata, context, request, topics)
 
 
 def _partition_count(node: Node, names: list[str]) -> int:
-    return sum([len(node.metadata.partitions_of(name)) for name in names])
+    partitions_of = node.metadata.partitions_of
+    return len(partitions_of(names[0])) if len(names) == 1 else sum([len(partitions_of(name)) for name in names])
 
 
 async def _answer_many(
@@ -82,7 +85,7 @@ async def _answer_many(
         names.update(dict.fromkeys(_names_of(some)))
     missing: list[str] = []
     async for chosen in sliced(names):
-        missing += [name for name in chosen if not node.metadata.has_topic(name)]
+        missing += node.metadata.missing(chosen)
     if missing:
         return await _with_creation(node, context, request, list(names), missing)
     return await _large(node, context, request, list(names))
@@ -143,9 +146,13 @@ def _names_asked(context: RequestContext, request: MetadataRequest) -> list[str]
 
 def _names_of(asked: list[MetadataRequestTopic]) -> list[str]:
     """Raises KafkaError(INVALID_REQUEST) for topics given by id: 2.8 has the field and does not serve it yet."""
-    if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in asked):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "Metadata of topics by id is not supported in this version")
-    return [topic.name for topic in asked if topic.name is not None]
+    names = []
+    for topic in asked:
+        name, topic_id = topic.name, topic.topic_id
+        if name is None or (topic_id is not ZERO_UUID and topic_id != ZERO_UUID):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Metadata of topics by id is not supported in this version")
+        names.append(name)
+    return names
 
 
 def _may_describe(node: Node, context: RequestContext, name: str) -> bool:

@@ -19,6 +19,7 @@ from kafka_py.coordinator.groups.commits import check_commit
 from kafka_py.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
 from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequest,
+    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -33,77 +34,95 @@ NO_RETENTION = -1
 NOW = -1
 """As the time of a commit: the broker's own."""
 
-_UNTIMED = 16
-"""The clock is looked at after about so many partitions."""
+_SMALL_REQUEST_BYTES = 4096
+"""A request up to this size names so few partitions that they are dealt with in one go."""
+_AT_ONCE = 64
+"""The clock is looked at after so many partitions."""
+_new = tuple.__new__
 
 Codes = dict[TopicPartition, ErrorCode]
 Commits = dict[TopicPartition, CommittedOffset]
 
 
-async def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) -> object:
+def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) -> object:
     """Stores what may be stored, and answers for each partition when that is safe."""
     if not node.authorizer.allows(context, Operation.READ, ResourceType.GROUP, request.group_id):
         raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
     if request.group_instance_id is not None and not node.config.inter_broker_version().at_least("2.3-IV0"):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "static members need inter.broker.protocol.version 2.3")
-    codes: Codes = {}
-    turn = Turn(node.clock)
-    commits, too_large = await _commits(node, context, request, codes, turn)
-    if context.api_version == 0:
-        codes.update(dict.fromkeys(too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
-        return await _to_zookeeper(node, request, commits, codes)
-    if not (commits or too_large):
-        return await _response_in_turns(request, codes, turn)
-    if context.large_request is None:
-        _to_log(
-            node, context, request, commits, too_large, codes, lambda: context.answer(_response(request, codes))
-        )
-        return ANSWERS_LATER
-    decided = asyncio.get_running_loop().create_future()
-
-    def decide() -> None:
-        if not decided.done():  # it is when the broker stops meanwhile
-            decided.set_result(None)
-
-    _to_log(node, context, request, commits, too_large, codes, decide)
-    await decided
-    return await _response_in_turns(request, codes, turn)
-
-
-async def _commits(
-    node: Node, context: RequestContext, request: OffsetCommitRequest, codes: Codes, turn: Turn
-) -> tuple[Commits, list[TopicPartition]]:
-    """(what is to be stored, what is not for its metadata being too large); other partitions get their code."""
-    limit = node.config.offset_metadata_max_bytes
-    now_ms = node.clock.wall_ms()
-    expires_ms = NO_EXPIRY if request.retention_time_ms == NO_RETENTION else now_ms + request.retention_time_ms
-    commits: Commits = {}
-    too_large = []
-    number = 0
+    asked = _Commit(node, context, request)
+    if context.request_bytes > _SMALL_REQUEST_BYTES or context.api_version == 0:
+        return _in_turns(node, context, request, asked)
     for topic in request.topics:
-        name = topic.name
-        may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, name)
-        known = node.metadata.partitions_of(name)
-        for number, asked in enumerate(topic.partitions, number + 1):  # noqa: B020
-            if not number % _UNTIMED:
-                await turn.maybe_yield()
-            topic_partition = TopicPartition(name, asked.partition_index)
+        asked.take(topic.name, topic.partitions)
+    if not (asked.commits or asked.too_large):
+        return _response(request, asked.codes)
+    _to_log(node, context, request, asked, lambda: context.answer(_response(request, asked.codes)))
+    return ANSWERS_LATER
+
+
+async def _in_turns(
+    node: Node, context: RequestContext, request: OffsetCommitRequest, asked: _Commit
+) -> OffsetCommitResponse:
+    """A commit of many partitions, or to ZooKeeper."""
+    turn = Turn(node.clock)
+    for topic in request.topics:
+        for first in range(0, len(topic.partitions), _AT_ONCE):
+            asked.take(topic.name, topic.partitions[first : first + _AT_ONCE])
+            await turn.maybe_yield()
+    if context.api_version == 0:
+        asked.codes.update(dict.fromkeys(asked.too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
+        return await _to_zookeeper(node, request, asked.commits, asked.codes)
+    if asked.commits or asked.too_large:
+        decided = asyncio.get_running_loop().create_future()
+
+        def decide() -> None:
+            if not decided.done():  # it is when the broker stops meanwhile
+                decided.set_result(None)
+
+        _to_log(node, context, request, asked, decide)
+        await decided
+    return await _response_in_turns(request, asked.codes, turn)
+
+
+class _Commit:
+    """What a request asks for, by partition: to be stored, refused for its metadata being too large, or its code."""
+
+    __slots__ = ("_context", "_expires_ms", "_limit", "_node", "_now_ms", "codes", "commits", "too_large")
+
+    def __init__(self, node: Node, context: RequestContext, request: OffsetCommitRequest) -> None:
+        self.codes: Codes = {}
+        self.commits: Commits = {}
+        self.too_large: list[TopicPartition] = []
+        self._node = node
+        self._context = context
+        self._limit = node.config.offset_metadata_max_bytes
+        self._now_ms = now_ms = node.clock.wall_ms()
+        is_kept = request.retention_time_ms == NO_RETENTION
+        self._expires_ms = NO_EXPIRY if is_kept else now_ms + request.retention_time_ms
+
+    def take(self, topic: str, partitions: list[OffsetCommitRequestPartition]) -> None:
+        """Sorts some partitions of a topic."""
+        may_read = self._node.authorizer.allows(self._context, Operation.READ, ResourceType.TOPIC, topic)
+        known = self._node.metadata.partitions_of(topic)
+        limit, now_ms = self._limit, self._now_ms
+        for asked in partitions:
+            topic_partition = _new(TopicPartition, (topic, asked.partition_index))
             metadata = asked.committed_metadata or ""
             if not may_read:
-                codes[topic_partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                self.codes[topic_partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             elif asked.partition_index not in known:
-                codes[topic_partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                self.codes[topic_partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             elif len(metadata) * 2 > limit and _java_length(metadata) > limit:
-                too_large.append(topic_partition)
+                self.too_large.append(topic_partition)
             else:
-                commits[topic_partition] = CommittedOffset(
+                self.commits[topic_partition] = CommittedOffset(
                     asked.committed_offset,
                     asked.committed_leader_epoch,
                     metadata,
                     now_ms if asked.commit_timestamp == NOW else asked.commit_timestamp,
-                    expires_ms,
+                    self._expires_ms,
                 )
-    return commits, too_large
 
 
 def _java_length(text: str) -> int:
@@ -115,9 +134,7 @@ def _to_log(
     node: Node,
     context: RequestContext,
     request: OffsetCommitRequest,
-    commits: Commits,
-    too_large: list[TopicPartition],
-    codes: Codes,
+    asked: _Commit,
     decided: Callable[[], None],
 ) -> None:
     """Calls `decided` when all partitions have their code.
@@ -125,6 +142,7 @@ def _to_log(
     An error of the group or the member is that of all partitions, also of those with too much metadata.
     """
     groups = node.coordinators.groups
+    commits, codes = asked.commits, asked.codes
 
     def done(code: ErrorCode) -> None:
         if code is not ErrorCode.NONE:
@@ -142,10 +160,10 @@ def _to_log(
             group = groups.get_or_create(request.group_id)
         member = check_commit(group, request.generation_id, request.member_id, request.group_instance_id)
     except KafkaError as error:
-        codes.update(dict.fromkeys(too_large, error.code))
+        codes.update(dict.fromkeys(asked.too_large, error.code))
         done(error.code)
         return
-    codes.update(dict.fromkeys(too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
+    codes.update(dict.fromkeys(asked.too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
     if member is not None:
         node.coordinators.membership.touch(group, request.member_id)
     if commits:

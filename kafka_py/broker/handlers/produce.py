@@ -5,6 +5,7 @@ The hot path: per partition one look at the batch's fixed fields, one call into 
 
 from __future__ import annotations
 
+from functools import partial
 from struct import Struct
 
 from kafka_py.base.errors import ErrorCode
@@ -35,11 +36,13 @@ _CODEC_MASK = 0x07
 _ZSTD = 4
 _FIRST_WITH_FORMAT_ERROR = 2
 _FIRST_WITH_FORMAT_2 = 3
+_VALID_ACKS = frozenset((0, 1, -1))
+_new = tuple.__new__
 
 
 def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
     """Appends; answers when acks is satisfied, not at all for acks=0 unless that failed: then the connection ends."""
-    version = context.api_version
+    version, acks = context.api_version, request.acks
     accepted: list[tuple[TopicPartition, memoryview]] = []
     refused: dict[int, AppendResult] = {}  # by place in the request
     metadata = node.metadata
@@ -48,13 +51,13 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
     for topic in request.topic_data:
         name = topic.name
         for data in topic.partition_data:
-            topic_partition = TopicPartition(name, data.index)
+            topic_partition = _new(TopicPartition, (name, data.index))
             records = data.records
             if name in denied:
                 refusal = AppendResult(topic_partition, denied[name])  # type: ignore[call-overload]
             elif not metadata.has_partition(topic_partition):
                 refusal = AppendResult(topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            elif request.acks not in (0, 1, -1):
+            elif acks not in _VALID_ACKS:
                 refusal = AppendResult(topic_partition, ErrorCode.INVALID_REQUIRED_ACKS)
             else:
                 fault = _fault(records, version)
@@ -72,11 +75,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
         accepted = []
         refused = _transaction_refusals(request)
 
-    acks = request.acks
-
-    def done(results: list[AppendResult]) -> None:  # may be kept for long: it must not hold the request's records
-        _answer(context, acks, results, refused)
-
+    done = partial(_answer, context, acks, refused)  # may be kept for long: it must not hold the request's records
     if accepted:
         node.replicas.append(
             accepted,
@@ -169,7 +168,7 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
 
 
 def _answer(
-    context: RequestContext, acks: int, results: list[AppendResult], refused: dict[int, AppendResult]
+    context: RequestContext, acks: int, refused: dict[int, AppendResult], results: list[AppendResult]
 ) -> None:
     if acks == 0:
         _answer_nothing(context, results, refused)

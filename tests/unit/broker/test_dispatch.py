@@ -93,7 +93,7 @@ class Broker:
 
     def serve(self, key: ApiKey, handle: Any) -> None:
         service = self.dispatcher._services[int(key)]
-        service._handle = handle
+        service.handle = handle
 
     def send(self, request: object, version: int, slot: int = 0) -> None:
         self.send_frame(encode_request(request, version, 77, "client")[4:], slot)
@@ -310,7 +310,7 @@ def test_requests_are_counted_by_version_and_errors_by_name(broker: Broker) -> N
     broker.send(HEARTBEAT, 4, 1)
     metrics = broker.metrics.of(APIS[ApiKey.HEARTBEAT])
     metrics.fold()
-    assert metrics._versions[4].requests == 2
+    assert metrics.versions[4].requests == 2
     assert metrics.times.total_time.count == 2
 
 
@@ -454,7 +454,7 @@ def test_every_route_names_a_handler_that_exists() -> None:
     for key, route in dispatch.ROUTES.items():
         assert isinstance(route, Route)
         service = dispatch._Service(APIS[key], route, AllRequestMetrics(MetricRegistry(ManualClock())).of(APIS[key]))
-        assert callable(service.handle)
+        assert callable(service.import_handler())
 
 
 class BusyClock(ManualClock):

@@ -1,5 +1,6 @@
 """Requests in, responses out in request order, within bounds; on a fake loop and transport."""
 
+import itertools
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -282,13 +283,13 @@ def test_many_requests_at_once_are_taken_in_turns_that_let_others_in_between(
 
 
 def test_requests_that_take_long_let_others_in_between(world: World) -> None:
-    now_ms = 0.0
-    world.services.now_ms = lambda: now_ms
+    now_s = 0.0
+    world.services.now_s = lambda: now_s
     handled = world.on_request
 
     def slow(connection: Connection, slot: int, frame: bytearray) -> None:
-        nonlocal now_ms
-        now_ms += 1.5
+        nonlocal now_s
+        now_s += 0.0015
         handled(connection, slot, frame)
 
     world.connection.on_request = slow
@@ -440,6 +441,7 @@ def test_bytes_are_counted(world: World) -> None:
 
 def noted_world() -> tuple[World, list[tuple[list[object], float, float]]]:
     world, sent = World(), []
+    world.services.now_s = itertools.count(1.0, 0.0001).__next__
     world.services.on_sent = lambda notes, began_s, ended_s: sent.append((notes, began_s, ended_s))
     return world, sent
 

@@ -6,7 +6,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.configs import LogConfig
 from kafka_py.replication.isr import Committed, Expanding, Shrinking
-from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, offset_for_timestamp
+from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, is_search, offset_for_timestamp
 from kafka_py.replication.partition import Partition
 from kafka_py.replication.reads import CONSUMER, EpochEnd, FetchEntry, Isolation
 from kafka_py.testing.logs import MemoryLog, slice_bytes
@@ -176,7 +176,10 @@ def test_a_reader_whose_epoch_ended_earlier_here_is_told_where_to_cut() -> None:
 def at(
     partition: Partition, timestamp: int, replica_id: int = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
 ):
-    return offset_for_timestamp(partition, timestamp, isolation, -1, leader_only=True, replica_id=replica_id)
+    by_time = partition.leader_log().offset_for_timestamp(timestamp) if is_search(timestamp) else None
+    return offset_for_timestamp(
+        partition, timestamp, isolation, -1, leader_only=True, replica_id=replica_id, by_time=by_time
+    )
 
 
 def test_latest_is_the_high_watermark_with_the_leader_epoch_and_earliest_the_log_start() -> None:
