@@ -119,7 +119,7 @@ class ConsumerCore:
             options, cluster, self._subscriptions, self._decoding, self._metrics, self._news.set,
             self._positions.reset_by_policy,
         )  # fmt: skip
-        cluster.on_update(lambda _view: self._fetcher.step())
+        cluster.on_update(lambda _view: self._fetcher.take_view())
         cluster.start()
         self._started = True
 

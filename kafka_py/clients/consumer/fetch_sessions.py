@@ -1,12 +1,12 @@
 """The consumer's side of fetch sessions (KIP-227): say only what changed since the last fetch to a broker.
 
 Pure: makes the partition lists of the next request and takes the outcome of the last. A broker that knows no sessions
-answers with session id 0, and every request then names all partitions.
+answers with session id 0, and every request then names all partitions, first those that have waited longest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
@@ -18,11 +18,12 @@ FINAL_EPOCH = -1
 
 
 class Wanted(NamedTuple):
-    """What one partition is asked for."""
+    """What one partition is asked for. generation: of its position (subscriptions.py)."""
 
     fetch_offset: int
     max_bytes: int
     current_leader_epoch: int
+    generation: int = 0
 
 
 class SessionRequest(NamedTuple):
@@ -35,22 +36,48 @@ class SessionRequest(NamedTuple):
 
 
 class FetchSession:
-    """The session with one broker."""
+    """The session with one broker.
+
+    wanted: what the next request asks for; what was wanted last comes last. asked: what the last request has asked for,
+    directly or by not naming it in a session.
+    """
 
     def __init__(self) -> None:
         self.session_id = NO_SESSION
         self.epoch = INITIAL_EPOCH
-        self._known: dict[TopicPartition, Wanted] = {}
+        self.wanted: dict[TopicPartition, Wanted] = {}
+        self.asked: dict[TopicPartition, Wanted] = {}
+        self._changed: dict[TopicPartition, None] = {}
 
-    def build(self, wanted: Mapping[TopicPartition, Wanted]) -> SessionRequest:
-        """The next request for these partitions."""
-        known = self._known
+    def want(self, partition: TopicPartition, wanted: Wanted) -> None:
+        """From now on this is asked of a partition."""
+        before = self.wanted.get(partition)
+        if before != wanted:
+            if before is not None:
+                del self.wanted[partition]
+            self.wanted[partition] = wanted
+            self._changed[partition] = None
+
+    def drop(self, partition: TopicPartition) -> None:
+        """From now on nothing is asked of a partition."""
+        if self.wanted.pop(partition, None) is not None:
+            self._changed[partition] = None
+
+    def build(self) -> SessionRequest:
+        """The next request."""
+        changed, self._changed = self._changed, {}
         if self.session_id == NO_SESSION or self.epoch == INITIAL_EPOCH:
-            self._known = dict(wanted)
-            return SessionRequest(self.session_id, INITIAL_EPOCH, dict(wanted), [])
-        send = {partition: each for partition, each in wanted.items() if known.get(partition) != each}
-        forget = [partition for partition in known if partition not in wanted]
-        self._known = dict(wanted)
+            self.asked = dict(self.wanted)
+            return SessionRequest(self.session_id, INITIAL_EPOCH, dict(self.wanted), [])
+        send: dict[TopicPartition, Wanted] = {}
+        forget: list[TopicPartition] = []
+        for partition in changed:
+            wanted = self.wanted.get(partition)
+            if wanted is None:
+                if self.asked.pop(partition, None) is not None:
+                    forget.append(partition)
+            elif self.asked.get(partition) != wanted:
+                send[partition] = self.asked[partition] = wanted
         return SessionRequest(self.session_id, self.epoch, send, forget)
 
     def succeeded(self, session_id: int) -> None:
@@ -71,7 +98,6 @@ class FetchSession:
     def _start_over(self, session_id: int) -> None:
         self.session_id = session_id
         self.epoch = INITIAL_EPOCH
-        self._known = {}
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

@@ -1,16 +1,17 @@
 """Keeps a fetch under way to every broker that has something we may want; held.py keeps the answers for poll().
 
 As in producer/sender.py one synchronous `step` runs whenever something changed: it sends fetches for assigned
-partitions that have a position, are not paused and do not hold enough answers already.
+partitions that have a position, are not paused and do not hold enough answers already (fetch_plan.py).
 
-Source: KIP-74 (limits), KIP-227 (sessions), KIP-392 (preferred replicas), KIP-320 (leader epochs).
+Source: KIP-74 (limits), KIP-227 (sessions), KIP-392 (preferred replicas).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
 from kafka_py.clients.consumer.fetch_counts import FetchCounts
+from kafka_py.clients.consumer.fetch_plan import FetchPlan
 from kafka_py.clients.consumer.fetch_sessions import FetchSession, Wanted, by_topic
 from kafka_py.clients.consumer.fetched import Decoding, Fetched
 from kafka_py.clients.consumer.held import HeldAnswers
@@ -26,7 +28,6 @@ from kafka_py.clients.consumer.offsets import CONSUMER
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.consumer.validation import Validation
 from kafka_py.clients.errors import OffsetOutOfRange, error_code
-from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.wire.messages.fetch import (
@@ -40,9 +41,6 @@ from kafka_py.wire.messages.fetch import (
 _log = logging.getLogger(__name__)
 
 ACTIVITY = "consumer fetcher"
-
-ANSWERS_AHEAD = 2
-"""Answers held per partition before it is left out of fetches: one to hand out, one so that the next is at hand."""
 
 SHORT_WAIT_MS = 50
 """How long a broker may hold a fetch that leaves out partitions whose answers wait here: they will be wanted soon, and
@@ -85,6 +83,10 @@ class Fetcher:
         self._decoding = decoding
         self._counts = FetchCounts(metrics, subscriptions, committed=options.reads_committed)
         self._held = HeldAnswers(subscriptions, self._counts, on_news)
+        self._plan = FetchPlan(
+            subscriptions, self._held, lambda: cluster.view,
+            partition_bytes=options.max_partition_fetch_bytes, retry_backoff_ms=options.retry_backoff_ms,
+        )  # fmt: skip
         self.collect = self._held.collect
         self._on_news = on_news
         self._reset = reset
@@ -94,12 +96,10 @@ class Fetcher:
         self._loop = asyncio.get_running_loop()
         self._supervisor = cluster.supervisor
         self._clock = cluster.clock
-        self._sessions: dict[int, FetchSession] = {}
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
-        self._some_wait = False
 
     # Asking
 
@@ -109,93 +109,56 @@ class Fetcher:
             self._arm(self._options.retry_backoff_ms)
 
     def _step(self) -> None:
-        now_ms = self._clock.monotonic_ms()
-        wanted: dict[int, dict[TopicPartition, Wanted]] = {}
-        doubtful: dict[int, list[AssignedPartition]] = {}
-        look_again_at: float | None = None
-        self._some_wait = False
-        for state in self._subscriptions:
-            if state.fetch_offset is None or state.paused or state.validating:
-                continue
-            if self._held.has_error(state):
-                continue
-            if self._held.count_of(state.topic_partition) >= ANSWERS_AHEAD:
-                self._some_wait = True
-                continue
-            if state.retry_at > now_ms:
-                look_again_at = min(look_again_at or state.retry_at, state.retry_at)
-                continue
-            self._want(state, wanted, doubtful, now_ms)
+        plan, now_ms = self._plan, self._clock.monotonic_ms()
+        doubtful = plan.update(now_ms)
+        if plan.leaderless:
+            plan.leaderless = False
+            self._cluster.request_refresh()
         for node_id, states in doubtful.items():
             self._validation.begin(node_id, states)
-        for node_id, partitions in wanted.items():
-            if node_id not in self._busy:
-                self._fetch_from(node_id, partitions)
-        if look_again_at is not None:
-            self._arm(look_again_at - now_ms)
+        for node_id, session in plan.sessions.items():
+            if session.wanted and node_id not in self._busy:
+                self._fetch_from(node_id, session)
+        if plan.next_ms < math.inf:
+            self._arm(plan.next_ms - now_ms)
 
-    def _want(
-        self,
-        state: AssignedPartition,
-        wanted: dict[int, dict[TopicPartition, Wanted]],
-        doubtful: dict[int, list[AssignedPartition]],
-        now_ms: float,
-    ) -> None:
-        """Puts the partition where it belongs: fetched from a node, or first to be validated by one."""
-        info = self._cluster.view.partition(state.topic_partition)
-        if info is None or info.leader not in self._cluster.view.nodes:
-            state.retry_at = now_ms + self._options.retry_backoff_ms
-            self._cluster.request_refresh()
-            self._arm(self._options.retry_backoff_ms)
-            return
-        node_id = info.leader
-        if state.needs_validation(info.leader_epoch):
-            doubtful.setdefault(node_id, []).append(state)
-            return
-        if state.preferred_replica >= 0:
-            if self._may_read_from_replica(state, info, now_ms):
-                node_id = state.preferred_replica
-            else:
-                state.preferred_replica = -1
-        assert state.fetch_offset is not None
-        wanted.setdefault(node_id, {})[state.topic_partition] = Wanted(
-            state.fetch_offset, self._options.max_partition_fetch_bytes, info.leader_epoch
-        )
-
-    def _may_read_from_replica(self, state: AssignedPartition, info: PartitionInfo, now_ms: float) -> bool:
-        replica = state.preferred_replica
-        alive = replica in self._cluster.view.nodes and replica not in info.offline_replicas
-        return alive and state.preferred_until_ms > now_ms
+    def take_view(self) -> None:
+        """The cluster is known anew: leaders may be others."""
+        self._subscriptions.touch_all()
+        self.step()
 
     def _arm(self, delay_ms: float) -> None:
-        if self._timer is None:
-            self._timer = self._loop.call_later(delay_ms / 1000, self._on_timer)
+        at_s = self._loop.time() + delay_ms / 1000
+        if self._timer is not None:
+            if self._timer.when() <= at_s:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at_s, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None
         self.step()
 
-    def _fetch_from(self, node_id: int, partitions: dict[TopicPartition, Wanted]) -> None:
+    def _fetch_from(self, node_id: int, session: FetchSession) -> None:
         connection = self._cluster.current_connection(node_id)
         self._busy.add(node_id)
         if connection is None:
             self._run(self._connect_then_step(node_id))
             return
         try:
-            self._send(node_id, connection, partitions)
+            self._send(node_id, connection, session)
         except KafkaError as error:
             self._busy.discard(node_id)
-            self._delay(partitions)
+            self._delay(session.wanted)
             self._held.node_failed(node_id, error)
         except BaseException:
             self._busy.discard(node_id)
-            self._delay(partitions)
+            self._delay(session.wanted)
             raise
 
-    def _send(self, node_id: int, connection: NodeConnection, partitions: dict[TopicPartition, Wanted]) -> None:
+    def _send(self, node_id: int, connection: NodeConnection, session: FetchSession) -> None:
         options = self._options
-        session = self._sessions.setdefault(node_id, FetchSession())
-        request = session.build(partitions)
+        request = session.build()
         topics: dict[str, list[FetchPartition]] = {}
         for (topic, number), wanted in request.send.items():
             topics.setdefault(topic, []).append(
@@ -206,7 +169,7 @@ class Fetcher:
                     partition_max_bytes=wanted.max_bytes,
                 )
             )
-        longest_wait_ms = SHORT_WAIT_MS if self._some_wait else options.fetch_max_wait_ms
+        longest_wait_ms = SHORT_WAIT_MS if self._plan.some_wait else options.fetch_max_wait_ms
         future = connection.send(
             FetchRequest(
                 replica_id=CONSUMER,
@@ -224,9 +187,7 @@ class Fetcher:
             ),
             timeout_ms=options.request_timeout_ms + options.fetch_max_wait_ms,
         )
-        generations = {each: self._subscriptions.of(each).generation for each in partitions}
-        sent_ms = self._clock.monotonic_ms()
-        future.add_done_callback(partial(self._on_answer, node_id, partitions, generations, sent_ms))
+        future.add_done_callback(partial(self._on_answer, node_id, session, self._clock.monotonic_ms()))
 
     async def _connect_then_step(self, node_id: int) -> None:
         try:
@@ -247,44 +208,29 @@ class Fetcher:
 
     # Answers
 
-    def _on_answer(
-        self,
-        node_id: int,
-        partitions: dict[TopicPartition, Wanted],
-        generations: dict[TopicPartition, int],
-        sent_ms: float,
-        future: asyncio.Future[Any],
-    ) -> None:
+    def _on_answer(self, node_id: int, session: FetchSession, sent_ms: float, future: asyncio.Future[Any]) -> None:
         self._busy.discard(node_id)
-        session = self._sessions[node_id]
         if future.cancelled() or future.exception() is not None:
             session.failed(ErrorCode.NETWORK_EXCEPTION)
             self._cluster.request_refresh()
-            self._delay(partitions)
-            self._forget_replica(node_id, partitions)
+            self._delay(session.asked)
+            self._forget_replica(node_id, session.asked)
         elif not self._supervisor.call(
-            ACTIVITY, partial(self._take_response, session, future.result(), partitions, generations, sent_ms), node_id
+            ACTIVITY, partial(self._take_response, session, future.result(), sent_ms), node_id
         ):
             session.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
-            self._delay(partitions)
+            self._delay(session.asked)
         self.step()
 
-    def _take_response(
-        self,
-        session: FetchSession,
-        response: Any,
-        partitions: dict[TopicPartition, Wanted],
-        generations: dict[TopicPartition, int],
-        sent_ms: float,
-    ) -> None:
+    def _take_response(self, session: FetchSession, response: Any, sent_ms: float) -> None:
         code = error_code(response.error_code)
         if code is not ErrorCode.NONE:
             session.failed(code)
             if code not in (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH):
-                self._delay(partitions)
+                self._delay(session.asked)
             return
         session.succeeded(response.session_id)
-        by_topic = self._take_answer(response, partitions, generations)
+        by_topic = self._take_answer(response, session.asked)
         self._counts.answered(self._clock.monotonic_ms() - sent_ms, response.throttle_time_ms, by_topic)
 
     def _forget_replica(self, node_id: int, partitions: Iterable[TopicPartition]) -> None:
@@ -293,17 +239,17 @@ class Fetcher:
             state = self._subscriptions.get(partition)
             if state is not None and state.preferred_replica == node_id:
                 state.preferred_replica = -1
+                self._subscriptions.touch(partition)
 
-    def _delay(self, partitions: dict[TopicPartition, Wanted]) -> None:
+    def _delay(self, partitions: Iterable[TopicPartition]) -> None:
         retry_at = self._clock.monotonic_ms() + self._options.retry_backoff_ms
         for partition in partitions:
             state = self._subscriptions.get(partition)
             if state is not None:
                 state.retry_at = retry_at
+                self._subscriptions.touch(partition)
 
-    def _take_answer(
-        self, response: Any, partitions: dict[TopicPartition, Wanted], generations: dict[TopicPartition, int]
-    ) -> dict[str, tuple[int, int]]:
+    def _take_answer(self, response: Any, asked: Mapping[TopicPartition, Wanted]) -> dict[str, tuple[int, int]]:
         """Keeps what is still wanted; returns (bytes, records) by topic."""
         by_topic: dict[str, tuple[int, int]] = {}
         for topic in response.responses:
@@ -311,8 +257,8 @@ class Fetcher:
             for answer in topic.partition_responses:
                 partition = TopicPartition(topic.topic, answer.partition)
                 state = self._subscriptions.get(partition)
-                wanted = partitions.get(partition)
-                if state is None or wanted is None or state.generation != generations[partition]:
+                wanted = asked.get(partition)
+                if state is None or wanted is None or state.generation != wanted.generation:
                     continue
                 if answer.error_code:
                     self._take_error(state, wanted, error_code(answer.error_code))
@@ -332,9 +278,12 @@ class Fetcher:
         if answer.preferred_read_replica >= 0:
             state.preferred_replica = answer.preferred_read_replica
             state.preferred_until_ms = self._clock.monotonic_ms() + self._options.metadata_max_age_ms
+            self._subscriptions.touch(state.topic_partition)
         records = answer.record_set
         if not isinstance(records, memoryview) or not records:
             return None
+        if wanted.fetch_offset != state.fetch_offset:
+            return None  # the partition was asked of its former leader, too, and that answer came first
         aborted = [(each.producer_id, each.first_offset) for each in answer.aborted_transactions or ()]
         fetched = Fetched(
             state.topic_partition, state.generation, wanted.fetch_offset, records, aborted, self._decoding
@@ -348,6 +297,7 @@ class Fetcher:
 
     def _take_error(self, state: AssignedPartition, wanted: Wanted, code: ErrorCode) -> None:
         partition = state.topic_partition
+        self._subscriptions.touch(partition)
         state.retry_at = self._clock.monotonic_ms() + self._options.retry_backoff_ms
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(state, wanted)

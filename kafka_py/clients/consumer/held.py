@@ -16,6 +16,9 @@ from kafka_py.clients.consumer.fetch_counts import FetchCounts
 from kafka_py.clients.consumer.fetched import Fetched
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 
+ANSWERS_AHEAD = 2
+"""Answers held per partition before it is left out of fetches: one to hand out, one so that the next is at hand."""
+
 
 class _Waiting(NamedTuple):
     """An error for the application. generation: of the partition's position that it is about."""
@@ -40,12 +43,23 @@ class HeldAnswers:
     def add(self, fetched: Fetched) -> None:
         """Records of a partition, behind those that are held of it."""
         self._answers.append(fetched)
-        self._held[fetched.topic_partition] = self.count_of(fetched.topic_partition) + 1
+        self._count(fetched.topic_partition, 1)
+        self._subscriptions.touch(fetched.topic_partition)
         self._on_news()
 
     def count_of(self, partition: TopicPartition) -> int:
         """How many answers are held of a partition."""
         return self._held.get(partition, 0)
+
+    def has_enough(self, partition: TopicPartition) -> bool:
+        """Whether no more of a partition is to be fetched for now."""
+        return self._held.get(partition, 0) >= ANSWERS_AHEAD
+
+    def _count(self, partition: TopicPartition, change: int) -> None:
+        before = self._held.get(partition, 0)
+        self._held[partition] = before + change
+        if (before >= ANSWERS_AHEAD) is not (before + change >= ANSWERS_AHEAD):
+            self._subscriptions.touch(partition)
 
     # Errors
 
@@ -57,10 +71,13 @@ class HeldAnswers:
     def partition_failed(self, state: AssignedPartition, error: KafkaError) -> None:
         """As `node_failed`, unless the position moves before."""
         self._errors[state.topic_partition] = _Waiting(error, state.generation)
+        self._subscriptions.touch(state.topic_partition)
         self._on_news()
 
     def has_error(self, state: AssignedPartition) -> bool:
         """Whether an error of the partition waits: the application decides before more is fetched."""
+        if not self._errors:
+            return False
         waiting = self._errors.get(state.topic_partition)
         return waiting is not None and waiting.generation == state.generation
 
@@ -72,6 +89,7 @@ class HeldAnswers:
                 if state is not None and state.generation == waiting.generation and state.paused:
                     continue
                 del self._errors[where]
+                self._subscriptions.touch(where)
                 if state is None or state.generation != waiting.generation:
                     continue
             else:
@@ -131,12 +149,12 @@ class HeldAnswers:
                 part.stop()
                 if not part.is_handed_out and self._subscriptions.get(state.topic_partition) is state:
                     self._answers.appendleft(Returned(part))
-                    self._held[state.topic_partition] = self.count_of(state.topic_partition) + 1
+                    self._count(state.topic_partition, 1)
                 state.end_delivery()
 
     def _drop_first(self) -> None:
         fetched = self._answers.popleft()
-        self._held[fetched.topic_partition] -= 1
+        self._count(fetched.topic_partition, -1)
 
     def clear(self) -> None:
         """Forgets the records."""

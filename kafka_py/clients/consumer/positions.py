@@ -61,7 +61,7 @@ class Positions:
 
         Raises NoOffsetForPartition when there is no group to ask, and no policy.
         """
-        missing = [state for state in self._subscriptions if state.position is None and not state.resetting]
+        missing = [state for state in self._subscriptions.without_position.values() if not state.resetting]
         if not missing:
             return
         if self._group is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
@@ -45,16 +45,20 @@ class AssignedPartition:
     reset is going on. generation: another number after every jump, so that older answers are recognised.
     fetch_epoch: leader epoch of the last record before fetch_offset, -1 when not known. validated_epoch: the leader
     epoch under which fetch_offset was last found to stand; validating: whether the leader is being asked.
+    on_change: called with the partition when its position jumps, or it is paused or resumed.
     """
 
     __slots__ = (
-        "_offset_epoch", "_paused", "_position", "delivered", "fetch_epoch", "fetch_offset", "generation",
-        "high_watermark", "last_stable_offset", "log_start_offset", "preferred_replica", "preferred_until_ms",
-        "reset_to", "resetting", "retry_at", "topic_partition", "validated_epoch", "validating",
+        "_offset_epoch", "_on_change", "_paused", "_position", "delivered", "fetch_epoch", "fetch_offset",
+        "generation", "high_watermark", "last_stable_offset", "log_start_offset", "preferred_replica",
+        "preferred_until_ms", "reset_to", "resetting", "retry_at", "topic_partition", "validated_epoch", "validating",
     )  # fmt: skip
 
-    def __init__(self, topic_partition: TopicPartition) -> None:
+    def __init__(
+        self, topic_partition: TopicPartition, on_change: Callable[[TopicPartition], object] = lambda _: None
+    ) -> None:
         self.topic_partition = topic_partition
+        self._on_change = on_change
         self._position: int | None = None
         self._offset_epoch = -1
         self.delivered: DeliveredPartition | None = None
@@ -96,10 +100,12 @@ class AssignedPartition:
         self._paused = True
         if self.delivered is not None:
             self.delivered.stop()
+        self._on_change(self.topic_partition)
 
     def resume(self) -> None:
         """Undoes `pause`."""
         self._paused = False
+        self._on_change(self.topic_partition)
 
     def end_delivery(self) -> None:
         """The position stays at what was handed out; the rest of that delivery is not handed out."""
@@ -119,6 +125,7 @@ class AssignedPartition:
         self.validated_epoch = -1
         self.reset_to = None
         self.generation = next(_generations)
+        self._on_change(self.topic_partition)
 
     def reset(self, timestamp: int) -> None:
         """Wants the offset at `timestamp` (or an end) as its position."""
@@ -126,6 +133,7 @@ class AssignedPartition:
         self._position = self.fetch_offset = None
         self.reset_to = timestamp
         self.generation = next(_generations)
+        self._on_change(self.topic_partition)
 
     def needs_validation(self, leader_epoch: int) -> bool:
         """Whether records before fetch_offset may be gone, now that the partition has this leader epoch."""
@@ -154,6 +162,8 @@ class Subscriptions:
 
     topics: subscribed to, by name or because they match. group_topics: what the whole group subscribes to, which its
     leader has to know; else empty.
+
+    without_position: the assigned partitions whose position is not known.
     """
 
     def __init__(self) -> None:
@@ -162,7 +172,9 @@ class Subscriptions:
         self.subscribed: frozenset[str] = frozenset()
         self.group_topics: frozenset[str] = frozenset()
         self.pattern: re.Pattern[str] | None = None
+        self.without_position: dict[TopicPartition, AssignedPartition] = {}
         self._assigned: dict[TopicPartition, AssignedPartition] = {}
+        self._touched: dict[TopicPartition, None] = {}
 
     # What the user wants
 
@@ -214,10 +226,37 @@ class Subscriptions:
     def set_assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """Reads exactly these; those it already read keep their position."""
         before = self._assigned
-        self._assigned = {tp: before.get(tp) or AssignedPartition(tp) for tp in partitions}
+        self._assigned = {tp: before.get(tp) or AssignedPartition(tp, self._moved) for tp in partitions}
         for partition in before.keys() - self._assigned.keys():
             before[partition].end_delivery()
+        for partition in dict.fromkeys((*before, *self._assigned)):
+            if (partition in before) is not (partition in self._assigned):
+                self._moved(partition)
         self.changes += 1
+
+    # What has changed
+
+    def touch(self, partition: TopicPartition) -> None:
+        """Something happened that may decide whether, or from where, the partition is fetched."""
+        self._touched[partition] = None
+
+    def _moved(self, partition: TopicPartition) -> None:
+        """As `touch`, when the position may be another."""
+        self.touch(partition)
+        state = self._assigned.get(partition)
+        if state is not None and state.position is None:
+            self.without_position[partition] = state
+        else:
+            self.without_position.pop(partition, None)
+
+    def touch_all(self) -> None:
+        """As `touch`, for all assigned partitions."""
+        self._touched.update(dict.fromkeys(self._assigned))
+
+    def take_touched(self) -> Iterable[TopicPartition]:
+        """The partitions touched since the last call."""
+        touched, self._touched = self._touched, {}
+        return touched
 
     def __iter__(self) -> Iterator[AssignedPartition]:
         return iter(self._assigned.values())

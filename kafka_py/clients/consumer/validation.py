@@ -83,6 +83,7 @@ class Validation:
         finally:
             for state in states:
                 state.validating = False
+                self._subscriptions.touch(state.topic_partition)
         self._on_done()
 
     def _epoch_of(self, state: AssignedPartition) -> int:

@@ -234,7 +234,7 @@ class Accumulator(BatchQueues):
         lane.open = batch
         lane.queue.append(batch)
         topic_lanes.last_used_ms = now_ms
-        self.active[lane] = None
+        self.active[lane] = self._touched[lane] = None
         self.incomplete[batch] = None
         return batch
 

@@ -19,7 +19,6 @@ from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.batches import ProducerBatch
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.idempotence import GAPS, ProducerIdentity
-from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.metrics import ProducerMetrics, ProducerTopicMetrics
 from kafka_py.clients.producer.requests import answers_by_partition, error_of, timed_out
 
@@ -198,18 +197,16 @@ class Deliveries:
 
     # Ends without an answer
 
-    def expire(self, lane: Lane, now_ms: float) -> None:
-        """Gives up batches that have waited for delivery.timeout.ms."""
-        while lane.queue and now_ms >= lane.queue[0].created_ms + self._delivery_ms:
-            batch = self._accumulator.take(lane)
-            self._give_up(batch, timed_out(batch, now_ms))
-
-    def expire_in_flight(self, now_ms: float) -> None:
-        """Gives up sent batches that delivery.timeout.ms has run out for; their answers come too late."""
+    def expire(self, now_ms: float) -> None:
+        """Gives up batches that delivery.timeout.ms has run out for; answers to those that were sent come too late."""
         for batch in self._accumulator.overdue(now_ms, self._delivery_ms):
-            if batch in batch.lane.in_flight:
-                batch.lane.in_flight.remove(batch)
+            lane = batch.lane
+            if batch in lane.in_flight:
+                lane.in_flight.remove(batch)
                 self._give_up(batch, timed_out(batch, now_ms, "; it was sent, and not answered"))
+            elif batch in lane.queue:
+                self._accumulator.take(lane, lane.queue.index(batch))
+                self._give_up(batch, timed_out(batch, now_ms))
 
     def fail_all(self, error: KafkaError) -> None:
         """Nothing can be sent any more: everything that waits fails with `error`."""

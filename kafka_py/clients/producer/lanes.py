@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 
@@ -19,11 +20,12 @@ class Lane:
     """One partition: its batches in order, and what the sender knows of it.
 
     queue: not in flight, oldest first; the last one may be `open`. in_flight: sent, in order of sending.
+    place, due_ms: where ready.py keeps it, and until when it waits there.
     """
 
     __slots__ = (
-        "bumping", "in_flight", "last_acked_sequence", "leader", "next_sequence", "open", "partition", "producer_epoch",
-        "producer_id", "queue", "sent_to", "topic",
+        "bumping", "due_ms", "in_flight", "last_acked_sequence", "leader", "next_sequence", "open", "partition",
+        "place", "producer_epoch", "producer_id", "queue", "sent_to", "topic",
     )  # fmt: skip
 
     def __init__(self, topic: str, partition: int) -> None:
@@ -34,6 +36,8 @@ class Lane:
         self.open: ProducerBatch | None = None
         self.in_flight: list[ProducerBatch] = []
         self.sent_to = NO_NODE
+        self.place: dict[Lane, None] | None = None
+        self.due_ms = math.inf
         # The idempotent producer's part (idempotence.py).
         self.producer_id = -1
         self.producer_epoch = -1

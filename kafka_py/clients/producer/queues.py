@@ -34,6 +34,8 @@ class BatchQueues:
         """Topics that records can be appended to: those with known partitions and no error."""
         self.active: dict[Lane, None] = {}
         """Lanes with something in their queue."""
+        self._touched: dict[Lane, None] = {}
+        """Lanes that the sender has to look at: a batch was opened, put back or ended, or the leader is another."""
         self.incomplete: dict[ProducerBatch, None] = {}
         """Batches not yet answered, oldest first."""
         self._all_topics: dict[str, TopicLanes] = {}
@@ -69,7 +71,12 @@ class BatchQueues:
             if info is None or info.error is not ErrorCode.NONE:
                 for lane in topic_lanes.lanes:
                     if lane.leader not in view.nodes:
-                        lane.leader = NO_NODE
+                        self._lead(lane, NO_NODE)
+
+    def _lead(self, lane: Lane, leader: int) -> None:
+        if lane.leader != leader:
+            lane.leader = leader
+            self._touched[lane] = None
 
     def _updated(self, info: TopicInfo, view: ClusterView) -> TopicLanes:
         available = view.available_partitions(info.name)
@@ -85,10 +92,12 @@ class BatchQueues:
         while len(lanes) <= info.partitions[-1].partition:  # a broker may know a partition but not the one before it
             lanes.append(Lane(info.name, len(lanes)))
         topic_lanes.count = info.partitions[-1].partition + 1
-        for lane in lanes:  # of a topic that was created again with fewer partitions, too: those will not be sent
-            lane.leader = NO_NODE
+        leaders = [NO_NODE] * len(lanes)  # that of partitions which a topic created again does not have, too
         for partition in info.partitions:
-            lanes[partition.partition].leader = partition.leader if partition.leader in view.nodes else NO_NODE
+            if partition.leader in view.nodes:
+                leaders[partition.partition] = partition.leader
+        for lane, leader in zip(lanes, leaders, strict=True):
+            self._lead(lane, leader)
         return topic_lanes
 
     def lanes(self) -> Iterable[Lane]:
@@ -116,6 +125,17 @@ class BatchQueues:
         with self.lock:
             return list(itertools.takewhile(lambda batch: batch.created_ms + longest_ms <= now_ms, self.incomplete))
 
+    @property
+    def has_touched(self) -> bool:
+        """Whether `take_touched` would return lanes."""
+        return bool(self._touched)
+
+    def take_touched(self) -> Iterable[Lane]:
+        """The lanes to which something has happened since the last call."""
+        with self.lock:
+            touched, self._touched = self._touched, {}
+        return touched
+
     def take(self, lane: Lane, index: int = 0) -> ProducerBatch:
         """Removes a batch (the oldest) from a lane's queue for sending; nothing is added to it any more."""
         with self.lock:
@@ -139,7 +159,7 @@ class BatchQueues:
             else:
                 again.sort(key=lambda batch: batch.created_ms)
             lane.queue = deque(again + waiting)
-            self.active[lane] = None
+            self.active[lane] = self._touched[lane] = None
 
     def replace(self, batch: ProducerBatch, parts: Iterable[ProducerBatch]) -> None:
         """Notes that a batch was split into `parts`, which are to be answered in its place."""
@@ -155,6 +175,7 @@ class BatchQueues:
             self.incomplete.pop(batch, None)
             served = self.pool.deallocate(batch.reserved)
             batch.reserved = 0
+            self._touched[batch.lane] = None
         for notify in served:
             notify()
 

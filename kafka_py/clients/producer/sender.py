@@ -1,8 +1,8 @@
 """Takes batches from the accumulator to the leaders of their partitions; what the answers mean is deliveries.py's.
 
 One synchronous `step` runs whenever something changed: a batch was opened, an answer came, a timer fired, the
-metadata or a connection changed. It never waits, so there is no task per request. Which batch of an idempotent lane
-may go next is idempotence.py's decision.
+metadata or a connection changed. It never waits, so there is no task per request, and it looks only at lanes to which
+something happened (ready.py). Which batch of an idempotent lane may go next is idempotence.py's decision.
 
 Source: Sender (linger.ms, max.in.flight.requests.per.connection, one batch per partition and request).
 """
@@ -26,6 +26,7 @@ from kafka_py.clients.producer.deliveries import Deliveries
 from kafka_py.clients.producer.idempotence import ProducerIdentity
 from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.metrics import ProducerMetrics
+from kafka_py.clients.producer.ready import ReadyLanes
 from kafka_py.clients.producer.requests import produce_request
 from kafka_py.net.client import ConnectionLost
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
@@ -76,7 +77,10 @@ class Sender:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
+        self._ready = ReadyLanes()
         self._flushing = 0
+        self._hurried = False
+        self._looks_at_all = False
         self._initializing = False
         self._closed = False
         cluster.on_update(self._on_view)
@@ -91,57 +95,57 @@ class Sender:
     def step(self) -> None:
         """Sends what may be sent now and sets the timer for what may be sent later. Raises nothing."""
         if not self._closed and not self._supervisor.call(ACTIVITY, self._step):
+            self._looks_at_all = True
             self._arm(self._clock.monotonic_ms() + self._options.retry_backoff_ms)
 
     def _step(self) -> None:
         now_ms = self._clock.monotonic_ms()
-        wake_at = now_ms + 1000.0
-        end_ms = self._accumulator.oldest_ms + self._delivery_ms
-        if end_ms <= now_ms:
-            self._deliveries.expire_in_flight(now_ms)
-            end_ms = self._accumulator.oldest_ms + self._delivery_ms
-        if now_ms < end_ms < wake_at:
-            wake_at = end_ms
-        ready: dict[int, list[Lane]] = {}
-        leaderless = False
-        for lane in list(self._accumulator.active):
-            queue = lane.queue
-            if not queue:
-                continue
-            first = queue[0]
-            if now_ms >= first.created_ms + self._delivery_ms:
-                self._deliveries.expire(lane, now_ms)
-                if not queue:
-                    continue
-                first = queue[0]
-            wake_at = min(wake_at, first.created_ms + self._delivery_ms)
-            if lane.leader == NO_NODE:
-                leaderless = True
-                continue
-            at = self._ready_at(lane, first)
-            if at <= now_ms:
-                ready.setdefault(lane.leader, []).append(lane)
-            elif at < wake_at:
-                wake_at = at
-        if leaderless:
+        accumulator, ready = self._accumulator, self._ready
+        if accumulator.oldest_ms + self._delivery_ms <= now_ms:
+            self._deliveries.expire(now_ms)
+        touched = accumulator.take_touched()
+        hurried, self._hurried = self._hurried, bool(self._flushing or accumulator.pool.waiting)
+        if self._looks_at_all or (self._hurried and not hurried):
+            self._looks_at_all = False
+            touched = list(accumulator.active)
+        for lane in touched:
+            self._place(lane, now_ms)
+        for lane in ready.due(now_ms):
+            self._place(lane, now_ms)
+        if ready.has_leaderless:
             self._cluster.request_refresh()
-        for node_id, lanes in ready.items():
-            wake_at = min(wake_at, self._serve(node_id, lanes, now_ms))
-        self._arm(wake_at)
+        wake_at = now_ms + 1000.0
+        for node_id in ready.nodes():
+            wake_at = min(wake_at, self._serve(node_id, now_ms))
+        end_ms = accumulator.oldest_ms + self._delivery_ms
+        if end_ms > now_ms:
+            wake_at = min(wake_at, end_ms)
+        self._arm(now_ms if accumulator.has_touched else min(wake_at, ready.next_ms))
 
-    def _ready_at(self, lane: Lane, first: ProducerBatch) -> float:
-        """When the lane's first batch may be sent; a time in the past for "now"."""
+    def _place(self, lane: Lane, now_ms: float) -> None:
+        """Puts a lane among those to send from, now or later."""
+        ready, queue = self._ready, lane.queue
+        if not queue:
+            ready.forget(lane)
+            return
+        if lane.leader == NO_NODE:
+            ready.put_leaderless(lane)
+            return
+        first = queue[0]
         if first.attempts:
-            return first.retry_at
-        full = len(lane.queue) > 1 or first.size >= first.limit or lane.open is not first
-        if full or self._flushing or self._accumulator.pool.waiting:
-            return 0.0
-        linger_ms = self._linger_ms
-        if linger_ms < EAGER_LINGER_MS and self._in_flight.get(lane.leader):
-            linger_ms = EAGER_LINGER_MS
-        return first.created_ms + linger_ms if linger_ms else 0.0
+            due_ms, eager = first.retry_at, False
+        elif len(queue) > 1 or first.size >= first.limit or lane.open is not first or self._hurried:
+            due_ms, eager = 0.0, False
+        else:
+            linger_ms = self._linger_ms
+            eager = linger_ms < EAGER_LINGER_MS and self._in_flight.get(lane.leader, 0) > 0
+            due_ms = first.created_ms + (EAGER_LINGER_MS if eager else linger_ms)
+        if due_ms <= now_ms:
+            ready.put_ready(lane)
+        else:
+            ready.put_waiting(lane, due_ms, eager=eager)
 
-    def _serve(self, node_id: int, lanes: list[Lane], now_ms: float) -> float:
+    def _serve(self, node_id: int, now_ms: float) -> float:
         """Sends as many requests to one broker as its limit allows; returns when to look again."""
         connection = self._cluster.current_connection(node_id)
         if connection is None:
@@ -153,38 +157,40 @@ class Sender:
         limit = self._options.max_in_flight
         if self._acks == 0 and connection.unsent_bytes > self._options.max_request_size:
             return now_ms + UNANSWERED_PAUSE_MS
-        while lanes and self._in_flight.get(node_id, 0) < limit:
-            batches, lanes = self._drain(lanes, now_ms)
+        while self._in_flight.get(node_id, 0) < limit:
+            batches = self._drain(node_id, now_ms)
             if not batches:
                 break
-            self._send(node_id, connection, batches, now_ms)
-            if self._acks == 0:
-                return now_ms
+            if not self._send(node_id, connection, batches, now_ms):
+                break
         return now_ms + 1000.0
 
-    def _drain(self, lanes: list[Lane], now_ms: float) -> tuple[list[ProducerBatch], list[Lane]]:
-        """At most one batch per lane for one request, and the lanes that may have more for the next one."""
+    def _drain(self, node_id: int, now_ms: float) -> list[ProducerBatch]:
+        """The batches for one request, at most one per lane; lanes that have more for the next one queue up again.
+
+        A lane whose next batch must wait for an answer leaves the queue: the answer brings it back.
+        """
         batches: list[ProducerBatch] = []
-        more: list[Lane] = []
         room = self._options.max_request_size
-        for position, lane in enumerate(lanes):
+        for _ in range(self._ready.count(node_id)):
+            lane = self._ready.first(node_id)
             try:
                 index = self._next_index(lane)
             except Exception as error:
                 self._deliveries.break_off(self._accumulator.take(lane), error)
-                continue
+                index = None
             if index is None:
+                self._ready.forget(lane)
                 continue
             batch = lane.queue[index]
             if batches and batch.size > room:
-                more.extend(lanes[position:])
                 break
             batch = self._accumulator.take(lane, index)
             room -= batch.size
             batches.append(batch)
-            if lane.queue and self._ready_at(lane, lane.queue[0]) <= now_ms:
-                more.append(lane)
-        return batches, more
+            self._ready.forget(lane)
+            self._place(lane, now_ms)
+        return batches
 
     def _next_index(self, lane: Lane) -> int | None:
         if not lane.queue:
@@ -220,10 +226,11 @@ class Sender:
 
     # Requests and answers
 
-    def _send(self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float) -> None:
+    def _send(self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float) -> bool:
+        """Sends one request; whether another one may follow at once."""
         batches = [batch for batch in batches if self._deliveries.prepare(batch)]
         if not batches:
-            return
+            return True
         self._deliveries.note_sent(batches, node_id, now_ms)
         try:
             request = produce_request(batches, self._acks, self._options.request_timeout_ms)
@@ -231,17 +238,18 @@ class Sender:
                 connection.send_and_forget(request)
                 for batch in batches:
                     self._deliveries.finish(batch, -1, -1)
-                return
+                return False
             future = connection.send(request)
         except (KafkaError, ConnectionLost) as error:
             self._deliveries.failed(batches, error, now_ms)
-            return
+            return False
         except Exception as error:
             for batch in batches:
                 self._deliveries.break_off(batch, error)
-            return
+            return False
         self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
         future.add_done_callback(partial(self._on_answer, node_id, batches, now_ms))
+        return True
 
     def _on_answer(
         self, node_id: int, batches: list[ProducerBatch], sent_ms: float, future: asyncio.Future[Any]
@@ -250,6 +258,9 @@ class Sender:
         if self._closed:
             return
         now_ms = self._clock.monotonic_ms()
+        if not self._in_flight[node_id]:
+            for lane in self._ready.idle(node_id):
+                self._place(lane, now_ms)
         error = ConnectionLost("closed") if future.cancelled() else future.exception()
         if error is not None:
             self._deliveries.failed(batches, error, now_ms)
@@ -300,6 +311,7 @@ class Sender:
                     if code is not ErrorCode.NONE:
                         raise KafkaError(code, "no producer id could be had")
                     self._identity.assume(response.producer_id, response.producer_epoch)
+                    self._looks_at_all = True
                 except Exception as error:
                     if not isinstance(error, KafkaError):
                         self._supervisor.report(ACTIVITY, error, "InitProducerId")

@@ -23,7 +23,7 @@ from kafka_py.clients import (
     OffsetOutOfRange,
     WakeupError,
 )
-from kafka_py.clients.consumer.fetcher import ANSWERS_AHEAD
+from kafka_py.clients.consumer.held import ANSWERS_AHEAD
 from kafka_py.records.batch import read_header
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.fake_cluster import CUT, HANG, FakeCluster

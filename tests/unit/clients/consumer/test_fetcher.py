@@ -158,3 +158,30 @@ def test_a_seek_with_a_leader_epoch_is_validated_even_under_an_epoch_validated_b
             assert (before, world.cluster.count(OffsetForLeaderEpochRequest)) == (1, 2)
 
     _play(run())
+
+
+def test_an_answer_of_the_former_leader_after_one_of_the_new_leader_is_not_handed_out_again() -> None:
+    world = World(auto_offset_reset="earliest", metadata_max_age_ms=1_000)
+    late: list[Any] = []
+
+    def fetch(request: FetchRequest) -> Any:
+        node_id = next(node for node, each in reversed(world.cluster.requests) if each is request)
+        answer = answer_fetch(world.cluster, node_id, request, ErrorCode.NONE)
+        if node_id == 0 and not late:
+            late.append(answer)
+            world.cluster.move_leader("t", 0, 1)
+            return None
+        return answer
+
+    async def run() -> None:
+        async with world.consumer() as consumer:
+            await consumer.assign([A])
+            world.cluster.answers[ApiKey.FETCH] = fetch
+            assert [record.offset for record in await consumer.poll(20)] == list(range(10))
+            wire = next(each for each in world.wires.open if each._node_id == 0 and each._waiting)
+            world.cluster.answers[ApiKey.FETCH] = lambda _: late[0]
+            wire._answer(ApiKey.FETCH, None, wire._waiting[0])
+            del world.cluster.answers[ApiKey.FETCH]
+            assert list(await consumer.poll(2)) == []
+
+    _play(run())
