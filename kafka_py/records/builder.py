@@ -113,12 +113,15 @@ class BatchBuilder:
             if headers or value is None or timestamp < base_timestamp:
                 raise IndexError
             if key is None:
-                fields = (short[timestamp - base_timestamp], short[delta], short[len(value)], value)
-                body = b"\0%b%b\1%b%b\0" % fields  # type: ignore[str-format]
-            else:
-                body = b"\0%b%b%b%b%b%b\0" % (  # type: ignore[str-format]
-                    short[timestamp - base_timestamp], short[delta], short[len(key)], key, short[len(value)], value
+                fields: tuple[Data, ...] = (
+                    b"\0", short[timestamp - base_timestamp], short[delta], b"\1", short[len(value)], value, b"\0"
                 )  # fmt: skip
+            else:
+                fields = (
+                    b"\0", short[timestamp - base_timestamp], short[delta], short[len(key)], key, short[len(value)],
+                    value, b"\0",
+                )  # fmt: skip
+            body = b"".join(fields)
             length = short[len(body)]
         except IndexError:
             body = _encode_record(timestamp - base_timestamp, delta, key, value, headers)

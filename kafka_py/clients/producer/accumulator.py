@@ -15,7 +15,7 @@ from typing import Any
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.clients.producer.arguments import MAX_TIMESTAMP, as_bytes, as_headers, as_partition, as_timestamp
+from kafka_py.clients.producer.arguments import MAX_TIMESTAMP, as_bytes, as_partition, as_timestamp, sized_headers
 from kafka_py.clients.producer.batches import Callback, Headers, ProducerBatch, RecordFuture
 from kafka_py.clients.producer.buffer_pool import MemoryWaiter
 from kafka_py.clients.producer.configs import ProducerOptions
@@ -71,15 +71,19 @@ class Accumulator(BatchQueues):
         topic_lanes = self.topics.get(topic)
         if topic_lanes is None:
             return None
-        key_size = value_size = -1
-        if key is not None:
+        if type(value) is bytes:
+            value_size = len(value)
+        elif value is None:
+            value_size = -1
+        else:
+            value = as_bytes("value", value)
+            value_size = len(value)
+        if key is None:
+            key_size = -1
+        else:
             if type(key) is not bytes:
                 key = as_bytes("key", key)
             key_size = len(key)
-        if value is not None:
-            if type(value) is not bytes:
-                value = as_bytes("value", value)
-            value_size = len(value)
         size = RECORD_OVERHEAD + key_size + value_size
         if timestamp is None:
             timestamp = self._wall_ms()
@@ -88,8 +92,8 @@ class Accumulator(BatchQueues):
         if headers is None:
             headers = ()
         else:
-            headers = as_headers(headers)
-            size += sum(len(name) + 3 + len(content or b"") for name, content in headers)
+            headers, headers_size = sized_headers(headers)
+            size += headers_size
         sticky = False
         if partition is None:
             choice = topic_lanes.choice
@@ -97,10 +101,9 @@ class Accumulator(BatchQueues):
                 partition = choice.for_key(key)
             else:
                 partition, sticky = choice.sticky, True
-        else:
-            if type(partition) is not int:
-                partition = as_partition(partition)
-            if not 0 <= partition < topic_lanes.count:
+        elif type(partition) is not int or not 0 <= partition < topic_lanes.count:
+            partition = as_partition(partition)
+            if partition >= topic_lanes.count:
                 return None
         opened = False
         lock = self.lock
@@ -108,11 +111,12 @@ class Accumulator(BatchQueues):
             lock.acquire()
             lane = topic_lanes.lanes[partition] if partition is not None else None
             batch = lane.open if lane is not None else None
-            if batch is None or batch.size + size > batch.limit:
+            if batch is None or (filled := batch.size + size) > batch.limit:
                 found = self._room_for(topic_lanes, lane, sticky, key, value, headers, grant)
                 if found is None:
                     return None
                 batch, opened = found
+                filled = batch.size + size
             details = batch.details
             index = len(details)
             try:
@@ -121,7 +125,7 @@ class Accumulator(BatchQueues):
             except BaseException:
                 del details[index:]
                 raise
-            batch.size += size
+            batch.size = filled
             if size > batch.largest:
                 batch.largest = size
             if callback is not None:
