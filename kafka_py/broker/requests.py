@@ -2,7 +2,7 @@
 
 Up to its first wait a coroutine handler runs outside of any task, so it must not enter `asyncio.timeout` there; waits
 with a time limit go through a purgatory. Knows the connection only as something that takes response parts.
-Source: docs/architecture.md, "Four walks".
+Source: docs/architecture.md, "Concurrency".
 """
 
 from __future__ import annotations

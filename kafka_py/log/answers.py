@@ -1,6 +1,6 @@
 """What a log answers: the values that its methods return, and the errors that carry more than a code.
 
-Values only. Source: docs/reference/replication.md, sections 1 and 9; docs/reference/log.md, sections 4 and 10.
+Values only. Source: docs/reference/replication.md, sections 1 and 9; docs/reference/log.md, sections 6 and 10.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Belongs to the event loop; whatever blocks is a job for the background (flushing.py). Appending and reading are on top
 of this (partition_log.py), opening from disk is recovery.py. Knows nothing of leaders, replicas or requests.
-Source: docs/reference/log.md, sections 6, 10 to 12 and 14; docs/reference/replication.md, section 2.
+Source: docs/reference/log.md, sections 3, 10 to 12 and 14; docs/reference/replication.md, section 2.
 """
 
 from __future__ import annotations

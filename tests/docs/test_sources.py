@@ -42,6 +42,7 @@ EXAMPLE = re.compile(r"\b(?:S[1-4]-\d{3}|W[5-8]\.\d+|WE[1-4]-\d+|X-\d{3})[a-z]?\
 ABSENT = re.compile(
     r"(?:(?:controller|group|transaction|zookeeper|replication) (?:facts|reference)\b"
     r"|reference,? (?:replication|formats|tools|groups|zookeeper|controller|configs? table|metrics table|apis table)"
+    r"|\((?:controller|formats|groups|replication|tools|zookeeper), sections?|\bthe book\b|\bBook \d"
     r"|\(spec [A-Z]+\d|\bthe spec's|Source: (?:the )?(?:design|protocol guide)"
     r"|(?<![/\w-])(?:zookeeper|controller|replication|formats)\.md,? sections?)",
     re.IGNORECASE,

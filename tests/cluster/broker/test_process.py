@@ -1,4 +1,4 @@
-"""The broker as a process: its script, its exit codes, and starts that cannot succeed (tools, section 27).
+"""The broker as a process: its script, exit codes, starts that cannot succeed (docs/reference/tools.md, section 22).
 
 Every failed start is one clear line on standard error and exit code 1.
 """

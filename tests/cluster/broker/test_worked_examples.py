@@ -1,4 +1,4 @@
-"""The book's examples that take a whole broker: sizes, topics by hand, the admin calls, a policy, a shutdown."""
+"""Worked examples that take a whole broker: sizes, topics by hand, the admin calls, a policy, a shutdown."""
 
 import asyncio
 import json
@@ -192,7 +192,7 @@ def noted(logger: str) -> Iterator[list[str]]:
 
 
 class PolicyDemo:
-    """The book's policy: at least five partitions; fewer are refused with its words."""
+    """The example's policy (WE4-26): at least five partitions; fewer are refused with its words."""
 
     def configure(self, configs: Mapping[str, object]) -> None:
         """It has no settings."""

@@ -1,4 +1,4 @@
-"""The book's examples of subscriptions and commits (chapter 3), with our consumer on our broker, by their ids."""
+"""Worked examples of subscriptions and commits, with our consumer on our broker, by their ids."""
 
 import asyncio
 import itertools

@@ -164,7 +164,7 @@ def test_close_forgets_everything() -> None:
     assert world.timers.pending == 0
 
 
-# The book's wheel (6.2): level 1 counts 1 ms, level 2 counts 20 ms, level 3 counts 400 ms, twenty slots each.
+# The wheel of W6.3: level 1 counts 1 ms, level 2 counts 20 ms, level 3 counts 400 ms, twenty slots each.
 
 
 def whereabouts(world: World) -> list[tuple[int, int]]:
