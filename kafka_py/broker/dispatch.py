@@ -410,9 +410,9 @@ class Dispatcher:
             context.connection.unmute()
 
     def _send_in_turns(self, context: RequestContext, response: Any) -> None:
-        """The first turn is now; raises what the encoder raises in it."""
+        """The first turn is now, unless a large request has used it; raises what the encoder raises in it."""
         steps = encode_response_in_turns(response, context.api_version, context.correlation_id)
-        done = run_turn(steps, self._now_ms)
+        done = run_turn(steps, self._now_ms) if context.large_request is None else None
         if done is None:
             self._spawn(self._encode_on(context, response, steps))
         else:

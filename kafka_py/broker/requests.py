@@ -86,7 +86,8 @@ class RequestContext:
     exchange: request and response, kept only while requests are logged.
     has_short_answer: it is small, and its answer has at most as many elements.
     large_request: the request if it has so many elements that it was decoded in turns. Its connection is muted until
-        the answer, which is encoded in turns as well; then both are freed in turns.
+        the answer, which is encoded in turns as well; then both are freed in turns. () if its handler is through with
+        it, and has no need to keep it until the answer.
     """
 
     __slots__ = (

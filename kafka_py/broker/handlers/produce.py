@@ -12,6 +12,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker import transactions
 from kafka_py.broker.authorization import ALLOW_ALL, Operation, ResourceType
+from kafka_py.broker.large_produce import in_pieces
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import ANSWERS_LATER, RequestContext
 from kafka_py.log.header_trust import HeaderTrust
@@ -42,6 +43,8 @@ _new = tuple.__new__
 
 def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
     """Appends; answers when acks is satisfied, not at all for acks=0 unless that failed: then the connection ends."""
+    if context.large_request is not None:
+        return in_pieces(node, context, request, handle, _is_transactional)
     version, acks = context.api_version, request.acks
     accepted: list[tuple[TopicPartition, memoryview]] = []
     refused: dict[int, AppendResult] = {}  # by place in the request

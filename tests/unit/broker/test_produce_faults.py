@@ -110,7 +110,7 @@ def test_a_request_that_waits_for_followers_keeps_none_of_its_records() -> None:
         metadata=SimpleNamespace(has_partition=lambda topic_partition: topic_partition.partition == 0),
     )  # fmt: skip
     connection = SimpleNamespace(batch_trust=None, client_software=UNKNOWN_SOFTWARE, peer_host="h")
-    context = SimpleNamespace(api_version=8, client_id="c", connection=connection)
+    context = SimpleNamespace(api_version=8, client_id="c", connection=connection, large_request=None)
     rows = [PartitionProduceData(index=number, records=memoryview(batch())) for number in range(2)]
     records = [weakref.ref(row.records) for row in rows]
     request = ProduceRequest(acks=-1, timeout_ms=1, topic_data=[TopicProduceData(name="t", partition_data=rows)])
