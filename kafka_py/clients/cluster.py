@@ -19,6 +19,7 @@ from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Backoff, Supervisor
+from kafka_py.clients.bootstrap import CANONICAL, Resolver, canonical_servers
 from kafka_py.clients.configs import ClientOptions, parse_server
 from kafka_py.clients.connections import Connect, Connections
 from kafka_py.clients.errors import ClientTimeout, IllegalState
@@ -45,6 +46,7 @@ class Cluster:
 
     wanted: which topics to ask about. auto_create: whether asking may create them.
     metrics: of the client; their windows end from `start` to `close`.
+    resolver: looks up canonical names of bootstrap servers, where client.dns.lookup asks for them; see bootstrap.py.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Cluster:
         clock: Clock | None = None,
         connect: Connect | None = None,
         metrics: ClientMetrics | None = None,
+        resolver: Resolver | None = None,
     ) -> None:
         self.options = options
         self.clock = clock or SystemClock()
@@ -64,7 +67,11 @@ class Cluster:
         """Starts what this client does in the background, and reports what fails in it."""
         self.metrics = metrics
         self.connections = Connections(options, client_id, self.clock, connect, metrics)
-        self.view: ClusterView = bootstrap_view(parse_server(server) for server in options.bootstrap_servers if server)
+        servers = [parse_server(server) for server in options.bootstrap_servers if server]
+        self._unresolved = servers if options.client_dns_lookup == CANONICAL else []
+        self._resolver = resolver
+        self._resolving = asyncio.Lock()
+        self.view: ClusterView = bootstrap_view([] if self._unresolved else servers)
         self._bootstrap = dict(self.view.nodes)
         self._apart: dict[int, Node] = {}
         self._wanted = wanted
@@ -232,6 +239,8 @@ class Cluster:
 
         Raises the last failure when none can.
         """
+        if self._unresolved:
+            await self._resolve()
         failure = KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "no broker is known")
         for node in self._by_load():
             try:
@@ -241,6 +250,13 @@ class Cluster:
                     raise
                 failure = error
         raise failure
+
+    async def _resolve(self) -> None:
+        """Learns the canonical names of the bootstrap servers. Raises KafkaError(BROKER_NOT_AVAILABLE)."""
+        async with self._resolving:
+            if self._unresolved:
+                self.view = bootstrap_view(await canonical_servers(self._unresolved, self._resolver))
+                self._bootstrap, self._unresolved = dict(self.view.nodes), []
 
     def _by_load(self) -> Iterable[Node]:
         """Nodes in the order to try: connected ones by requests in flight, then the others, then the bootstrap list."""

@@ -83,7 +83,8 @@ class ClientOptions(SslOptions, SaslOptions):
         "client.dns.lookup",
         "use_all_dns_ips",
         one_of("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-        no_effect="all addresses of a name are tried, and names stay as given",
+        about="With resolve_canonical_bootstrap_servers_only each address of a bootstrap server is connected to by its "
+        "canonical name; of every other name all addresses are tried.",
     )
     client_id = Option("client.id", "", about="Sent with every request; the default is made of a counter.")
     connections_max_idle_ms = Option(

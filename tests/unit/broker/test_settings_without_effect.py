@@ -69,7 +69,7 @@ def test_one_line_at_the_start_names_the_settings_given_that_have_no_effect() ->
 
 def test_a_client_says_so_too(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        ProducerOptions.load({"bootstrap.servers": "a:1", "client.dns.lookup": "default", "linger.ms": 5})
+        ProducerOptions.load({"bootstrap.servers": "a:1", "metric.reporters": "x.Y", "linger.ms": 5})
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
-        "The setting 'client.dns.lookup' has no effect"
+        "The setting 'metric.reporters' has no effect"
     ]
