@@ -43,13 +43,32 @@ class StoredLog:
     cleaned_to: below it (exclusive) no record has a later one with its key, below it too: all of that was compacted.
         Never beyond the base offset of the active segment; 0 for nothing. Of a log that is being moved here: how far
         the present log was compacted when the copy began.
+    held_end: from here on this copy does not count until a flush has ended; None where flush.messages owes none.
     """
 
     __slots__ = (
-        "_context", "_epochs", "_failed", "_first_unstable", "_generation", "_held_end", "_id_file", "_is_lowered",
-        "_names_changed", "_place", "_producers", "_segments", "_snapshots", "cleaned_to", "config", "high_watermark",
+        "_context",
+        "_epochs",
+        "_failed",
+        "_first_unstable",
+        "_generation",
+        "_id_file",
+        "_is_lowered",
+        "_names_changed",
+        "_place",
+        "_producers",
+        "_segments",
+        "_snapshots",
+        "cleaned_to",
+        "config",
+        "held_end",
+        "high_watermark",
         "last_flush_ms",
-        "log_end_offset", "log_start_offset", "recovery_point", "topic_id", "topic_partition",
+        "log_end_offset",
+        "log_start_offset",
+        "recovery_point",
+        "topic_id",
+        "topic_partition",
     )  # fmt: skip
 
     def __init__(
@@ -86,7 +105,7 @@ class StoredLog:
         self._snapshots = snapshots
         self._first_unstable: int | None = None
         self._generation = 0
-        self._held_end: int | None = None
+        self.held_end: int | None = None
         self._id_file: BackgroundFile | None = None
         self._is_lowered = False
         self._names_changed = True
@@ -141,19 +160,19 @@ class StoredLog:
     @property
     def owes_flush(self) -> bool:
         """Whether flush.messages asks for a flush that has not ended yet."""
-        return self._held_end is not None
+        return self.held_end is not None
 
     @property
     def counted_end_offset(self) -> int:
         """Up to where this copy counts for the high watermark (exclusive): the log end, but not what flush.messages
         wants synced first."""
-        held_end = self._held_end
+        held_end = self.held_end
         return self.log_end_offset if held_end is None else held_end
 
     def _hold(self, end_offset: int) -> None:
         """From `end_offset` on nothing counts until a flush has ended."""
-        if self._held_end is None:
-            self._held_end = end_offset
+        if self.held_end is None:
+            self.held_end = end_offset
 
     def update_high_watermark(self, high_watermark: int) -> int:
         """Sets the high watermark, kept between log start and log end; returns what it is now."""
@@ -259,9 +278,9 @@ class StoredLog:
         self._context.flushed(job.took_ms)
         if job.generation == self._generation and job.up_to > self.recovery_point:
             self.recovery_point = job.up_to
-            if self._held_end is not None:
+            if self.held_end is not None:
                 is_due = self.log_end_offset - job.up_to >= self.config.flush_messages
-                self._held_end = max(self._held_end, job.up_to) if is_due else None
+                self.held_end = max(self.held_end, job.up_to) if is_due else None
             self.last_flush_ms = self._context.clock.wall_ms()
 
     def flush(self, up_to: int | None = None) -> None:
@@ -402,8 +421,8 @@ class StoredLog:
         self.log_start_offset = start_offset
         self.log_end_offset = end_offset
         self.recovery_point = min(self.recovery_point, end_offset)
-        if self._held_end is not None and (end_offset <= self._held_end or start_offset == end_offset):
-            self._held_end = None  # what waited for a flush is cut off
+        if self.held_end is not None and (end_offset <= self.held_end or start_offset == end_offset):
+            self.held_end = None  # what waited for a flush is cut off
         self._bound_cleaned()
         after = self.log_start_offset, self.recovery_point, self.cleaned_to
         if any(new < old for new, old in zip(after, before, strict=True)):

@@ -191,8 +191,9 @@ class Appends:
             all_topics.bytes_in += size
             all_topics.messages_in += count
             raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
-            if partition.listeners or self._parked.fetch.watched or raised:
-                self._note_raised(partition, raised)
+            parked = self._parked
+            if partition.listeners or parked.fetch.watched or (raised and parked.produce.watched):
+                parked.note_change(partition, watermark_raised=raised)
         result = AppendResult(
             partition.topic_partition,
             ErrorCode.NONE,

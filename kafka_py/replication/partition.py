@@ -242,7 +242,7 @@ class Partition:
         log = self.log
         if log is None:
             return False
-        candidate = log.counted_end_offset
+        candidate = log.log_end_offset if log.held_end is None else log.held_end  # counted_end_offset, for every append
         if self.followers:
             maximal = self.isr.maximal
             for broker_id, progress in self.followers.items():

@@ -24,7 +24,7 @@ from kafka_py.replication.hosted import HostedPartitions
 from kafka_py.replication.metrics import ReplicaMetrics
 from kafka_py.replication.parked import Parked
 from kafka_py.replication.partition import Partition
-from kafka_py.replication.reads import EpochEnd, Isolation
+from kafka_py.replication.reads import EpochEnd
 from kafka_py.replication.time_lookups import find_by_time
 
 
@@ -73,34 +73,12 @@ class ReplicaManager(HostedPartitions):
     async def find_by_time(
         self, topic_partition: TopicPartition, timestamp: int, current_leader_epoch: int, *, leader_only: bool
     ) -> TimestampOffset | None:
-        """The first record at or after `timestamp`, for offset_for_timestamp; work that takes long is done in a thread.
+        """The first record at or after `timestamp`; what takes long is done in a thread.
 
         Raises KafkaError as Partition.readable_log, `partition` and the log's search do.
         """
         log = self.partition(topic_partition).readable_log(current_leader_epoch, leader_only=leader_only)
         return await find_by_time(log, timestamp, self._background, self._clock)
-
-    def offset_for_timestamp(
-        self,
-        topic_partition: TopicPartition,
-        timestamp: int,
-        isolation: Isolation,
-        current_leader_epoch: int,
-        replica_id: int,
-        *,
-        leader_only: bool,
-        by_time: TimestampOffset | None = None,
-    ) -> TimestampOffset | None:
-        """ListOffsets of one partition. Raises KafkaError as lookups.offset_for_timestamp and `partition` do."""
-        return lookups.offset_for_timestamp(
-            self.partition(topic_partition),
-            timestamp,
-            isolation,
-            current_leader_epoch,
-            leader_only=leader_only,
-            replica_id=replica_id,
-            by_time=by_time,
-        )
 
     def old_style_offsets(
         self, topic_partition: TopicPartition, timestamp: int, limit: int, replica_id: int

@@ -24,7 +24,7 @@ from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetchers import FetcherKey, FetcherManager
 from kafka_py.replication.following import Following
 from kafka_py.replication.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
-from kafka_py.replication.lookups import is_search
+from kafka_py.replication.lookups import is_search, offset_for_timestamp
 from kafka_py.replication.metrics import ReplicaMetrics
 from kafka_py.replication.parked import Parked
 from kafka_py.replication.partition import Partition
@@ -232,9 +232,9 @@ class DirectLeader:
                 by_time = None
                 if is_search(timestamp):
                     by_time = await leader.manager.find_by_time(topic_partition, timestamp, epoch, leader_only=True)
-                found = leader.manager.offset_for_timestamp(
-                    topic_partition, timestamp, Isolation.LOG_END, epoch, self._follower.broker_id,
-                    leader_only=True, by_time=by_time,
+                found = offset_for_timestamp(
+                    leader.manager.partition(topic_partition), timestamp, Isolation.LOG_END, epoch,
+                    leader_only=True, replica_id=self._follower.broker_id, by_time=by_time,
                 )
                 assert found is not None
                 replies[topic_partition] = OffsetReply(ErrorCode.NONE, found.offset)

@@ -14,7 +14,7 @@ from kafka_py.broker.authorization import Operation, ResourceType
 from kafka_py.broker.node import Node
 from kafka_py.broker.requests import RequestContext
 from kafka_py.log.answers import TimestampOffset
-from kafka_py.replication.lookups import is_search
+from kafka_py.replication.lookups import is_search, offset_for_timestamp
 from kafka_py.replication.reads import CONSUMER, DEBUG_CONSUMER, Isolation
 from kafka_py.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -168,13 +168,13 @@ class _Asker:
     ) -> None:
         """Raises KafkaError, OSError. by_time: what the search found."""
         request = self._request
-        found = self._node.replicas.offset_for_timestamp(
-            topic_partition,
+        found = offset_for_timestamp(
+            self._node.replicas.partition(topic_partition),
             asked.timestamp,
             _isolation(request),
             asked.current_leader_epoch,
-            request.replica_id,
             leader_only=self._leader_only,
+            replica_id=request.replica_id,
             by_time=by_time,
         )
         if found is not None:
