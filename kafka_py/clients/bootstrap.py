@@ -1,6 +1,6 @@
 """The names of bootstrap servers: as they are given, or the canonical name of each of their addresses (KIP-235).
 
-Knows names and addresses; connects to nothing. Source: client.dns.lookup and ClientUtils of the Java clients.
+Knows names and addresses; connects to nothing. Source: KIP-235; ClientUtils (client.dns.lookup).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ whenever a batch of it was opened, closed, answered or put back, its leader chan
 
 Ready lanes of one broker are taken in turn: the one that was served last waits behind all others.
 
-Pure: knows no clock and sends nothing. Source: the ready check of RecordAccumulator in the Java producer.
+Pure: knows no clock and sends nothing. Source: RecordAccumulator.ready.
 """
 
 from __future__ import annotations
