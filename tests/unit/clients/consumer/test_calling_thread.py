@@ -9,6 +9,7 @@ import pytest
 from kafka_py.clients.consumer.calling_thread import CallingThread
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.loop import LoopThread
+from kafka_py.testing.processes import wait_until
 
 
 @pytest.fixture
@@ -121,3 +122,38 @@ def test_a_call_after_an_interrupted_one_that_ends_meanwhile(thread: LoopThread)
         return await late
 
     assert thread.run(scenario(), 10) == 7
+
+
+def test_the_next_call_begins_when_an_interrupted_one_has_ended(thread: LoopThread) -> None:
+    """Else two calls would change one consumer at a time."""
+    caller = CallingThread(thread)
+    notes: list[str] = []
+    may_end = asyncio.Event()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    async def interrupted() -> None:
+        try:
+            await caller.call_user(interrupt)
+        finally:
+            await may_end.wait()
+            notes.append("interrupted call ended")
+
+    async def following() -> None:
+        notes.append("next call began")
+
+    with pytest.raises(KeyboardInterrupt):
+        caller.run(interrupted())
+    calling = threading.Thread(target=lambda: caller.run(following()))
+    calling.start()
+
+    async def is_begun() -> bool:
+        tasks = asyncio.all_tasks()
+        return any("_after_interrupted" in repr(task) for task in tasks) or bool(notes)
+
+    wait_until(lambda: thread.run(is_begun(), 10), 30, "the next call")
+    assert notes == []
+    thread.post(may_end.set)
+    calling.join(30)
+    assert notes == ["interrupted call ended", "next call began"]

@@ -13,8 +13,10 @@ from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.interrupts import interrupts
 from kafka_py.testing.memory_wire import GroupOfOne, MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
+from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
 from kafka_py.wire.messages.join_group import JoinGroupRequest
+from kafka_py.wire.messages.leave_group import LeaveGroupRequest
 from kafka_py.wire.messages.offset_commit import OffsetCommitRequest
 from kafka_py.wire.messages.sync_group import SyncGroupRequest
 
@@ -140,6 +142,52 @@ def test_no_automatic_commit_before_a_rejoin_where_it_is_switched_off() -> None:
 
     run_virtual(run())
     assert not [each for each in world.of_interest() if isinstance(each, tuple) and each[0] == "commit"]
+
+
+@pytest.mark.parametrize("strategy", [RANGE, COOPERATIVE])
+def test_a_rejoin_that_is_cancelled_in_its_automatic_commit_commits_and_revokes_when_it_is_continued(
+    strategy: str,
+) -> None:
+    world = World(partition_assignment_strategy=strategy)
+
+    async def run() -> None:
+        async with world.consumer() as consumer:
+            await consumer.subscribe(["t"], listener=world.notes)
+            seen = await _poll_until(consumer, world, ("assigned", A))
+            seen += len(await consumer.poll(30))
+            world.notes.clear()
+            world.group.rebalances = True
+            world.cluster.answers[ApiKey.OFFSET_COMMIT] = lambda _: None
+            await asyncio.sleep(5)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    await consumer.poll(30)
+            assert [each for each in world.of_interest() if each is not HeartbeatRequest] == [("commit", seen)]
+            del world.cluster.answers[ApiKey.OFFSET_COMMIT]
+            await _poll_until(consumer, world, JoinGroupRequest)
+            noted = [each for each in world.of_interest() if each is not HeartbeatRequest]
+            revoked = [("revoked", A)] if strategy == RANGE else []
+            assert noted[: noted.index(JoinGroupRequest)] == [("commit", seen), ("commit", seen), *revoked]
+
+    run_virtual(run())
+
+
+def test_a_close_that_is_cancelled_in_its_automatic_commit_still_leaves_the_group() -> None:
+    world = World()
+
+    async def run() -> None:
+        consumer = world.consumer()
+        await consumer.subscribe(["t"], listener=world.notes)
+        await _poll_until(consumer, world, ("assigned", A))
+        assert await consumer.poll(30)
+        world.cluster.answers[ApiKey.OFFSET_COMMIT] = lambda _: None
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await consumer.close()
+        assert any(isinstance(note[1], LeaveGroupRequest) for note in world.notes if not isinstance(note[0], str))
+        assert all(wire.closed for wire in world.wires.open)
+
+    run_virtual(run())
 
 
 async def _rejoin_often(world: World, draw: random.Random, wanted: int) -> None:
