@@ -298,6 +298,48 @@ async def test_the_old_tools_list_is_worked_off_and_watched_for_again():
 
 
 @scenario
+async def test_what_a_request_asks_for_takes_a_partition_out_of_the_old_tools_list():
+    """KIP-455: the request takes precedence. A row that stayed would begin the overridden move again later."""
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [1], 1: [1], 2: [1]})
+    store = await world.store()
+    t1, t2 = TopicPartition("t", 1), TopicPartition("t", 2)
+    await store.request_reassignments({T0: [2], t1: [2], t2: [2]})
+    await world.settle()
+    assert world.controller.cluster.reassigning == {T0, t1, t2}
+
+    assert await world.controller.alter_reassignments({T0: [3], t1: None}) == {T0: None, t1: None}
+    assert await store.reassignments() == {t2: [2]}
+    refused = (await world.controller.alter_reassignments({t2: [9]}))[t2]
+    assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert await store.reassignments() == {t2: [2]}
+
+    await world.kill(1)  # the next controller begins with the list
+    await world.settle()
+    cluster = world.controller.cluster
+    assert cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
+    assert cluster.assignment(t1) == Assignment((1,))
+    assert cluster.assignment(t2) == Assignment((2, 1), (2,), (1,))
+
+
+@scenario
+async def test_a_request_that_overrides_the_last_row_of_the_old_tools_list_deletes_it():
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [1]})
+    store = await world.store()
+    await store.request_reassignments({T0: [2]})
+    await world.settle()
+    await world.controller.alter_reassignments({T0: [3]})
+    await world.settle()
+    assert await store.reassignments() is None
+    await store.request_reassignments({T0: [2]})  # and a new one is watched for
+    await world.settle()
+    assert world.controller.cluster.assignment(T0) == Assignment((2, 1), (2,), (1,))
+
+
+@scenario
 async def test_a_new_controller_goes_on_with_a_reassignment():
     world = ControllerWorld()
     await world.start(1, 2, 3)

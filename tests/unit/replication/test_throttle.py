@@ -87,6 +87,49 @@ async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_
     assert follower.log.size_bytes == leader.log.size_bytes
 
 
+@story
+async def test_a_replica_that_is_held_back_is_released_when_it_is_no_longer_named() -> None:
+    """The limit stays, and stays passed: what matters is that the partition is not throttled any longer."""
+    world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
+    leader, follower = Replica(1, world), Replica(2, world)
+    leader.lead(0, isr=(1,))
+    leader.append(*[b"x" * 932] * 60)
+    named = ["0:2"]
+    limit = Throttle(2, byte_rate(follower), 1, lambda _partition: named)
+    follower.fetchers._following.throttle = limit
+    follower.follow(leader, 0)
+    await asyncio.sleep(2)
+    held_at = follower.log.size_bytes
+    assert held_at < leader.log.size_bytes
+    await asyncio.sleep(2)
+    assert follower.log.size_bytes == held_at
+    assert limit.holds_back(T0)
+    named = []
+    await asyncio.sleep(4)
+    assert limit.rate.per_second() > limit.limit
+    assert follower.log.size_bytes == leader.log.size_bytes
+
+
+@story
+async def test_a_replica_that_the_leader_holds_back_is_released_when_it_is_no_longer_named() -> None:
+    world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
+    leader, follower = Replica(1, world), Replica(2, world)
+    leader.lead(0, isr=(1,))
+    named = ["0:1"]
+    limit = leader.manager.fetches.throttle = Throttle(1, byte_rate(leader), 1, lambda _partition: named)
+    leader.append(*[b"x" * 932] * 60)
+    follower.follow(leader, 0)
+    await asyncio.sleep(2)
+    held_at = follower.log.size_bytes
+    await asyncio.sleep(2)
+    assert follower.log.size_bytes == held_at < leader.log.size_bytes
+    assert limit.holds_back(T0)
+    named = []
+    await asyncio.sleep(4)
+    assert limit.rate.per_second() > limit.limit
+    assert follower.log.size_bytes == leader.log.size_bytes
+
+
 def test_a_long_list_is_read_once_and_again_when_it_changes() -> None:
     class Noting(list[str]):
         looks = 0
