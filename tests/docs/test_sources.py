@@ -31,7 +31,10 @@ STANDARDS = (
 WHAT_TESTS_DO = ("a test compares the two row by row", "a test compares each row with the message declarations")
 ONE_WORD = "Duration|Histogram|Meter|Metadata|Rate|Selector|Sender|Timer"
 CLASS = rf"(([A-Z][a-z]+){{2,}}|Kafka(CSV)?[A-Z]\w+|Log\.append|[A-Z]\w+\.[a-z]\w+|{ONE_WORD})(\.[a-z]\w+)?"
-OF = r"( of (Apache Kafka 2\.8\.2|the JDK|yammer metrics|log4j 1\.2|Scala 2\.13))?"
+OF = (
+    r"( (of|in) (Apache Kafka 2\.8\.2|the Java (clients?|producer|consumer)"
+    r"|the JDK|yammer metrics|log4j 1\.2|Scala 2\.13))?"
+)
 CLASSES = rf"{CLASS}((, | and ){CLASS})*{OF}( and their neighbours|, as Apache's commands print it)?"
 KIPS = r"KIP-\d+((, | and )KIP-\d+)*"
 FILE = re.compile(r'(?P<path>[\w./-]+/[\w./-]*\w)(?P<place>, (section|scope)s? [\w, ]+|, "[^"]+")?')
