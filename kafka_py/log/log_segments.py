@@ -52,6 +52,10 @@ class LogSegments:
         """The segments that may hold offsets from `start` to `end`, both inclusive."""
         return self.segments[self.slot(start) : self.slot(end) + 1]
 
+    def bases_above(self, offset: int) -> list[int]:
+        """The base offsets of the segments that begin above `offset`."""
+        return self.bases[bisect_right(self.bases, offset) :]
+
     def add(self, segment: Segment) -> None:
         """A new active segment."""
         self.segments.append(segment)

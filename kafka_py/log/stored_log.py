@@ -34,6 +34,8 @@ from kafka_py.records.batch import CorruptBatch
 _log = logging.getLogger(__name__)
 
 _CLOSED = "closed"
+SEGMENTS_A_CUT = 16
+"""How many segments go in one turn of the loop when a log is cut: each has up to five files."""
 
 
 class StoredLog:
@@ -369,6 +371,14 @@ class StoredLog:
         self._context.later(delay_ms, lambda: background.run(lambda: remove_files(files, paths)))
 
     # -- truncate
+
+    def cuts_before(self, offset: int) -> list[int]:
+        """Where to cut first on the way down to `offset`, largest first, so that no cut has many files to rename.
+
+        None in most cases. After each of these cuts the log is a whole one, for others and for a crash: whoever can
+        lets others have the loop in between.
+        """
+        return self._segments.bases_above(offset)[-SEGMENTS_A_CUT:0:-SEGMENTS_A_CUT]
 
     def truncate_to(self, offset: int) -> bool:
         """Cuts the log so that it ends at `offset`; whether data was cut.

@@ -17,7 +17,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, next_turn
 from kafka_py.log.answers import NoDescriptorsLeft
 from kafka_py.replication.configs import ReplicationOptions
 from kafka_py.replication.fetch_state import Followed
@@ -285,9 +285,10 @@ class Fetcher:
         if code == ErrorCode.NONE:
             diverging = answer.diverging_epoch
             if diverging.epoch >= 0:
-                self._cut(one, EpochEnd(diverging.epoch, diverging.end_offset))
+                await self._cut(one, EpochEnd(diverging.epoch, diverging.end_offset))
                 self._session.not_heeded(one.topic_partition)
-                self._want(one)
+                if self._places.is_current(one):
+                    self._want(one)
             else:
                 await self._append(one, answer, turn)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -346,7 +347,7 @@ class Fetcher:
         turn = Turn(self._clock)
         for topic_partition, one in truncating.items():
             if topic_partition not in questions and self._places.is_current(one):
-                self._try_to_cut(one, None)
+                await self._try_to_cut(one, None)
                 await turn.maybe_yield()
         replies = await self._leader.epoch_ends(questions) if questions else {}
         for topic_partition, one in truncating.items():
@@ -357,26 +358,37 @@ class Fetcher:
                 error = ErrorCode.UNKNOWN_SERVER_ERROR if reply is None else reply.error
                 self._refused(one, error, "OffsetsForLeaderEpoch")
             else:
-                self._try_to_cut(one, reply.end)
+                await self._try_to_cut(one, reply.end)
                 await turn.maybe_yield()
 
     def _own(self, one: Followed) -> OwnLog:
         return OwnLog(one.log.log_end_offset, one.initial_offset, one.end_of_epoch)
 
-    def _try_to_cut(self, one: Followed, leader_end: EpochEnd | None) -> None:
+    async def _try_to_cut(self, one: Followed, leader_end: EpochEnd | None) -> None:
         try:
-            self._cut(one, leader_end)
+            await self._cut(one, leader_end)
         except Exception as error:
             self._went_wrong(one, error)
 
-    def _cut(self, one: Followed, leader_end: EpochEnd | None) -> None:
+    async def _cut(self, one: Followed, leader_end: EpochEnd | None) -> None:
         """leader_end: where the leader's log has the end of our last epoch; None if there are no epochs to compare."""
         cut = Cut(one.initial_offset, True) if leader_end is None else cut_after(leader_end, self._own(one))
+        if not await self._cut_in_turns(one, cut.offset):
+            return
         self._following.truncate(one, cut.offset)
         if one.is_truncating and cut.complete:
             one.is_truncating = False
             del self._places.truncating[one.topic_partition]
             self._want(one)
+
+    async def _cut_in_turns(self, one: Followed, offset: int) -> bool:
+        """Most of the way down to `offset` where that is far; whether the partition is still followed afterwards."""
+        for on_the_way in one.log.cuts_before(offset):
+            self._following.truncate(one, on_the_way)
+            await next_turn()
+            if not self._places.is_current(one):
+                return False
+        return True
 
     # ---- out of range
 
@@ -401,6 +413,9 @@ class Fetcher:
                 self.name, one.fetch_offset, topic_partition, decision.fetch_offset,
             )  # fmt: skip
             try:
+                target = 0 if decision.restart else decision.truncate_to
+                if target is not None and not await self._cut_in_turns(one, target):
+                    continue
                 self._following.reset(one, decision)
             except Exception as error:
                 self._went_wrong(one, error)

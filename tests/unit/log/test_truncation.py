@@ -6,6 +6,7 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.log.answers import Origin
+from kafka_py.log.stored_log import SEGMENTS_A_CUT
 from kafka_py.records.control import ControlType
 from kafka_py.testing.stored_logs import LogWorld, batch
 
@@ -179,3 +180,40 @@ def test_without_a_free_descriptor_a_cut_is_refused_and_may_be_tried_again(world
     assert not world.failures
     assert world.log.truncate_to(7)
     assert read_offsets(world) == list(range(7))
+
+
+def many_segments() -> LogWorld:
+    """100 segments of ten records."""
+    world = LogWorld({"segment.bytes": 1700})
+    for number in range(1000):
+        world.append(batch([b"x" * 100], timestamp=1000 + number))
+    return world
+
+
+@pytest.mark.parametrize("target", [5, 0, 503])
+def test_on_the_way_to_a_far_target_no_cut_has_many_segments_to_take_out(target):
+    world = many_segments()
+    log = world.log
+    for cut in [*log.cuts_before(target), target]:
+        before = len(log.segments)
+        assert log.truncate_to(cut)
+        assert 0 < before - len(log.segments) <= SEGMENTS_A_CUT
+        assert log.log_end_offset == cut
+    assert read_offsets(world) == list(range(target))
+
+
+def test_a_near_target_takes_one_cut():
+    world = many_segments()
+    assert world.log.cuts_before(1000) == []
+    assert world.log.cuts_before(999) == []
+    assert world.log.cuts_before(10 * (100 - SEGMENTS_A_CUT)) == []
+
+
+def test_a_crash_on_the_way_finds_a_whole_log():
+    world = many_segments()
+    cuts = world.log.cuts_before(5)
+    for cut in cuts[:3]:
+        world.log.truncate_to(cut)
+    world.crash()
+    assert world.log.log_end_offset <= cuts[2] + 10  # the cut within a segment is not synced
+    assert read_offsets(world) == list(range(world.log.log_end_offset))
