@@ -7,13 +7,14 @@ Source: docs/reference/zookeeper.md, section 10; docs/reference/controller.md, s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.turns import sliced
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.live_config import LiveConfig
 from kafka_py.broker.setting_names import shown
-from kafka_py.broker.topic_configs import TopicConfigs
+from kafka_py.broker.topic_configs import BUILT_A_TURN, TopicConfigs
 from kafka_py.controller.controller import Controller
 from kafka_py.log.configs import LogConfig
 from kafka_py.log.log_dirs import LogDirs
@@ -41,7 +42,7 @@ class ConfigChanges:
         topics: TopicConfigs,
         log_dirs: LogDirs,
         controller: Callable[[], Controller | None],
-        on_broker_config: Callable[[BrokerConfig], None],
+        on_broker_config: Callable[[BrokerConfig], Awaitable[None]],
     ) -> None:
         self._broker_id = broker_id
         self._store = store
@@ -55,12 +56,13 @@ class ConfigChanges:
         """Reads the broker's own dynamic settings, first those of all brokers, then its own."""
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
         self._live.set_own(await self._broker_overrides(str(self._broker_id)))
-        self._on_broker_config(self._live.current)
+        await self._on_broker_config(self._live.current)
 
     async def load_topics(self) -> None:
         """Reads the overrides of all topics."""
-        for topic, overrides in (await self._store.all_entity_configs("topics")).items():
-            self.set_topic(topic, overrides)
+        async for some in sliced((await self._store.all_entity_configs("topics")).items(), BUILT_A_TURN):
+            for topic, overrides in some:
+                self.set_topic(topic, overrides)
 
     async def apply(self, entity: str) -> None:
         """One entity has changed, named by its path such as `topics/t` or `brokers/<default>`."""
@@ -99,7 +101,7 @@ class ConfigChanges:
         if after == before:
             return
         try:
-            self._on_broker_config(self._live.current)
+            await self._on_broker_config(self._live.current)
         except ConfigError as error:
             log.error("A dynamic setting cannot be put in place: %s", error.detail)
         log.info("The broker's dynamic settings are now %s", shown(after))

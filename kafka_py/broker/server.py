@@ -20,6 +20,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
+from kafka_py.base.turns import sliced
 from kafka_py.broker.assembly import World, assemble
 from kafka_py.broker.background import CountedBackground, ResizablePool
 from kafka_py.broker.config_changes import ConfigChanges
@@ -247,16 +248,17 @@ class KafkaServer:
             self._take_config,
         )
 
-    def _take_config(self, config: BrokerConfig) -> None:
+    async def _take_config(self, config: BrokerConfig) -> None:
         """Puts the broker's settings in place everywhere; also at the start, when little is there yet."""
-        self._topic_configs.set_broker(config)
+        await self._topic_configs.set_broker(config)
         if isinstance(self._executor, ResizablePool):
             self._executor.resize(config.num_io_threads)
         if self._log_dirs is not None:
             self._log_dirs.cleaner.options = config
             self._cleaner_pool.resize(config.log_cleaner_threads)
-            for partition_log in self._log_dirs.all_logs():
-                partition_log.config = self._topic_configs.of(partition_log.topic_partition.topic)
+            async for logs in sliced(list(self._log_dirs.all_logs())):
+                for partition_log in logs:
+                    partition_log.config = self._topic_configs.of(partition_log.topic_partition.topic)
         if self._controller is not None:
             self._controller.reconfigure(config)
             self.node.replication.reconfigure(config)
