@@ -17,6 +17,9 @@ from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 _NOT_NOW = (ErrorCode.NOT_CONTROLLER, ErrorCode.INVALID_REPLICATION_FACTOR)
 """A cluster that has just come up, or lost a broker, may say so for a moment."""
 
+ANSWER_LEEWAY_S = 10
+"""How much longer than a topic may take the answer is waited for: asked again, the broker would have it already."""
+
 
 def ask_metadata(bootstrap: str, topics: Sequence[str] = ()) -> MetadataResponse:
     """What the broker at host:port says of the cluster and of these topics, none of which it shall make."""
@@ -54,7 +57,8 @@ def _asked_for(bootstrap: str, topic: CreatableTopic, timeout_s: float) -> bool:
     controller = next((broker for broker in known.brokers if broker.node_id == known.controller_id), None)
     if controller is None:
         return False
-    with WireClient(f"{controller.host}:{controller.port}") as client:
+    patience_s = timeout_s + ANSWER_LEEWAY_S
+    with WireClient(f"{controller.host}:{controller.port}", timeout_s=patience_s) as client:
         [result] = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=int(timeout_s * 1000)), 5).topics
     if result.error_code in _NOT_NOW:
         return False

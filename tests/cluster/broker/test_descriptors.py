@@ -86,6 +86,6 @@ def test_ten_thousand_partitions_with_65535_descriptors(broker):
     assert broker.running
     assert set(leaders(broker, "many").values()) == {0}
     assert open_files(broker) > 10_000
-    broker.stop(60)
-    broker.start(120)
+    broker.stop(180)
+    broker.start(180)
     wait_until(lambda: len(leaders(broker, "many")) == 10_000, 60, "all partitions")

@@ -17,6 +17,7 @@ from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.producer.producer import Producer
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.cluster_views import (
+    controller,
     leaders,
     live,
     partitions,
@@ -356,30 +357,35 @@ def test_partitions_without_a_leader_are_shown(cluster, admin, capsys):
 def test_a_move_is_seen_cancelled_and_its_topic_deleted(cluster, admin, capsys, tmp_path):
     """A move to a broker that is down waits, is listed, and can be called off; what is over cannot."""
     topic = "topic-cancel"
-    make(cluster, admin, topic, {0: [0]})
+    home = controller(cluster)
+    paused, third = (broker for broker in range(BROKERS) if broker != home)
+    make(cluster, admin, topic, {0: [home]})
     partition = TopicPartition(topic, 0)
-    plan = plan_file(tmp_path, topic, {0: [1]})
-    pause = cluster.brokers[1]
-    pause.signal(signal.SIGSTOP)
-    try:
-        boot = ("--bootstrap-server", f"{cluster.brokers[0].bootstrap},{cluster.brokers[2].bootstrap}")
-        with AdminClient({"bootstrap.servers": boot[1]}) as other:
-            other.alter_partition_reassignments({partition: [1]}).all()
-            assert other.list_partition_reassignments()[partition].adding == [1]
-        lines = said(capsys, reassign_partitions.main, *boot, "--list")
-        assert lines == ["Current partition reassignments:", f"{topic}-0: replicas: 1,0. adding: 1. removing: 0."]
-        cancel = (*boot, "--cancel", "--reassignment-json-file", plan, "--preserve-throttles")
-        assert said(capsys, reassign_partitions.main, *cancel) == [
-            f"Successfully cancelled partition reassignment for: {topic}-0",
-            "None of the specified partition moves are active.",
-        ]
-        assert said(capsys, reassign_partitions.main, *cancel)[0] == (
-            "None of the specified partition reassignments are active."
-        )
-    finally:
-        pause.signal(signal.SIGCONT)
+    plan = plan_file(tmp_path, topic, {0: [paused]})
+    boot = ("--bootstrap-server", f"{cluster.brokers[home].bootstrap},{cluster.brokers[third].bootstrap}")
+    with AdminClient({"bootstrap.servers": boot[1]}) as other:
+        assert other.list_partition_reassignments() == {}
+        cluster.brokers[paused].signal(signal.SIGSTOP)
+        try:
+            other.alter_partition_reassignments({partition: [paused]}).all()  # while it still counts as alive
+            wait_brokers(cluster, [home, third])  # and none of the commands waits for its answer
+            assert other.list_partition_reassignments()[partition].adding == [paused]
+            assert said(capsys, reassign_partitions.main, *boot, "--list") == [
+                "Current partition reassignments:",
+                f"{topic}-0: replicas: {paused},{home}. adding: {paused}. removing: {home}.",
+            ]
+            cancel = (*boot, "--cancel", "--reassignment-json-file", plan, "--preserve-throttles")
+            assert said(capsys, reassign_partitions.main, *cancel) == [
+                f"Successfully cancelled partition reassignment for: {topic}-0",
+                "None of the specified partition moves are active.",
+            ]
+            assert said(capsys, reassign_partitions.main, *cancel)[0] == (
+                "None of the specified partition reassignments are active."
+            )
+        finally:
+            cluster.brokers[paused].signal(signal.SIGCONT)
     wait_brokers(cluster, range(BROKERS))
-    assert replicas(cluster, topic) == {0: [0]}
-    admin.alter_partition_reassignments({partition: [2]}).all()
+    wait_seen(cluster, topic, lambda views: views[0].replicas == [home], "the move to be undone")
+    admin.alter_partition_reassignments({partition: [third]}).all()
     admin.delete_topics([topic]).all()
-    wait_until(lambda: topic not in admin.list_topics(), 30, "the topic to be gone")
+    wait_until(lambda: topic not in admin.list_topics(), 60, "the topic to be gone")
