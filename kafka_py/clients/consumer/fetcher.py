@@ -147,14 +147,13 @@ class Fetcher:
             return
         try:
             self._send(node_id, connection, session)
-        except KafkaError as error:
+        except BaseException as error:
             self._busy.discard(node_id)
+            session.failed(ErrorCode.UNKNOWN_SERVER_ERROR)  # the broker does not know what it was to be asked
             self._delay(session.wanted)
+            if not isinstance(error, KafkaError):
+                raise
             self._held.node_failed(node_id, error)
-        except BaseException:
-            self._busy.discard(node_id)
-            self._delay(session.wanted)
-            raise
 
     def _send(self, node_id: int, connection: NodeConnection, session: FetchSession) -> None:
         options = self._options

@@ -11,13 +11,14 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncConsumer, OffsetAndMetadata
 from kafka_py.clients.errors import OffsetOutOfRange
 from kafka_py.clients.metadata import Node
+from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.net.client import ConnectionLost
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.fake_answers import answer_fetch
 from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.apis import ApiKey
-from kafka_py.wire.messages.fetch import FetchRequest
+from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_py.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -183,5 +184,47 @@ def test_an_answer_of_the_former_leader_after_one_of_the_new_leader_is_not_hande
             wire._answer(ApiKey.FETCH, None, wire._waiting[0])
             del world.cluster.answers[ApiKey.FETCH]
             assert list(await consumer.poll(2)) == []
+
+    _play(run())
+
+
+def test_a_fetch_that_could_not_be_sent_is_not_taken_for_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker's session (KIP-227) does not know the offsets of that request: the next one names them all."""
+    world = World(auto_offset_reset="earliest")
+    known: dict[TopicPartition, FetchPartition] = {}
+    send, sent = NodeConnection.send, []
+
+    def fetch(request: FetchRequest) -> Any:
+        node_id = next(node for node, each in reversed(world.cluster.requests) if each is request)
+        if request.session_epoch == 0:
+            known.clear()
+        known.update({TopicPartition(topic.topic, each.partition): each for topic in request.topics
+                      for each in topic.partitions})  # fmt: skip
+        asked = FetchRequest(topics=[FetchTopic(topic=tp.topic, partitions=[each]) for tp, each in known.items()])
+        answer = answer_fetch(world.cluster, node_id, asked, ErrorCode.NONE)
+        answer.session_id = 7
+        return answer
+
+    def fails_once(connection: NodeConnection, request: Any, **options: Any) -> Any:
+        sent.append(isinstance(request, FetchRequest))
+        if sent.count(True) == 2 and sent[-1]:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "not this one")
+        return send(connection, request, **options)
+
+    async def run() -> None:
+        monkeypatch.setattr(NodeConnection, "send", fails_once)
+        async with world.consumer() as consumer:
+            await consumer.assign([A])
+            world.cluster.answers[ApiKey.FETCH] = fetch
+            seen: list[int] = []
+            refused = 0
+            for _ in range(20):
+                try:
+                    seen += [record.offset for record in await consumer.poll(0.5)]
+                except KafkaError:
+                    refused += 1
+            assert refused == 1
+            assert seen == list(range(10))
+            assert known[A].fetch_offset == 10
 
     _play(run())
