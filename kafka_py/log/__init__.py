@@ -5,7 +5,8 @@ files are open), index_file.py, offset_index.py, time_index.py, txn_index.py, sc
 segment.py (one .log file with its indexes), log_segments.py (all of a partition: find and read), epochs.py with
 epoch_checkpoint.py, producer_state.py with producer_snapshots.py and producer_replay.py, answers.py (what a log
 returns), validation.py (what is checked and rewritten before an append), background.py with background_file.py,
-flushing.py, retention.py, compaction.py with key_offsets.py (what compaction keeps), cleaning.py (one compaction) with
+flushing.py, retention.py with retention_looks.py,
+compaction.py with key_offsets.py (what compaction keeps), cleaning.py (one compaction) with
 cleaning_process.py (in a process of its own), context.py, stored_log.py, cleanable_log.py and partition_log.py (one
 partition); recovery.py with leftovers.py and overflow.py (opening a log, also after a crash); checkpoints.py,
 meta_properties.py, partition_metadata.py; log_dir.py, offset_checkpoints.py (when the offset checkpoints are written),

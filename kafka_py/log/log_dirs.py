@@ -114,7 +114,7 @@ class LogDirs(FutureLogs):
             supervisor=supervisor,
         )
         self.upkeep = Upkeep(
-            clock, later, self.all_logs, self._is_current, self.cleaner.is_compacting, supervisor
+            clock, later, self.all_logs, self._is_current, self.cleaner.is_compacting, supervisor, self.background
         )
         self._stopped = False
         self._default_config = LogConfig.for_topic(options)

@@ -127,6 +127,16 @@ class Segment:
             largest = self._largest = self._last_time_entry() or self._scan_largest()
         return largest
 
+    @property
+    def has_unknown_largest(self) -> bool:
+        """Whether it is at rest, and files have to be read to know its largest timestamp."""
+        return self._largest is None and not self._active
+
+    def take_largest(self, twin: Segment) -> None:
+        """What a twin has found by reading, unless the segment has changed since."""
+        if self.has_unknown_largest and self.size == twin.size:
+            self._largest = twin._largest
+
     def largest_timestamp_or_modified(self, now_ms: int) -> int:
         """What retention goes by: the largest timestamp, or when the file was last written if there is none.
 

@@ -15,8 +15,10 @@ from itertools import islice
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.supervision import Periodic, Supervisor
+from kafka_py.log.background import Background
 from kafka_py.log.context import LATER, LONGEST_DELAY_MS
 from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.retention_looks import looks_at
 
 _log = logging.getLogger(__name__)
 
@@ -29,12 +31,21 @@ _MEMORY_TURN = 200
 """The same of work that touches no file."""
 
 
+Prepare = Callable[[list[PartitionLog], Callable[[], None]], None]
+"""(logs, then): calls `then` on the loop as soon as the logs may be worked on."""
+
+
+def _at_once(_logs: list[PartitionLog], then: Callable[[], None]) -> None:
+    then()
+
+
 class Upkeep:
     """The periodic work.
 
     later: calls back on the loop after some milliseconds; None where nothing is periodic.
     all_logs: every log there is now. is_current: whether a log was not deleted or replaced meanwhile. is_compacting:
     whether the segments of a log must stay for a compaction; retention is applied to it afterwards.
+    background: runs what blocks.
     """
 
     def __init__(
@@ -45,6 +56,7 @@ class Upkeep:
         is_current: Callable[[PartitionLog], bool],
         is_compacting: Callable[[PartitionLog], bool],
         supervisor: Supervisor,
+        background: Background,
     ) -> None:
         self._clock = clock
         self._later = later
@@ -52,6 +64,7 @@ class Upkeep:
         self._is_current = is_current
         self._is_compacting = is_compacting
         self._supervisor = supervisor
+        self._background = background
         self._periodic: list[Periodic] = []
         self._stopped = False
 
@@ -74,7 +87,25 @@ class Upkeep:
 
     def delete_old_segments(self) -> None:
         """Applies the retention rules to every log, a few at a time: many may have something to delete at once."""
-        self._for_each(self.apply_retention, "retention", _RETENTION_TURN)
+        self._for_each(self.apply_retention, "retention", _RETENTION_TURN, self._look_ahead)
+
+    def _look_ahead(self, logs: list[PartitionLog], then: Callable[[], None]) -> None:
+        """Calls `then` when no file has to be read to apply retention to these logs; at once if that is so already."""
+        looks = looks_at(logs, _SEGMENTS_TURN)
+        if not looks or self._later is None:
+            then()
+            return
+
+        def run() -> None:
+            for look in looks:
+                look.run()
+
+        def settle(_: None) -> None:
+            for look in looks:
+                look.settle()
+            then()
+
+        self._background.run(run, settle, lambda _error: then())
 
     def apply_retention(self, log: PartitionLog) -> None:
         """Applies the retention rules to one log, unless it is being compacted, over as many turns as that takes."""
@@ -87,7 +118,7 @@ class Upkeep:
             _log.error("retention of %s: %s", log.topic_partition, error)
             return
         if self._later is not None and deleted == most:
-            self._later(0, lambda: self._continue_retention(log))
+            self._later(0, lambda: self._look_ahead([log], lambda: self._continue_retention(log)))
 
     def _continue_retention(self, log: PartitionLog) -> None:
         if not self._stopped and self._is_current(log):
@@ -106,16 +137,23 @@ class Upkeep:
         now_ms = self._clock.wall_ms()
         self._for_each(lambda log: log.remove_expired_producers(now_ms), "expiry of producers", _MEMORY_TURN)
 
-    def _for_each(self, work: Callable[[PartitionLog], object], activity: str, logs_a_turn: int) -> None:
-        """Calls `work` with every log, so many in one turn of the loop."""
+    def _for_each(
+        self, work: Callable[[PartitionLog], object], activity: str, logs_a_turn: int, prepare: Prepare = _at_once
+    ) -> None:
+        """Calls `work` with every log, so many in one turn of the loop, each time after `prepare`."""
         logs = iter(self._all_logs())
 
-        def turn() -> None:
+        def begin() -> None:
             while not self._stopped and (these := list(islice(logs, logs_a_turn))):
-                for log in filter(self._is_current, these):
-                    self._supervisor.call(activity, partial(work, log), log.topic_partition)
+                prepare(these, partial(turn, these))
                 if self._later is not None:
-                    self._later(0, turn)
                     return
 
-        turn()
+        def turn(these: list[PartitionLog]) -> None:
+            if not self._stopped:
+                for log in filter(self._is_current, these):
+                    self._supervisor.call(activity, partial(work, log), log.topic_partition)
+            if self._later is not None:
+                self._later(0, begin)
+
+        begin()

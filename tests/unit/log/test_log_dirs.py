@@ -16,6 +16,7 @@ from kafka_py.log.log_dir import LogDirError
 from kafka_py.log.log_dirs import LogDirs
 from kafka_py.log.meta_properties import InconsistentBrokerId, MetaProperties
 from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.retention_looks import Look
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.files import FakeFiles, Loss
 from kafka_py.testing.stored_logs import batch
@@ -376,6 +377,62 @@ def test_retention_of_a_log_with_many_old_segments_leaves_the_loop_now_and_then(
     assert counts[0] == [7, 7] and counts[-1] == [1, 1]
     assert all(sum(before) - sum(after) <= 2 for before, after in pairwise(counts))
     assert [log.log_start_offset for log in logs] == [9, 9]
+
+def test_retention_opens_no_file_on_the_loop_for_segments_that_nobody_has_read():
+    broker = Broker(**{"log.segment.bytes": "500", "log.retention.ms": "9000000000000"})
+    for number in range(30):
+        broker.append("t", number, count=9).update_high_watermark(9)
+    broker.restart()
+    for log in broker.dirs.all_logs():
+        log.update_high_watermark(9)
+    segments = [len(log.segments) for log in broker.dirs.all_logs()]
+    opened = {"loop": 0, "thread": 0}
+    jobs = []
+
+    class Threads:
+        def run(self, work, done=None, failed=None):
+            jobs.append((work, done))
+
+    def count(where):
+        opened[where] += sum(operation in ("open", "read") for operation, _ in broker.files.calls)
+        broker.files.calls.clear()
+
+    broker.dirs.upkeep._background = Threads()
+    count("loop")
+    opened["loop"] = 0
+    broker.dirs.upkeep.delete_old_segments()
+    while True:
+        broker.clock.advance(1)
+        if not jobs:
+            break
+        assert len(jobs) == 1  # no more at a time than retention can take up
+        count("loop")
+        work, done = jobs.pop()
+        work()
+        count("thread")
+        done(None)
+    count("loop")
+    assert opened["thread"] >= 30
+    assert opened["loop"] == 0
+    assert [len(log.segments) for log in broker.dirs.all_logs()] == segments
+
+
+def test_a_segment_whose_index_is_wrong_is_left_to_retention_itself():
+    broker = Broker(**{"log.segment.bytes": "5000", "log.retention.ms": "1000", "log.index.interval.bytes": "100"})
+    log = broker.append(count=60)
+    log.update_high_watermark(60)
+    broker.restart()
+    (log,) = broker.dirs.all_logs()
+    log.update_high_watermark(60)
+    path = log.segments[0].offset_index.path
+    look = Look(log.segments[0])
+    broker.files.open(path).write(b"\x7f" * 8, log.segments[0].offset_index.size_bytes - 8)
+    look.run()
+    look.settle()
+    assert broker.files.exists(path)
+    broker.clock.advance(2000)
+    broker.dirs.upkeep.delete_old_segments()
+    assert len(log.segments) == 1
 
 
 def test_flush_ms_is_looked_at_by_the_scheduler():

@@ -1,0 +1,70 @@
+"""What retention asks of segments that nobody has read since the start: their largest timestamp, found out in a thread.
+
+The first pass over many logs would open files by the thousand, which are on a disk that has forgotten them too. A twin
+of the segment is made on the loop, read in a thread, and what it has found is handed to the segment on the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from kafka_py.log.offset_index import OffsetPosition
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.segment import Segment
+from kafka_py.records.batch import CorruptBatch
+
+
+class Twin(Segment):
+    """A segment at rest once more, to be read by another thread; changes no file."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, segment: Segment) -> Twin:
+        """On the loop."""
+        twin = cls(segment.directory, segment.base_offset, size=segment.size, created_ms=segment.created_ms)
+        for own, given in (
+            (twin.offset_index, segment.offset_index), (twin.time_index, segment.time_index),
+        ):  # fmt: skip
+            own.opened(given.size_bytes, given.size_bytes)
+        return twin
+
+    def _distrust_index(self, entry: OffsetPosition) -> None:
+        raise CorruptBatch(f"{self.path}: the index is wrong at {entry}")
+
+
+class Look:
+    """One segment to be looked at."""
+
+    __slots__ = ("_found", "_segment", "_twin")
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._twin = Twin.of(segment)
+        self._found = False
+
+    def run(self) -> None:
+        """Blocks; in any thread. What cannot be read is left for retention itself to meet."""
+        try:
+            self._found = self._twin.largest is not None
+        except (OSError, CorruptBatch):
+            return
+        finally:
+            self._twin.let_go()
+
+    def settle(self) -> None:
+        """On the loop, afterwards."""
+        if self._found:
+            self._segment.take_largest(self._twin)
+
+
+def looks_at(logs: Iterable[PartitionLog], segments_each: int) -> list[Look]:
+    """What retention by age would read of the oldest segments of these logs, on the loop; often nothing."""
+    return [
+        Look(segment)
+        for log in logs
+        if log.is_usable and log.config.is_deletable and log.config.retention_ms >= 0
+        for segment in islice(log.segments, segments_each)
+        if segment.has_unknown_largest
+    ]
