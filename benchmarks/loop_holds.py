@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import gc
 import inspect
+import os
 import socket
 import struct
 import tempfile
@@ -28,12 +29,22 @@ from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition, random_uuid
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.turns import next_turn
+from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.topic_configs import TopicConfigs
 from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.channels import Address
 from kafka_py.controller.cluster import Assignment, Cluster, Leadership
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats
 from kafka_py.controller.term import Surroundings, Term
+from kafka_py.log.answers import Origin
+from kafka_py.log.configs import LogConfig
+from kafka_py.log.context import LogContext
+from kafka_py.log.filenames import partition_directory
+from kafka_py.log.files import RealFiles
+from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.recovery import Checkpointed, open_log
 from kafka_py.net.client import BrokerConnection
 from kafka_py.testing.local_broker import LocalBroker, batch
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -62,6 +73,8 @@ BROKERS = (1, 2, 3)
 FOLLOWER = 1
 STAMPEDE = 100
 THROTTLED = 1000
+SEGMENTS = 1000
+OVERRIDDEN = 10_000
 
 
 class Holds:
@@ -434,8 +447,47 @@ def _patient(frame: bytes) -> bytes:
     return frame[:place] + struct.pack(">i", 1 << 30) + frame[place + 4 :]
 
 
+# ---- logs and settings
+
+
+def many_segments(folder: str) -> PartitionLog:
+    """A log of SEGMENTS segments, of one record each."""
+    clock = SystemClock()
+    partition = TopicPartition("t", 0)
+    directory = f"{folder}/{partition_directory(partition)}"
+    os.makedirs(directory)
+    context = LogContext(folder, RealFiles(), clock, later=lambda _delay_ms, _callback: None)
+    config = LogConfig.for_topic(None, {"segment.bytes": "200"})
+    log = open_log(partition, directory, config, context, checkpointed=Checkpointed(), is_clean=True)
+    for _ in range(SEGMENTS):
+        log.append_as_leader(memoryview(bytearray(batch(bytes(100)))), 0, clock.wall_ms(), origin=Origin.CLIENT)
+    return log
+
+
+async def cut_back(log: PartitionLog) -> None:
+    """As a follower does (replication/fetcher.py)."""
+    for cut in [*log.cuts_before(1), 1]:
+        log.truncate_to(cut)
+        await next_turn()
+
+
+async def storage_rows(table: Table, rounds: int) -> None:
+    """What concerns one log of very many segments, and the settings of very many topics."""
+    with tempfile.TemporaryDirectory() as folder:
+        logs = iter([many_segments(f"{folder}/{number}") for number in range(rounds)])
+        await table.row(f"log: {SEGMENTS} segments cut off", "follower far ahead", lambda: cut_back(next(logs)))
+    configs = TopicConfigs(BrokerConfig.parse({"zookeeper.connect": "in-memory"}))
+    for number in range(OVERRIDDEN):
+        configs.set_overrides(f"t{number}", {"retention.ms": "1000"})
+    changed = BrokerConfig.parse({"zookeeper.connect": "in-memory", "log.segment.bytes": "100000"})
+    await table.row(
+        f"settings of {OVERRIDDEN} topics", "a broker's default changes", lambda: configs.set_broker(changed)
+    )
+
+
 async def measure(partitions: int, topics: int, rounds: int, only: list[str]) -> None:
     table = Table(Holds(), rounds, only)
+    await storage_rows(table, rounds)
     await controller_rows(table, topics, partitions)
     await broker_rows(table, topics, partitions)
 

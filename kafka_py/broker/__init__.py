@@ -2,7 +2,8 @@
 
 Reading order: server.py (start, stop), assembly.py (wiring), registration.py and leaving.py (how it comes among the
 live brokers and goes), node.py (the broker as handlers see it), dispatch.py (the table from API to handler,
-authorization and throttling class; errors become responses), requests.py (what a handler gets), refusals.py (an error
+authorization and throttling class; errors become responses), requests.py (what a handler gets), large_requests.py and
+large_produce.py (requests of very many elements), refusals.py (an error
 as each API says it), item_errors.py (an item that fails alone), handlers/ (one file per API), metadata_cache.py (what
 this broker knows of the cluster),
 fetch_sessions.py (KIP-227), replication.py (followers, in-sync sets, moves), topic_waits.py, election_waits.py and
