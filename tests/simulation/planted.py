@@ -107,7 +107,12 @@ def inherit_compaction():
 
 def compact_while_moving():
     """A log is compacted while it is copied to another directory; then the copy counts as compacted as far."""
-    Cleaner._is_paused = lambda self, log: False
+    make = Cleaner.__init__
+
+    def make_restless(self, *arguments, **options):
+        make(self, *arguments, **{**options, "is_paused": lambda log: False})
+
+    Cleaner.__init__ = make_restless
     Cleaner.abort = lambda self, topic_partition: None
 
 

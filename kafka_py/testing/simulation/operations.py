@@ -37,6 +37,8 @@ PASSING = ("d1", "d2")
 """Topics that come and go."""
 CALL_TIMEOUT_S = 8.0
 MOST_PARTITIONS = 5
+BEHIND_S, LEADS_S = 5.0, 3.0
+"""How long at least a follower is down while its leader compacts, and how long it leads until that one is back."""
 SETTINGS = {
     "leader.imbalance.check.interval.seconds": "5",
     "log.segment.delete.delay.ms": "2000",
@@ -79,6 +81,7 @@ class Administrator:
     def __init__(
         self, cluster: SimulatedCluster, store: ZkStore, partitions: Iterable[TopicPartition],
         grown: Callable[[TopicPartition], None], passing_configs: Mapping[str, str] | None = None,
+        compacted: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.carried_out = 0
         self.cluster = cluster
@@ -94,6 +97,7 @@ class Administrator:
         self.grown = grown
         self.passing_configs = dict(passing_configs or {})
         """Of the topics that come and go."""
+        self.compacted = compacted
         self.cancelled: set[str] = set()
         """Topics with a cancelled move: a controller that comes later does not know of replicas that were added."""
         self.deleted_to: dict[tuple[TopicPartition, int], tuple[object, int]] = {}
@@ -240,6 +244,41 @@ class Administrator:
         }  # fmt: skip
         (await self.admin.alter_replica_log_dirs(moves, timeout=CALL_TIMEOUT_S)).all()
 
+    async def move_compacted(self, chance: random.Random) -> None:
+        """Every replica of a compacted topic goes to another directory of its broker."""
+        topic = chance.choice(self.compacted)
+        moves = {}
+        for each, replicas in replicas_of(self.cluster.zookeeper).items():
+            for broker in [self.cluster.brokers[one - 1] for one in replicas if each.topic == topic]:
+                log = broker.log(each)
+                others = [path for path in broker.log_dirs if log is None or path != log.log_dir]
+                moves[TopicPartitionReplica(*each, broker.broker_id)] = chance.choice(others)
+        (await self.admin.alter_replica_log_dirs(moves, timeout=CALL_TIMEOUT_S)).all()
+
+    async def elect_who_is_behind(self, chance: random.Random) -> None:
+        """A follower of a compacted topic is down while the leader compacts, and leads when the leader has died.
+
+        The former leader comes back, is cut below what it had compacted, and gets other records in its place.
+        """
+        topic_partition = TopicPartition(self.compacted[0], 0)
+        led = [broker for broker in self.cluster.servers()
+               if (one := broker.partitions().get(topic_partition)) is not None and one.is_leader]  # fmt: skip
+        if not led:
+            return
+        leader = chance.choice(led)
+        replicas = replicas_of(self.cluster.zookeeper)[topic_partition]
+        others = [self.cluster.brokers[each - 1] for each in replicas if each != leader.broker_id]
+        for other in others:
+            other.kill()
+        await asyncio.sleep(BEHIND_S * (1 + chance.random()))
+        leader.kill()
+        for other in others:
+            if not other.is_running:
+                other.start()
+        await asyncio.sleep(LEADS_S * (1 + chance.random()))
+        if not leader.is_running:
+            leader.start()
+
     async def delete_records(self, chance: random.Random) -> None:
         """Up to somewhere below what is committed. A broker that dies may forget it, until it is on disk."""
         topic_partition = chance.choice(sorted(self.targets))
@@ -345,5 +384,7 @@ USUAL_KINDS: dict[str, Callable[[Administrator, random.Random], Awaitable[None]]
 KINDS = {
     **USUAL_KINDS,
     "move to a directory": Administrator.move_to_directory,
+    "move a compacted topic": Administrator.move_compacted,
+    "elect who is behind": Administrator.elect_who_is_behind,
     "delete records": Administrator.delete_records,
 }

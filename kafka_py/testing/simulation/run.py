@@ -163,7 +163,9 @@ class _Run:
         await cluster.until(lambda: is_in_sync(cluster), 60, "the topics are there")
         if scenario.operations:
             configs = scenario.configs.get(operations.PASSING[0])
-            self.administrator = Administrator(cluster, store, scenario.partitions, self._grown, configs)
+            self.administrator = Administrator(
+                cluster, store, scenario.partitions, self._grown, configs, scenario.keyed
+            )
         if scenario.members:
             self.group = Group(cluster, TOPIC, scenario.partitions, self._report)
             self.group.start(scenario.members, scenario.member_kind)

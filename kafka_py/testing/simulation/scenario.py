@@ -33,6 +33,10 @@ PRODUCERS = (
     ("one at a time",),
     ("leader", "nobody"),
 )
+TWO_DIRS = {"compaction": 0.6}
+"""In how many of the seeds of a centre brokers have two log directories, where it is not three tenths."""
+UNCLEAN = {"troubles": 0.3, "compaction": 0.5}
+"""In how many elections may be unclean."""
 COMPRESSION = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 SECOND_DIR = f"{LOG_DIR}-2"
 FETCH_FROM_FOLLOWER = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
@@ -45,7 +49,9 @@ COMPACTED = {
     "delete.retention.ms": "7200000",
 }  # fmt: skip
 SLOW_MOVES = {"replica.alter.log.dirs.io.max.bytes.per.second": "2500"}
-"""Slow enough that a log is compacted meanwhile, unless something prevents it."""
+"""Slow enough that a log is compacted meanwhile, unless something prevents it: with SMALL_PIECES, for what is copied
+at once is not held back, nor is what a long window allows before."""
+SMALL_PIECES = {"replica.fetch.max.bytes": "500", "alter.log.dirs.replication.quota.window.num": "2"}
 RETENTION = {"log.retention.check.interval.ms": "700", "log.segment.delete.delay.ms": "500"}
 RETAINED = {"segment.bytes": "2048", "retention.bytes": "6000"}
 DELETED_BY_HAND = {"segment.bytes": "2048"}
@@ -118,12 +124,12 @@ def scenario_of(seed: int, brokers: int, partitions: int) -> Scenario:
         producers=tuple(workload.KINDS[name] for name in drawn.choice(PRODUCERS)),
         compression=drawn.choice(COMPRESSION),
     )  # fmt: skip
-    if drawn.random() < 0.3:
+    if drawn.random() < TWO_DIRS.get(centre, 0.3):
         scenario = _with(scenario, {"log.dirs": f"{LOG_DIR},{SECOND_DIR}"})
     if drawn.random() < 0.25:
         rack = f"rack{drawn.randrange(brokers) + 1}"
         scenario = replace(_with(scenario, FETCH_FROM_FOLLOWER), rack=rack)
-    if centre in ("troubles", "compaction") and drawn.random() < 0.3:
+    if centre in UNCLEAN and drawn.random() < UNCLEAN[centre]:
         scenario = _with(scenario, {}, {TOPIC: {"unclean.leader.election.enable": "true"}})
     return _CENTRE.get(centre, _plain)(scenario, drawn)
 
@@ -163,9 +169,14 @@ def _compaction(scenario: Scenario, drawn: random.Random) -> Scenario:
     unclean = scenario.configs[TOPIC].get("unclean.leader.election.enable", "false")
     compacted = {**COMPACTED, "unclean.leader.election.enable": unclean, "min.insync.replicas": "1"}
     scenario = _with(scenario, {**operations.SETTINGS, **COMPACTION}, {KEYED: compacted, passing: compacted})
-    kinds = ("make a topic again",) + (("move to a directory",) * 3 if _has_two_dirs(scenario) else ())
+    kinds: tuple[str, ...] = ("make a topic again",) * 3
+    if _has_two_dirs(scenario):
+        scenario = _with(scenario, SMALL_PIECES)
+        kinds += ("move a compacted topic",) * 3 + ("move to a directory",)
+    if unclean == "true":
+        kinds += ("elect who is behind",) * 3
     return replace(
-        scenario, topics=topics, keyed=(KEYED, passing), operations=drawn.randrange(5), operation_kinds=kinds,
+        scenario, topics=topics, keyed=(KEYED, passing), operations=drawn.randrange(1, 7), operation_kinds=kinds,
         paces_s=(1.0, 6.0), changes=SLOW_MOVES if _has_two_dirs(scenario) else {},
     )  # fmt: skip
 
