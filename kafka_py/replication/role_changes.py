@@ -191,9 +191,9 @@ class RoleChanges:
         return stale_logs.id_of(replicas.partitions.get(topic_partition), replicas.log_dirs.get(topic_partition))
 
     async def _delete_stale(self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]) -> None:
-        """Deletes logs under these names that belong to topics deleted since, and checks those requests again.
+        """Deletes logs under these names that belong to deleted topics, and checks their requests again.
 
-        A log that may be the present topic's stays, and so does INCONSISTENT_TOPIC_ID.
+        A log that may be the present topic's is kept, and its request gets INCONSISTENT_TOPIC_ID.
         """
         identities: dict[str, TopicIdentity | None] = {}
         turn = Turn(self._clock)
@@ -207,7 +207,7 @@ class RoleChanges:
             await turn.maybe_yield()
 
     async def _present_identity(self, topic: str) -> TopicIdentity | None:
-        """None also where that cannot be read: once the session is back, the controller sends the roles again."""
+        """None also if it cannot be read: after a new ZooKeeper session the controller sends the roles again."""
         try:
             return await self._topic_identity(topic)
         except (ZkError, MalformedZNode) as error:
@@ -215,7 +215,7 @@ class RoleChanges:
             return None
 
     async def _replace(self, request: RoleRequest, present: TopicIdentity | None) -> ErrorCode:
-        """Deletes the log of another topic, if it is stale; whether the role can be taken then."""
+        """Deletes the log of another topic, if it is stale; returns whether the role can be taken then."""
         topic_partition, named = request.topic_partition, request.topic_id
         held, found = self._held_id(topic_partition), self._replicas.log_dirs.get(topic_partition)
         is_ours = self._replicas.broker_id in request.state.replicas

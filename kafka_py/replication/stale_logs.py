@@ -1,11 +1,12 @@
-"""Directories that a deleted topic left behind under the name of a present one: which of them may be deleted.
+"""Directories that a deleted topic left behind under the name of a present topic: which of them may be deleted.
 
-A broker that was down while a partition was moved off it keeps the directory: nobody orders its deletion. When a topic
-of the same name is created later, partition.metadata names an id that is not the new topic's, and Apache Kafka 2.8.2
-refuses the role with INCONSISTENT_TOPIC_ID from then on. KIP-516 has such directories deleted. But another id alone
-proves nothing: a tool from before 2.8 that rewrites the topic's znode drops the id, the controller gives the same topic
-another one, and every replica of it, with all its records, bears the former id (KAFKA-14190). So a directory is deleted
-only where it cannot hold anything of the present topic. Pure: knows nothing of files or ZooKeeper.
+A broker that was down while a partition was moved to other brokers keeps the directory: no request deletes it. When a
+topic of the same name is created later, partition.metadata names another topic id than LeaderAndIsr, and Apache Kafka
+2.8.2 refuses the role with INCONSISTENT_TOPIC_ID from then on. KIP-516 has such directories deleted. But another id
+alone proves nothing: a tool from before 2.8 that rewrites the topic's znode drops the id, the controller gives the same
+topic another one, and every replica of it, with all its records, has the former id on disk (KAFKA-14190). So a
+directory is deleted only where it cannot hold records of the present topic. Pure: knows nothing of files or ZooKeeper.
+Source: KIP-516; docs/reference/log.md, section 2; PartitionMetadataFile.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kafka_py.zk.topics import TopicIdentity
 
 
 def id_of(partition: Partition | None, partition_log: PartitionLog | None) -> TopicId | None:
-    """The id of the topic whose replica this broker has; None when it has none, or one without an id."""
+    """The id of the topic whose replica this broker has; None without a replica, or for a topic without an id."""
     if partition is not None and partition.topic_id is not None:
         return partition.topic_id
     return partition_log.topic_id if partition_log is not None else None
@@ -29,12 +30,12 @@ def differs(held: TopicId | None, named: TopicId) -> bool:
 
 
 def is_stale(partition_log: PartitionLog | None, named: TopicId, present: TopicIdentity | None, is_new: bool) -> bool:
-    """Whether a log with another id than LeaderAndIsr names can have nothing of the present topic in it.
+    """Whether a log whose id is not the one in LeaderAndIsr cannot hold records of the present topic.
 
-    named: the id in LeaderAndIsr. present: what ZooKeeper has under the topic's name, None for nothing: it must have
-        that id, so a request that was under way for long, or was sent by a former controller, has no effect.
-    is_new: the controller says that this replica has never had a log: the partition is new, or the replica is added to
-        it and counts nowhere yet.
+    named: the id in LeaderAndIsr. present: what ZooKeeper has under the topic's name, None if it has nothing. The two
+        ids must be equal, so that a delayed request, or one of a former controller, deletes nothing.
+    is_new: the controller says that this replica has no log yet: the partition is new, or the replica is being added
+        and is not in sync.
     """
     if present is None or present.topic_id != named:
         return False

@@ -38,7 +38,7 @@ PASSING = ("d1", "d2")
 CALL_TIMEOUT_S = 8.0
 MOST_PARTITIONS = 5
 BEHIND_S, LEADS_S = 5.0, 3.0
-"""How long at least a follower is down while its leader compacts, and how long it leads until that one is back."""
+"""At least so long the follower is down while its leader compacts, and at least so long it leads alone."""
 SETTINGS = {
     "leader.imbalance.check.interval.seconds": "5",
     "log.segment.delete.delay.ms": "2000",
@@ -255,10 +255,10 @@ class Administrator:
                 moves[TopicPartitionReplica(*each, broker.broker_id)] = chance.choice(others)
         (await self.admin.alter_replica_log_dirs(moves, timeout=CALL_TIMEOUT_S)).all()
 
-    async def elect_who_is_behind(self, chance: random.Random) -> None:
-        """A follower of a compacted topic is down while the leader compacts, and leads when the leader has died.
+    async def elect_follower_behind(self, chance: random.Random) -> None:
+        """The follower of a compacted topic is down while the leader compacts, and is elected after the leader's death.
 
-        The former leader comes back, is cut below what it had compacted, and gets other records in its place.
+        The former leader returns, is truncated below what it had compacted, and copies other records from there on.
         """
         topic_partition = TopicPartition(self.compacted[0], 0)
         led = [broker for broker in self.cluster.servers()
@@ -385,6 +385,6 @@ KINDS = {
     **USUAL_KINDS,
     "move to a directory": Administrator.move_to_directory,
     "move a compacted topic": Administrator.move_compacted,
-    "elect who is behind": Administrator.elect_who_is_behind,
+    "elect a follower that is behind": Administrator.elect_follower_behind,
     "delete records": Administrator.delete_records,
 }

@@ -34,9 +34,9 @@ PRODUCERS = (
     ("leader", "nobody"),
 )
 TWO_DIRS = {"compaction": 0.6}
-"""In how many of the seeds of a centre brokers have two log directories, where it is not three tenths."""
+"""The part of a centre's seeds in which brokers have two log directories; 0.3 for the others."""
 UNCLEAN = {"troubles": 0.3, "compaction": 0.5}
-"""In how many elections may be unclean."""
+"""The part of a centre's seeds in which elections may be unclean; 0 for the others."""
 COMPRESSION = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 SECOND_DIR = f"{LOG_DIR}-2"
 FETCH_FROM_FOLLOWER = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
@@ -49,8 +49,8 @@ COMPACTED = {
     "delete.retention.ms": "7200000",
 }  # fmt: skip
 SLOW_MOVES = {"replica.alter.log.dirs.io.max.bytes.per.second": "2500"}
-"""Slow enough that a log is compacted meanwhile, unless something prevents it: with SMALL_PIECES, for what is copied
-at once is not held back, nor is what a long window allows before."""
+"""So slow that a log is compacted while it is copied, if the broker allows that. It needs SMALL_PIECES: the first fetch
+of a move is never throttled, and a long window allows many bytes at first."""
 SMALL_PIECES = {"replica.fetch.max.bytes": "500", "alter.log.dirs.replication.quota.window.num": "2"}
 RETENTION = {"log.retention.check.interval.ms": "700", "log.segment.delete.delay.ms": "500"}
 RETAINED = {"segment.bytes": "2048", "retention.bytes": "6000"}
@@ -174,7 +174,7 @@ def _compaction(scenario: Scenario, drawn: random.Random) -> Scenario:
         scenario = _with(scenario, SMALL_PIECES)
         kinds += ("move a compacted topic",) * 3 + ("move to a directory",)
     if unclean == "true":
-        kinds += ("elect who is behind",) * 3
+        kinds += ("elect a follower that is behind",) * 3
     return replace(
         scenario, topics=topics, keyed=(KEYED, passing), operations=drawn.randrange(1, 7), operation_kinds=kinds,
         paces_s=(1.0, 6.0), changes=SLOW_MOVES if _has_two_dirs(scenario) else {},
