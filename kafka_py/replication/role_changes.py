@@ -218,8 +218,7 @@ class RoleChanges:
         """Deletes the log of another topic, if it is stale; returns whether the role can be taken then."""
         topic_partition, named = request.topic_partition, request.topic_id
         held, found = self._held_id(topic_partition), self._replicas.log_dirs.get(topic_partition)
-        is_ours = self._replicas.broker_id in request.state.replicas
-        if not is_ours or not stale_logs.is_stale(found, named, present, request.state.is_new):
+        if not stale_logs.is_stale(found, named, present, request.state, self._replicas.broker_id):
             log.error("%s has topic id %s, not %s", topic_partition, held, named)
             return ErrorCode.INCONSISTENT_TOPIC_ID
         log.warning(

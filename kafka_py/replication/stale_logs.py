@@ -14,7 +14,11 @@ from __future__ import annotations
 from kafka_py.base.ids import ZERO_UUID, TopicId
 from kafka_py.log.partition_log import PartitionLog
 from kafka_py.replication.partition import Partition
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 from kafka_py.zk.topics import TopicIdentity
+
+FIRST_EPOCH = 0
+"""The leader epoch in which a partition is created; every step of a reassignment has a later one."""
 
 
 def id_of(partition: Partition | None, partition_log: PartitionLog | None) -> TopicId | None:
@@ -29,15 +33,28 @@ def differs(held: TopicId | None, named: TopicId) -> bool:
     return held is not None and named not in (ZERO_UUID, held)
 
 
-def is_stale(partition_log: PartitionLog | None, named: TopicId, present: TopicIdentity | None, is_new: bool) -> bool:
-    """Whether a log whose id is not the one in LeaderAndIsr cannot hold records of the present topic.
+def is_stale(
+    partition_log: PartitionLog | None,
+    named: TopicId,
+    present: TopicIdentity | None,
+    state: LeaderAndIsrPartitionState,
+    broker_id: int,
+) -> bool:
+    """Whether a log whose id is not the one in LeaderAndIsr cannot hold records of the present topic that count.
 
     named: the id in LeaderAndIsr. present: what ZooKeeper has under the topic's name, None if it has nothing. The two
         ids must be equal, so that a delayed request, or one of a former controller, deletes nothing.
-    is_new: the controller says that this replica has no log yet: the partition is new, or the replica is being added
-        and is not in sync.
+    state: what LeaderAndIsr says of the partition; broker_id: of the broker whose log it is.
     """
-    if present is None or present.topic_id != named:
+    if broker_id not in state.replicas or present is None or present.topic_id != named:
         return False
     never_written = partition_log is None or partition_log.log_end_offset == 0
-    return never_written or is_new or present.is_original
+    return never_written or present.is_original or _is_without_records(state, broker_id)
+
+
+def _is_without_records(state: LeaderAndIsrPartitionState, broker_id: int) -> bool:
+    """Whether the controller expects no record on this replica: it is being added, or the partition is new.
+
+    A replica that is in sync may be announced as new once more: by a controller that took over during its reassignment.
+    """
+    return state.is_new and (broker_id not in state.isr or state.leader_epoch == FIRST_EPOCH)

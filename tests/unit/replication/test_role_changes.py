@@ -259,6 +259,16 @@ class TestADirectoryOfADeletedTopic:
         assert roles.become(added, ID) is ErrorCode.NONE
         assert roles.world.log_dirs.deleted == [T0]
 
+    def test_it_stays_if_it_is_announced_as_new_but_in_sync(self, roles: Roles) -> None:
+        """A controller that takes over during a reassignment announces all replicas that are being added once more."""
+        roles.identities["t"] = TopicIdentity(ID, is_original=False)
+        again = role(leader=2, epoch=1, isr=(2, 1), is_new=True)
+        assert roles.become(again, ID) is ErrorCode.INCONSISTENT_TOPIC_ID
+        assert self.kept(roles)
+        created = role(leader=2, epoch=0, isr=(2, 1), is_new=True)
+        assert roles.become(created, ID) is ErrorCode.NONE
+        assert roles.world.log_dirs.deleted == [T0]
+
     def test_it_goes_if_nothing_was_ever_written_to_it(self, roles: Roles) -> None:
         del roles.world.log_dirs.logs[T0]
         roles.world.log_dirs.get_or_create(T0, topic_id=OTHER_ID)
