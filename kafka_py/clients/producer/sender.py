@@ -101,8 +101,10 @@ class Sender:
     def _step(self) -> None:
         now_ms = self._clock.monotonic_ms()
         accumulator, ready = self._accumulator, self._ready
-        if accumulator.oldest_ms + self._delivery_ms <= now_ms:
+        end_ms = accumulator.oldest_ms + self._delivery_ms
+        if end_ms <= now_ms:
             self._deliveries.expire(now_ms)
+            end_ms = accumulator.oldest_ms + self._delivery_ms
         touched = accumulator.take_touched()
         hurried, self._hurried = self._hurried, bool(self._flushing or accumulator.pool.waiting)
         if self._looks_at_all or (self._hurried and not hurried):
@@ -110,23 +112,24 @@ class Sender:
             touched = list(accumulator.active)
         for lane in touched:
             self._place(lane, now_ms)
-        for lane in ready.due(now_ms):
-            self._place(lane, now_ms)
+        if ready.next_ms <= now_ms:
+            for lane in ready.due(now_ms):
+                self._place(lane, now_ms)
         if ready.has_leaderless:
             self._cluster.request_refresh()
         wake_at = now_ms + 1000.0
         for node_id in ready.nodes():
             wake_at = min(wake_at, self._serve(node_id, now_ms))
-        end_ms = accumulator.oldest_ms + self._delivery_ms
-        if end_ms > now_ms:
-            wake_at = min(wake_at, end_ms)
+        if now_ms < end_ms < wake_at:
+            wake_at = end_ms
         self._arm(now_ms if accumulator.has_touched else min(wake_at, ready.next_ms))
 
     def _place(self, lane: Lane, now_ms: float) -> None:
         """Puts a lane among those to send from, now or later."""
         ready, queue = self._ready, lane.queue
         if not queue:
-            ready.forget(lane)
+            if lane.place is not None:
+                ready.forget(lane)
             return
         if lane.leader == NO_NODE:
             ready.put_leaderless(lane)
@@ -189,7 +192,8 @@ class Sender:
             room -= batch.size
             batches.append(batch)
             self._ready.forget(lane)
-            self._place(lane, now_ms)
+            if lane.queue:
+                self._place(lane, now_ms)
         return batches
 
     def _next_index(self, lane: Lane) -> int | None:
