@@ -2,9 +2,9 @@
 
 In reading order: consumer.py (the blocking face), calling_thread.py (how it calls back), async_consumer.py (the calls),
 core.py (its parts put together, and poll), subscriptions.py (what is read, and how far), positions.py (where to begin),
-lookups.py and offsets.py (offsets by time, the ends); fetcher.py (fetches under way, answers held), fetched.py (one
-answer, decoded on demand), fetch_sessions.py (KIP-227), validation.py (KIP-320), fetch_counts.py; records.py (what poll
-returns), interceptors.py.
+lookups.py and offsets.py (offsets by time, the ends); fetcher.py (fetches under way), fetch_plan.py (which partition
+from which broker), held.py (answers held), fetched.py (one answer, decoded on demand), fetch_sessions.py (KIP-227),
+validation.py (KIP-320), fetch_counts.py; records.py (what poll returns), interceptors.py.
 The group: membership.py (its parts tied together), coordinator.py (who coordinates it), group.py (join, sync, leave),
 heartbeats.py, rebalance.py and listener.py (what that means for partitions), assignors/ (who gets what), protocol.py
 (what members tell each other), committer.py (when to commit), commits.py (commits and look-ups).
