@@ -22,6 +22,16 @@ def load_class(setting: str, name: str) -> Any:
         raise ConfigError(problem) from None
 
 
+def find_class(path: str, methods: Iterable[str]) -> Any | None:
+    """What has that dotted path, if there is such a thing and it has these methods."""
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    return found if all(callable(getattr(found, method, None)) for method in methods) else None
+
+
 def make_plugin(setting: str, wanted: Any, methods: Iterable[str], configs: Mapping[str, Any]) -> Any:
     """An object that has these methods, and was given `configs` if it has `configure` as well.
 

@@ -23,6 +23,7 @@ from kafka_py.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.large_requests import AT_ONCE_ELEMENTS, PLAIN_BYTES, LargeRequests
 from kafka_py.broker.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics
 from kafka_py.broker.node import Node
+from kafka_py.broker.offered_apis import unsupported_version
 from kafka_py.broker.refusals import refuse, refusing
 from kafka_py.broker.requests import ANSWERS_LATER, ClientConnection, EncodedResponse, RequestContext
 from kafka_py.broker.transactions import NOT_OFFERED as TRANSACTIONS_NOT_OFFERED
@@ -317,8 +318,6 @@ class Dispatcher:
         if service.api.key is not ApiKey.API_VERSIONS:
             connection.close(f"{service.api.name} v{version} is not supported")
             return
-        from kafka_py.broker.handlers.api_versions import unsupported_version
-
         connection.respond(slot, encode_response(unsupported_version(), 0, correlation_id))
 
     def _step(self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any]) -> None:

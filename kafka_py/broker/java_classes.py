@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kafka_py.broker.reporters import python_class
+from kafka_py.base.plugins import find_class
 
 NOTHING_LOST = ""
 
@@ -34,6 +34,9 @@ _NOT_CALLED = "a Java class, which this broker cannot call"
 _REPORTERS = ("metric.reporters", "kafka.metrics.reporters")
 """Settings that may name Python classes as well."""
 
+REPORTER_METHODS = ("configure", "report", "close")
+"""What such a class must have; see reporters.Reporter."""
+
 SETTINGS: dict[str, ClassSetting] = {
     "replica.selector.class": ClassSetting(
         {"LeaderSelector": NOTHING_LOST, "RackAwareReplicaSelector": NOTHING_LOST}, _LEADER_ONLY
@@ -50,5 +53,5 @@ def class_warnings(properties: Mapping[str, object]) -> Iterator[str]:
     for setting, meaning in SETTINGS.items():
         for name in filter(None, (word.strip() for word in str(properties.get(setting, "")).split(","))):
             lost = meaning.known.get(name.rpartition(".")[2], meaning.otherwise)
-            if lost and not (setting in _REPORTERS and python_class(name)):
+            if lost and not (setting in _REPORTERS and find_class(name, REPORTER_METHODS)):
                 yield f"{setting}={name}: {lost}"

@@ -12,7 +12,7 @@ from typing import Any
 from kafka_py import KAFKA_VERSION, __version__
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Distribution, Gauge, Rate
-from kafka_py.broker.request_log import RequestLog
+from kafka_py.broker.request_log import Finished, RequestLog
 from kafka_py.net.loop import LoopWatch
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
@@ -22,11 +22,6 @@ FOLD_AT = 512
 _SAMPLES_A_SECOND = 200
 _FEWEST, _MOST = 8, 128
 """Of that many at once a sample is enough, the smaller the faster they come: at least 8, about 200 a second."""
-
-Finished = tuple[float, float, float, float, float, float, int]
-"""A request's moments in seconds: read from the socket, taken up, parked (0: it was not), answered, the answer's
-turn to be sent, sent; and its size in bytes.
-"""
 
 
 class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):

@@ -7,11 +7,11 @@ Source: docs/reference/replication.md, sections 4, 5 and 7; docs/reference/log.m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Every
+from kafka_py.broker.broker_environment import BrokerEnvironment
 from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.metadata_cache import MetadataCache
 from kafka_py.log.configs import LogConfig
@@ -34,61 +34,58 @@ from kafka_py.replication.throttle import (
     Throttle,
 )
 
-if TYPE_CHECKING:
-    from kafka_py.broker.assembly import World
-
 
 class Replication:
     """What copies partitions between this broker and others. Nothing runs before `start`."""
 
-    def __init__(self, world: World, replicas: ReplicaManager, metadata: MetadataCache) -> None:
-        listener = world.listening.inter_broker_listener
+    def __init__(self, env: BrokerEnvironment, replicas: ReplicaManager, metadata: MetadataCache) -> None:
+        listener = env.listening.inter_broker_listener
         self._replicas = replicas
-        self._world = world
+        self._env = env
         self.leader_throttle = self._throttle(lambda config: config.leader_replication_throttled_replicas)
         self.follower_throttle = self._throttle(lambda config: config.follower_replication_throttled_replicas)
-        LeaderThrottleMetrics(world.registry, self.leader_throttle)
-        FollowerThrottleMetrics(world.registry, self.follower_throttle)
+        LeaderThrottleMetrics(env.registry, self.leader_throttle)
+        FollowerThrottleMetrics(env.registry, self.follower_throttle)
         self.mover = self._make_mover()
         self.isr_updates = IsrUpdates(
-            world.store, world.clock, replicas.metrics.manager, self._isr_committed, world.supervisor
+            env.store, env.clock, replicas.metrics.manager, self._isr_committed, env.supervisor
         )
-        following = Following(replicas.parked, world.clock, replicas.metrics.all_topics, self.follower_throttle)
+        following = Following(replicas.parked, env.clock, replicas.metrics.all_topics, self.follower_throttle)
         following.on_cut = self.mover.truncated
         self.fetchers = FetcherManager(
-            world.broker_id,
-            options=lambda: world.live.current,
-            version=world.live.current.inter_broker_version(),
+            env.broker_id,
+            options=lambda: env.live.current,
+            version=env.live.current.inter_broker_version(),
             find_broker=lambda broker_id: metadata.address(broker_id, listener),
             following=following,
-            clock=world.clock,
-            registry=world.registry,
-            network=world.network,
-            supervisor=world.supervisor,
+            clock=env.clock,
+            registry=env.registry,
+            network=env.network,
+            supervisor=env.supervisor,
         )
         replicas.fetches.on_isr_pending = self.isr_updates.submit
         replicas.fetches.throttle = self.leader_throttle
-        selector = world.live.current.replica_selector_class or ""
+        selector = env.live.current.replica_selector_class or ""
         if selector.rpartition(".")[2] == RACK_AWARE:
             replicas.fetches.choose_replica = RackAware(metadata.rack)
-        self._set_limits(world.live.current)
+        self._set_limits(env.live.current)
 
     def _make_mover(self) -> LogDirMover:
-        world = self._world
-        config = world.live.current
+        env = self._env
+        config = env.live.current
         window_ms = config.alter_log_dirs_replication_quota_window_size_seconds * 1000.0
-        rate = ByteRate(world.clock, config.alter_log_dirs_replication_quota_window_num, window_ms)
-        throttle = Throttle(world.broker_id, rate, UNLIMITED, None)
-        MoveThrottleMetrics(world.registry, throttle)
+        rate = ByteRate(env.clock, config.alter_log_dirs_replication_quota_window_num, window_ms)
+        throttle = Throttle(env.broker_id, rate, UNLIMITED, None)
+        MoveThrottleMetrics(env.registry, throttle)
 
         async def read_aside(piece: FileSlice) -> bytes:
-            return await world.loop.run_in_executor(world.executor, read_slice, piece)
+            return await env.loop.run_in_executor(env.executor, read_slice, piece)
 
         mover = LogDirMover(
-            self._replicas, self._replicas.log_dirs, lambda: world.live.current, throttle, world.clock.wall_ms,
-            read_aside, world.supervisor,
+            self._replicas, self._replicas.log_dirs, lambda: env.live.current, throttle, env.clock.wall_ms,
+            read_aside, env.supervisor,
         )  # fmt: skip
-        MoverMetrics(world.registry, mover, clientId="ReplicaAlterLogDirs")
+        MoverMetrics(env.registry, mover, clientId="ReplicaAlterLogDirs")
         return mover
 
     def listen(self, callbacks: RoleCallbacks) -> None:
@@ -100,18 +97,18 @@ class Replication:
 
         def on_roles_changed(leaders: list[Partition], followers: list[Partition]) -> None:
             moved = [partition.topic_partition for partition in (*leaders, *followers)]
-            self._world.supervisor.call("mover between log directories", lambda: self.mover.resume(moved))
+            self._env.supervisor.call("mover between log directories", lambda: self.mover.resume(moved))
             roles_changed(leaders, followers)
 
         callbacks.on_roles_changed = on_roles_changed
 
     def _throttle(self, replicas_in: Callable[[LogConfig], list[str]]) -> Throttle:
         """A throttle for the replicas that topics' settings name."""
-        config, topic_configs = self._world.live.current, self._world.topic_configs
+        config, topic_configs = self._env.live.current, self._env.topic_configs
         window_ms = config.replication_quota_window_size_seconds * 1000.0
-        rate = ByteRate(self._world.clock, config.replication_quota_window_num, window_ms)
+        rate = ByteRate(self._env.clock, config.replication_quota_window_num, window_ms)
         return Throttle(
-            self._world.broker_id, rate, UNLIMITED,
+            self._env.broker_id, rate, UNLIMITED,
             lambda topic_partition: replicas_in(topic_configs.of(topic_partition.topic)),
         )  # fmt: skip
 
@@ -128,10 +125,10 @@ class Replication:
         every(NOTICE_CHECK_MS, self.isr_updates.announce_if_due, "announcement of in-sync sets")
 
     def _begin_shrinking(self) -> None:
-        self._world.supervisor.spawn(self._replicas.fetches.shrink_isrs(), "shrinking of in-sync sets")
+        self._env.supervisor.spawn(self._replicas.fetches.shrink_isrs(), "shrinking of in-sync sets")
 
     def _begin_syncing(self) -> None:
-        self._world.supervisor.spawn(self._replicas.appends.sync_all_owed(), "flushes of flush.messages")
+        self._env.supervisor.spawn(self._replicas.appends.sync_all_owed(), "flushes of flush.messages")
 
     def _isr_committed(self, partition: Partition, watermark_raised: bool) -> None:
         if watermark_raised:

@@ -7,7 +7,6 @@ readings and calls it. Source: docs/reference/configs.tsv; KafkaCSVMetricsReport
 
 from __future__ import annotations
 
-import importlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,8 @@ from typing import Protocol, TextIO
 
 from kafka_py.base.meters import Reading
 from kafka_py.base.metric_rows import Value
+from kafka_py.base.plugins import find_class
+from kafka_py.broker.java_classes import REPORTER_METHODS
 
 CSV_ENABLED = "kafka.csv.metrics.reporter.enabled"
 CSV_DIRECTORY = "kafka.csv.metrics.dir"
@@ -166,20 +167,9 @@ def load_reporters(names: Sequence[str], configs: Mapping[str, object]) -> list[
     """The reporters that the settings name; what is neither known nor Python is left out (java_classes.py says so)."""
     made: list[Reporter] = []
     for name in dict.fromkeys(filter(None, names)):
-        make = KNOWN[name] if name in KNOWN else python_class(name)
+        make = KNOWN[name] if name in KNOWN else find_class(name, REPORTER_METHODS)
         if make is not None:
             reporter = make()
             reporter.configure(configs)
             made.append(reporter)
     return made
-
-
-def python_class(path: str) -> Callable[[], Reporter] | None:
-    """The class with that dotted path, if there is one and it has the methods of a reporter."""
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError):
-        return None
-    fits = all(callable(getattr(found, method, None)) for method in ("configure", "report", "close"))
-    return found if fits else None

@@ -10,18 +10,29 @@ from __future__ import annotations
 import json
 import logging
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from kafka_py.base.ids import uuid_to_text
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.loggers import REQUESTS
-from kafka_py.wire.apis import ApiKey
+from kafka_py.wire.apis import Api, ApiKey
 from kafka_py.wire.schema import Message, schema_of
 
-if TYPE_CHECKING:
-    from kafka_py.broker.metrics import Finished
-    from kafka_py.broker.requests import RequestContext
+Finished = tuple[float, float, float, float, float, float, int]
+"""Of a request whose answer has left: when it was read, taken up, parked (0: it was not) and answered, when its answer
+began and ended to leave, all in monotonic seconds; and its size in bytes."""
+
+
+class LoggedRequest(Protocol):
+    """What a line tells of a request besides its fields."""
+
+    api: Api
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    connection: Any
+
 
 _SECRET = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "value"})
 """Fields that may hold a password or what is as good as one."""
@@ -43,7 +54,7 @@ class RequestLog:
         """Levels may have changed."""
         self.is_on = _log.isEnabledFor(logging.DEBUG)
 
-    def write(self, context: RequestContext, request: Any, response: Any, moments: Finished) -> None:
+    def write(self, context: LoggedRequest, request: Any, response: Any, moments: Finished) -> None:
         """One line. response: None where there is none."""
         version, connection = context.api_version, context.connection
         row: dict[str, object] = {

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from kafka_py.base.slices import FileSlice
+from kafka_py.broker.metrics import ApiMetrics
 from kafka_py.net.connection import ClientSoftware
 from kafka_py.net.principal import Principal
 from kafka_py.wire.apis import Api
 from kafka_py.wire.frames import RequestHeader
-
-if TYPE_CHECKING:
-    from kafka_py.broker.metrics import ApiMetrics
 
 
 class ClientConnection(Protocol):

@@ -21,8 +21,9 @@ from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.base.turns import sliced
-from kafka_py.broker.assembly import World, assemble
+from kafka_py.broker.assembly import assemble
 from kafka_py.broker.background import CountedBackground, ResizablePool
+from kafka_py.broker.broker_environment import BrokerEnvironment
 from kafka_py.broker.config_changes import ConfigChanges
 from kafka_py.broker.configs import BrokerConfig, warnings_of
 from kafka_py.broker.dispatch import Dispatcher
@@ -290,7 +291,7 @@ class KafkaServer:
 
     def _assemble(self, log_dirs: LogDirs, offsets_partitions: int) -> Node:
         assert self.cluster_id is not None
-        world = World(
+        env = BrokerEnvironment(
             broker_id=self.broker_id,
             cluster_id=self.cluster_id,
             live=self._live,
@@ -306,7 +307,7 @@ class KafkaServer:
             supervisor=self.supervisor,
             offsets_partitions=offsets_partitions,
         )
-        return assemble(world, log_dirs, register_again=self._register_again)
+        return assemble(env, log_dirs, register_again=self._register_again)
 
     async def _register_again(self) -> None:
         """A new ZooKeeper session: the broker is back under a new epoch, so requests for its former life are stale."""

@@ -6,9 +6,10 @@ import re
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.node import Node
+from kafka_py.broker.offered_apis import api_row
 from kafka_py.broker.requests import RequestContext
-from kafka_py.wire.apis import APIS, ApiKey
-from kafka_py.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kafka_py.wire.apis import APIS
+from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What KIP-511 allows as a client's name or version."""
@@ -22,14 +23,4 @@ def handle(node: Node, context: RequestContext, request: ApiVersionsRequest) -> 
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
     if context.api_version >= 3:
         context.connection.describe_client(request.client_software_name, request.client_software_version)
-    return ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=[_row(key) for key in APIS])
-
-
-def unsupported_version() -> ApiVersionsResponse:
-    """The answer, in v0, to a version of ApiVersions that this broker lacks: it names the ones it has (KIP-511)."""
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[_row(ApiKey.API_VERSIONS)])
-
-
-def _row(key: ApiKey) -> ApiVersion:
-    api = APIS[key]
-    return ApiVersion(api_key=int(key), min_version=api.min_version, max_version=api.max_version)
+    return ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=[api_row(key) for key in APIS])

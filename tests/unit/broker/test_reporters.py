@@ -8,8 +8,9 @@ import pytest
 
 from kafka_py.base.meters import MetricRegistry, MetricTable, Reading
 from kafka_py.base.metric_rows import Distribution, Gauge, Rate, Timing, Total
-from kafka_py.broker.java_classes import class_warnings
-from kafka_py.broker.reporters import ConsoleReporter, CsvReporter, file_name, load_reporters, python_class
+from kafka_py.base.plugins import find_class
+from kafka_py.broker.java_classes import REPORTER_METHODS, class_warnings
+from kafka_py.broker.reporters import ConsoleReporter, CsvReporter, file_name, load_reporters
 from kafka_py.testing.clock import ManualClock
 
 CSV = "kafka.metrics.KafkaCSVMetricsReporter"
@@ -115,7 +116,7 @@ def test_reporters_are_the_classic_one_or_python_classes() -> None:
 
 @pytest.mark.parametrize("name", ["json.loads", "no_such_module.X", "json", "", "a..b", "kafka_py.broker"])
 def test_what_is_no_reporter_is_none(name: str) -> None:
-    assert python_class(name) is None
+    assert find_class(name, REPORTER_METHODS) is None
 
 
 def test_a_python_class_is_nothing_to_warn_about() -> None:

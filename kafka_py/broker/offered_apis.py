@@ -1,0 +1,18 @@
+"""What this broker speaks, as ApiVersions tells it. Source: KIP-35, KIP-511."""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.wire.apis import APIS, ApiKey
+from kafka_py.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+
+
+def api_row(key: ApiKey) -> ApiVersion:
+    """An API with the versions that are served."""
+    api = APIS[key]
+    return ApiVersion(api_key=int(key), min_version=api.min_version, max_version=api.max_version)
+
+
+def unsupported_version() -> ApiVersionsResponse:
+    """The answer, in v0, to a version of ApiVersions that this broker lacks: it names the ones it has (KIP-511)."""
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[api_row(ApiKey.API_VERSIONS)])
