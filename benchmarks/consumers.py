@@ -103,8 +103,8 @@ def measure(name: str, bootstrap: str, count: int) -> None:
 @contextlib.contextmanager
 def broker(*, apache: bool) -> Iterator[str]:
     """Where a fresh broker with an empty topic is."""
-    from kafka_py.testing.apache import ApacheBroker
     from kafka_py.testing.cluster import KafkaCluster
+    from kafka_py.testing.peers.apache import ApacheBroker
     from kafka_py.testing.processes import ZookeeperServer
 
     if not apache:

@@ -22,8 +22,8 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.broker import AnyBroker
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.cluster_views import controller, live, wait_brokers
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from kafka_py.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponsePartition

@@ -23,7 +23,7 @@ from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import random_uuid
 from kafka_py.controller.channels import Address
 from kafka_py.controller.controller import Controller
-from kafka_py.testing.controllers import ControllerWorld, NotedConnection
+from kafka_py.testing.fakes.controllers import ControllerWorld, NotedConnection
 from kafka_py.testing.processes import ZookeeperServer
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.servers import Server, broker, zookeeper
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.alter_partition_reassignments import (

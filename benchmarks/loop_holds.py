@@ -30,21 +30,21 @@ from kafka_py.base.ids import TopicPartition, random_uuid
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import next_turn
-from kafka_py.broker.configs import BrokerConfig
-from kafka_py.broker.topic_configs import TopicConfigs
-from kafka_py.controller import partition_states, replica_states
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.controller.channels import Address
-from kafka_py.controller.cluster import Assignment, Cluster, Leadership
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
 from kafka_py.controller.term import Surroundings, Term
-from kafka_py.log.answers import Origin
-from kafka_py.log.configs import LogConfig
-from kafka_py.log.context import LogContext
-from kafka_py.log.filenames import partition_directory
-from kafka_py.log.files import RealFiles
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.recovery import Checkpointed, open_log
+from kafka_py.log.disk.context import LogContext
+from kafka_py.log.disk.filenames import partition_directory
+from kafka_py.log.disk.files import RealFiles
+from kafka_py.log.loading.recovery import Checkpointed, open_log
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.net.client import BrokerConnection
 from kafka_py.testing.local_broker import LocalBroker, batch
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -465,7 +465,7 @@ def many_segments(folder: str) -> PartitionLog:
 
 
 async def cut_back(log: PartitionLog) -> None:
-    """As a follower does (replication/fetcher.py)."""
+    """As a follower does (replication/follower/fetcher.py)."""
     for cut in [*log.cuts_before(1), 1]:
         log.truncate_to(cut)
         await next_turn()

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from benchmarks import load
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest

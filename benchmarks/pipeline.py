@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from kafka_py.testing.cluster import KafkaCluster
+from kafka_py.testing.peers.spark_connector import connector_jars
 from kafka_py.testing.processes import ROOT
-from kafka_py.testing.spark_connector import connector_jars
 
 IDLE_PARTITIONS = 100
 

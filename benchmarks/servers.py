@@ -179,7 +179,7 @@ def broker(zookeeper_connect: str, settings: Mapping[str, str] | None = None) ->
 @contextlib.contextmanager
 def apache_broker(zookeeper_connect: str, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Apache Kafka 2.8.2 with the JVM options of its own start script, on an empty data folder, running."""
-    from kafka_py.testing.apache import CLASSIC_JVM, ApacheBroker
+    from kafka_py.testing.peers.apache import CLASSIC_JVM, ApacheBroker
 
     with folder("apache") as directory:
         given = {

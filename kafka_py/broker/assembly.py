@@ -10,30 +10,30 @@ import random
 from collections.abc import Awaitable, Callable, Hashable
 
 from kafka_py.base.purgatory import Purgatory
-from kafka_py.broker.alter_policy import load_alter_policy
-from kafka_py.broker.auto_creation import AutoCreation
-from kafka_py.broker.broker_environment import BrokerEnvironment
-from kafka_py.broker.coordinators import Coordinators
-from kafka_py.broker.fetch_sessions import MAX_EPOCH, SessionCache
-from kafka_py.broker.metadata_answers import MetadataAnswers
-from kafka_py.broker.metadata_cache import MetadataCache
-from kafka_py.broker.metrics import AllRequestMetrics, PurgatoryMetrics
-from kafka_py.broker.node import Node
-from kafka_py.broker.producer_ids import ProducerIds
-from kafka_py.broker.replication import Replication
+from kafka_py.broker.metadata.metadata_cache import MetadataCache
+from kafka_py.broker.observe.metrics import AllRequestMetrics, PurgatoryMetrics
+from kafka_py.broker.requests.auto_creation import AutoCreation
+from kafka_py.broker.requests.fetch_sessions import MAX_EPOCH, SessionCache
+from kafka_py.broker.requests.metadata_answers import MetadataAnswers
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.producer_ids import ProducerIds
+from kafka_py.broker.settings.alter_policy import load_alter_policy
+from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
+from kafka_py.broker.wiring.coordinators import Coordinators
+from kafka_py.broker.wiring.replica_wiring import Replication
 from kafka_py.controller.channels import Address, Connection
 from kafka_py.controller.controller import Controller
-from kafka_py.controller.placement import BrokerRack
+from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import load_policy
 from kafka_py.controller.topics import TopicAdmin
-from kafka_py.log.configs import LogConfig
-from kafka_py.log.log_dirs import LogDirs
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.net.client import BrokerConnection
-from kafka_py.replication.metrics import ReplicaMetrics
-from kafka_py.replication.parked import Parked
-from kafka_py.replication.record_deletion import RecordDeletion
-from kafka_py.replication.replica_manager import ReplicaManager
+from kafka_py.replication.leader.purgatories import Parked
+from kafka_py.replication.leader.record_deletion import RecordDeletion
+from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
+from kafka_py.replication.state.metrics import ReplicaMetrics
 
 
 def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable[[], Awaitable[None]]) -> Node:

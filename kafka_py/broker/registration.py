@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ConfigError
-from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.endpoints import Endpoint
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore

@@ -22,25 +22,25 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.base.turns import sliced
 from kafka_py.broker.assembly import assemble
-from kafka_py.broker.background import CountedBackground, ResizablePool
-from kafka_py.broker.broker_environment import BrokerEnvironment
-from kafka_py.broker.config_changes import ConfigChanges
-from kafka_py.broker.configs import BrokerConfig, warnings_of
-from kafka_py.broker.dispatch import Dispatcher
-from kafka_py.broker.leaving import leave_in_order
-from kafka_py.broker.live_config import LiveConfig
-from kafka_py.broker.metrics import AppInfo, measure_server
-from kafka_py.broker.node import Node
-from kafka_py.broker.observation import Observation
+from kafka_py.broker.controlled_shutdown import leave_in_order
+from kafka_py.broker.observe.instruments import Observation
+from kafka_py.broker.observe.metrics import AppInfo, measure_server
+from kafka_py.broker.observe.startup_report import Started, report_lines, version_line
 from kafka_py.broker.registration import Registration
-from kafka_py.broker.startup_report import Started, report_lines, version_line
-from kafka_py.broker.topic_configs import TopicConfigs
+from kafka_py.broker.requests.dispatch import Dispatcher
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.settings.config_changes import ConfigChanges
+from kafka_py.broker.settings.configs import BrokerConfig, warnings_of
+from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.broker.settings.topic_configs import TopicConfigs
+from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
+from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.controller.controller import Controller
-from kafka_py.coordinator.groups.store import TOPIC as OFFSETS_TOPIC
-from kafka_py.log.files import Files, RealFiles, explained, open_files_limit
-from kafka_py.log.handles import handles_within
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
+from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
+from kafka_py.log.disk.files import Files, RealFiles, explained, open_files_limit
+from kafka_py.log.disk.handles import handles_within
+from kafka_py.log.loading.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
+from kafka_py.log.log_manager import LogDirs
 from kafka_py.net.endpoints import Endpoint, listening_of
 from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import LoopWatch

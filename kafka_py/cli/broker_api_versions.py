@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.cli.command import CommandParser, log_warnings, require, run
-from kafka_py.cli.connection_options import add_connection, admin_properties
-from kafka_py.cli.java_errors import exception_text
+from kafka_py.cli.common.command import CommandParser, log_warnings, require, run
+from kafka_py.cli.common.connection_options import add_connection, admin_properties
+from kafka_py.cli.java_compat.java_errors import exception_text
 from kafka_py.wire.apis import APIS
 
 if TYPE_CHECKING:

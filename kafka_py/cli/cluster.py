@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.command import CommandFailed, log_warnings, run
-from kafka_py.cli.prefix_parser import PrefixParser
+from kafka_py.cli.common.command import CommandFailed, log_warnings, run
+from kafka_py.cli.common.prefix_parser import PrefixParser
 from kafka_py.wire.apis import ApiKey
 
 NO_UNREGISTRATION = "The target cluster does not support the broker unregistration API."

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
-from kafka_py.cli.command import run
+from kafka_py.cli.common.command import run
 from kafka_py.cli.run_class import CLASSES
 
 SHELLS = ("bash", "zsh")
@@ -67,7 +67,7 @@ def commands() -> list[Command]:
         parser: Callable[[], argparse.ArgumentParser] | None
         parser = getattr(import_module(f"kafka_py.cli.{module}"), "parser", None)
         if parser is not None:
-            found.append(_command(f"kafka-{module.replace('_', '-')}.sh", parser()))
+            found.append(_command(f"kafka-{module.rpartition('.')[2].replace('_', '-')}.sh", parser()))
     return found
 
 

@@ -12,20 +12,20 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.command import CommandParser, UsageError, log_warnings, run
-from kafka_py.cli.connection_options import add_connection, admin_properties
-from kafka_py.cli.java_errors import exception_text
+from kafka_py.cli.common.command import CommandParser, UsageError, log_warnings, run
+from kafka_py.cli.common.connection_options import add_connection, admin_properties
+from kafka_py.cli.config_admin.entities import BROKERS, LOGGERS, TOPICS, Changes, Entity, Refused, in_hash_order
+from kafka_py.cli.java_compat.java_errors import exception_text
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AdminClient
     from kafka_py.clients.admin.resources import ConfigEntry, ConfigResource
 
-TOPICS, BROKERS, LOGGERS = "topics", "brokers", "broker-loggers"
 TYPES = (TOPICS, "clients", "users", BROKERS, "ips", LOGGERS)
 SHORT_FORMS = {"topic": TOPICS, "client": "clients", "user": "users", "broker": BROKERS, "broker-logger": LOGGERS,
                "ip": "ips"}  # fmt: skip
@@ -34,28 +34,6 @@ QUOTAS = ("clients", "users", "ips")
 """What has quotas; with --zookeeper only."""
 TIMEOUT_S = 30
 _COMMAS = re.compile(r",(?=[^\]]*(?:\[|$))")
-
-
-class Refused(Exception):
-    """The arguments do not fit together, or not the cluster: the text goes to standard error by itself, exit 1."""
-
-
-class Entity(NamedTuple):
-    """What has the settings. name: None for all of the type, "" for the default of the type."""
-
-    type: str
-    name: str | None
-
-    @property
-    def one(self) -> str:
-        return self.type.removesuffix("s")
-
-
-class Changes(NamedTuple):
-    """What --alter asks for."""
-
-    added: dict[str, str]
-    deleted: list[str]
 
 
 def parser() -> CommandParser:
@@ -233,19 +211,7 @@ def _settings(admin: AdminClient, entity: Entity, *, everything: bool, synonyms:
     return [found[name] for name in in_hash_order(found) if everything or is_own(found[name])]
 
 
-def in_hash_order(names: Collection[str]) -> list[str]:
-    """As the classic tool lists settings: in the order of a Java hash map into which they are put one by one."""
-    from kafka_py.records.java_hash import java_hash_code
 
-    capacity = 16
-    while len(names) > capacity * 3 // 4:
-        capacity *= 2
-
-    def bucket(name: str) -> int:
-        code = java_hash_code(name) & 0xFFFFFFFF
-        return (code ^ code >> 16) & (capacity - 1)
-
-    return sorted(names, key=bucket)
 
 
 def _own_source(entity: Entity) -> Callable[[ConfigEntry], bool]:
@@ -353,14 +319,14 @@ def main(arguments: Sequence[str]) -> int:
         changes = changes_of(options) if options.alter else None
         log_warnings()
         if quota_parts is not None:
-            from kafka_py.cli import configs_quotas
+            from kafka_py.cli.config_admin import configs_quotas
 
             owner = configs_quotas.quota_entity_of(quota_parts, alter=options.alter)
             configs_quotas.run_on_zookeeper(options.zookeeper, owner, changes)
             return 0
         entity = entity_of(options)
         if options.zookeeper is not None:
-            from kafka_py.cli.configs_zookeeper import run_on_zookeeper
+            from kafka_py.cli.config_admin.configs_zookeeper import run_on_zookeeper
 
             run_on_zookeeper(options.zookeeper, entity, changes)
             return 0

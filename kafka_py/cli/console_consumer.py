@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.client_properties import pairs
-from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
-from kafka_py.cli.termination import EndSignals, Terminated
+from kafka_py.cli.common.client_properties import pairs
+from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
+from kafka_py.cli.common.termination import EndSignals, Terminated
 
 if TYPE_CHECKING:
-    from kafka_py.cli.message_formatters import MessageFormatter
+    from kafka_py.cli.console.message_formatters import MessageFormatter
     from kafka_py.clients.consumer.consumer import Consumer
-    from kafka_py.clients.consumer.records import ConsumerRecord
+    from kafka_py.clients.consumer.fetching.records import ConsumerRecord
 
 log = logging.getLogger(__name__)
 
@@ -189,7 +189,7 @@ def open_source(consumer: Consumer, options: argparse.Namespace) -> None:
         consumer.subscribe([options.topic])
         _warn_if_missing(consumer, options.topic)
     else:
-        from kafka_py.cli.topic_requests import topic_pattern
+        from kafka_py.cli.topic_admin.topic_requests import topic_pattern
 
         consumer.subscribe(pattern=topic_pattern(options.whitelist))
 
@@ -299,7 +299,7 @@ class _Polling:
 def consume(options: argparse.Namespace) -> int:
     """Prints what the options ask for; returns the exit code."""
     properties = consumer_properties(options)
-    from kafka_py.cli.message_formatters import formatter_named
+    from kafka_py.cli.console.message_formatters import formatter_named
     from kafka_py.clients.consumer.consumer import Consumer
 
     formatter = formatter_named(options.formatter, formatter_properties(options))

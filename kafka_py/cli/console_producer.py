@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.cli.client_properties import merge_options, pairs, properties_of
-from kafka_py.cli.command import CommandParser, UsageError, log_warnings, require, run
-from kafka_py.cli.interruptible_input import interruptible
-from kafka_py.cli.line_reader import CLASSIC_NAME, RecordReader, reader_named
-from kafka_py.cli.termination import Terminated, termination_as_exception
+from kafka_py.cli.common.client_properties import merge_options, pairs, properties_of
+from kafka_py.cli.common.command import CommandParser, UsageError, log_warnings, require, run
+from kafka_py.cli.common.termination import Terminated, termination_as_exception
+from kafka_py.cli.console.interruptible_input import interruptible
+from kafka_py.cli.console.line_reader import CLASSIC_NAME, RecordReader, reader_named
 
 if TYPE_CHECKING:
     from kafka_py.clients.producer.batches import RecordMetadata

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli import consumer_groups_options
-from kafka_py.cli.command import CommandFailed, log_warnings, run
-from kafka_py.cli.connection_options import admin_properties
-from kafka_py.cli.java_errors import classic_text
+from kafka_py.cli.common.command import CommandFailed, log_warnings, run
+from kafka_py.cli.common.connection_options import admin_properties
+from kafka_py.cli.group_admin import consumer_groups_options
+from kafka_py.cli.java_compat.java_errors import classic_text
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient
@@ -59,7 +59,13 @@ async def list_groups(admin: AsyncAdminClient, options: argparse.Namespace) -> N
 
 
 async def describe(admin: AsyncAdminClient, options: argparse.Namespace) -> None:
-    from kafka_py.cli.group_description import collect_offsets, member_lines, offset_lines, says_more, state_lines
+    from kafka_py.cli.group_admin.group_description import (
+        collect_offsets,
+        member_lines,
+        offset_lines,
+        says_more,
+        state_lines,
+    )
 
     groups, timeout = await groups_of(admin, options), options.timeout / 1000
     if options.members or options.state is not None:
@@ -80,8 +86,8 @@ async def describe(admin: AsyncAdminClient, options: argparse.Namespace) -> None
 
 
 async def reset(admin: AsyncAdminClient, options: argparse.Namespace) -> None:
-    from kafka_py.cli.group_offsets_csv import csv_lines
-    from kafka_py.cli.group_resetting import Resetting
+    from kafka_py.cli.group_admin.group_offsets_csv import csv_lines
+    from kafka_py.cli.group_admin.group_resetting import Resetting
 
     resetting = Resetting(options, admin)
     groups, timeout = await groups_of(admin, options), options.timeout / 1000
@@ -136,7 +142,7 @@ Outcome = dict[TopicPartition, KafkaError | None]
 
 
 async def delete_offsets(admin: AsyncAdminClient, options: argparse.Namespace) -> None:
-    from kafka_py.cli.group_resetting import parse_topics
+    from kafka_py.cli.group_admin.group_resetting import parse_topics
 
     group, timeout = options.group[-1], options.timeout / 1000
     partitions, whole = parse_topics(options.topic)
@@ -221,7 +227,7 @@ def main(arguments: Sequence[str]) -> int:
     log_warnings()
     import asyncio
 
-    from kafka_py.cli.group_resetting import CannotReset
+    from kafka_py.cli.group_admin.group_resetting import CannotReset
 
     try:
         asyncio.run(execute(options))

@@ -12,9 +12,9 @@ from typing import Any
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli.command import CommandFailed, CommandParser, log_warnings, require, run
-from kafka_py.cli.connection_options import add_connection, admin_properties
-from kafka_py.cli.java_errors import exception_text
+from kafka_py.cli.common.command import CommandFailed, CommandParser, log_warnings, require, run
+from kafka_py.cli.common.connection_options import add_connection, admin_properties
+from kafka_py.cli.java_compat.java_errors import exception_text
 
 EARLIEST_VERSION = 1
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from kafka_py.cli.command import CommandParser, log_warnings, require, run
-from kafka_py.cli.progress import Progress
+from kafka_py.cli.common.command import CommandParser, log_warnings, require, run
+from kafka_py.cli.common.progress import Progress
 
 STRINGS = "kafka.serializer.StringDecoder"
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     require(options, "files")
     log_warnings()
-    from kafka_py.cli.dump_files import Dump, size_of
+    from kafka_py.cli.log_dump.dump_files import Dump, size_of
 
     paths = options.files.split(",")
     progress = Progress(sum(map(size_of, paths)), "bytes")

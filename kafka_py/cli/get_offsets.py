@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
+from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
 
 LATEST, EARLIEST = -1, -2
 

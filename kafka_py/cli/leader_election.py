@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.command import CommandFailed, CommandParser, log_warnings, run
-from kafka_py.cli.java_errors import exception_text
+from kafka_py.cli.common.command import CommandFailed, CommandParser, log_warnings, run
+from kafka_py.cli.java_compat.java_errors import exception_text
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AdminClient

@@ -10,9 +10,9 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafka_py.cli.command import CommandParser, UsageError, log_warnings, require, run
-from kafka_py.cli.connection_options import add_connection, admin_properties
-from kafka_py.cli.java_errors import exception_name
+from kafka_py.cli.common.command import CommandParser, UsageError, log_warnings, require, run
+from kafka_py.cli.common.connection_options import add_connection, admin_properties
+from kafka_py.cli.java_compat.java_errors import exception_name
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.log_dirs import LogDirDescription

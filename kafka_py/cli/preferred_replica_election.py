@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import ElectionType, TopicPartition
-from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, log_warnings, run
+from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, run
+from kafka_py.cli.common.zookeeper_connection import connected
 from kafka_py.cli.leader_election import Wording, elect, properties_of, read_partitions
-from kafka_py.cli.zookeeper_connection import connected
 
 if TYPE_CHECKING:
     from kafka_py.zk.store import ZkStore

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kafka_py.cli.command import CommandFailed, CommandParser, run
+from kafka_py.cli.common.command import CommandFailed, CommandParser, run
 from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.records.batch import iter_headers
 

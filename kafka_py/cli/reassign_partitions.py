@@ -11,8 +11,8 @@ import argparse
 from collections.abc import Sequence
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, log_warnings, run
-from kafka_py.cli.connection_options import admin_properties
+from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, run
+from kafka_py.cli.common.connection_options import admin_properties
 
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
 REQUIRED = {
@@ -114,13 +114,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if options.bootstrap_server is None:
             print(ZOOKEEPER_WARNING, flush=True)
-            from kafka_py.cli.reassign_zookeeper import run_on_zookeeper
+            from kafka_py.cli.reassignment.reassign_zookeeper import run_on_zookeeper
 
             run_on_zookeeper(options.zookeeper, action, options)
         else:
             if options.zookeeper is not None:
                 print(IGNORED_WARNING)
-            from kafka_py.cli.reassign_admin import run_on_brokers
+            from kafka_py.cli.reassignment.reassign_admin import run_on_brokers
 
             run_on_brokers(admin_properties(options), action, options)
     except (CommandFailed, KafkaError, OSError) as error:
@@ -131,8 +131,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _said(error: Exception) -> str:
-    from kafka_py.cli.java_errors import exception_text
-    from kafka_py.cli.reassign_plan import Refusal
+    from kafka_py.cli.java_compat.java_errors import exception_text
+    from kafka_py.cli.reassignment.reassign_plan import Refusal
 
     if isinstance(error, Refusal):
         return str(error)

@@ -20,8 +20,8 @@ from typing import Any
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.properties import read_properties
-from kafka_py.broker import loggers
-from kafka_py.cli.log4j import (
+from kafka_py.broker.settings import loggers
+from kafka_py.cli.java_compat.log4j import (
     MILLISECONDS,
     Appender,
     Logger,

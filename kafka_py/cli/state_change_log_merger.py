@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from kafka_py.cli.command import CommandFailed, CommandParser, UsageError, run
+from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, run
 
 EARLIEST, LATEST = "0000-00-00 00:00:00,000", "9999-12-31 23:59:59,999"
 DATE_FORMAT = "yyyy-MM-dd HH:mm:ss,SSS"

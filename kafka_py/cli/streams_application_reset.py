@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.command import CommandParser, UsageError, forbid_together, log_warnings, run
-from kafka_py.cli.group_resetting import EARLIEST, LATEST, CannotReset, OffsetLookup, Offsets, read_plan
-from kafka_py.cli.java_times import duration_ms, moment_ms
+from kafka_py.cli.common.command import CommandParser, UsageError, forbid_together, log_warnings, run
+from kafka_py.cli.group_admin.group_resetting import EARLIEST, LATEST, CannotReset, OffsetLookup, Offsets, read_plan
+from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.command import (
+from kafka_py.cli.common.command import (
     CommandFailed,
     CommandParser,
     UsageError,
@@ -24,7 +24,7 @@ from kafka_py.cli.command import (
 )
 
 if TYPE_CHECKING:
-    from kafka_py.cli.topic_requests import TopicRequest
+    from kafka_py.cli.topic_admin.topic_requests import TopicRequest
 
 ACTIONS = ("create", "list", "describe", "alter", "delete")
 REPORTS = (
@@ -125,11 +125,11 @@ def _check_options_of_actions(options: argparse.Namespace) -> None:
 def carry_out(request: TopicRequest, options: argparse.Namespace) -> None:
     """Does what is asked for, on the side that the options name."""
     if options.zookeeper is not None:
-        from kafka_py.cli.topics_zookeeper import run_on_zookeeper
+        from kafka_py.cli.topic_admin.topics_zookeeper import run_on_zookeeper
 
         run_on_zookeeper(options.zookeeper, request)
     else:
-        from kafka_py.cli.topics_admin import run_on_brokers
+        from kafka_py.cli.topic_admin.topics_admin import run_on_brokers
 
         properties = read_properties(options.command_config) if options.command_config else {}
         run_on_brokers({**properties, "bootstrap.servers": options.bootstrap_server}, request)
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     check(options)
     log_warnings()
-    from kafka_py.cli.topic_requests import request_of
+    from kafka_py.cli.topic_admin.topic_requests import request_of
 
     try:
         carry_out(request_of(options), options)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.command import CommandFailed, UsageError, run
-from kafka_py.cli.java import server_command
+from kafka_py.cli.common.command import CommandFailed, UsageError, run
+from kafka_py.cli.java_compat.java import server_command
 
 USAGE = "USAGE: zookeeper-server-start.sh [-daemon] zookeeper.properties"
 

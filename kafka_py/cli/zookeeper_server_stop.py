@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kafka_py.cli.command import UsageError, run
-from kafka_py.cli.java import MAIN_CLASS
+from kafka_py.cli.common.command import UsageError, run
+from kafka_py.cli.java_compat.java import MAIN_CLASS
 
 _OWN_MODULES = ("kafka_py.cli.run_class", "kafka_py.cli.zookeeper_server_start")
 

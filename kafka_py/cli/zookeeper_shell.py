@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, NoReturn
 
-from kafka_py.cli.command import CommandFailed, UsageError, run
+from kafka_py.cli.common.command import CommandFailed, UsageError, run
 from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.session import (

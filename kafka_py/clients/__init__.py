@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     )
     from kafka_py.clients.consumer.async_consumer import AsyncConsumer
     from kafka_py.clients.consumer.consumer import Consumer
+    from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
     from kafka_py.clients.consumer.interceptors import ConsumerInterceptor
     from kafka_py.clients.consumer.listener import RebalanceListener
-    from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
     from kafka_py.clients.errors import (
         BufferExhausted,
         ClientTimeout,
@@ -141,7 +141,7 @@ _HOMES = {
     "clients.consumer.consumer": ("Consumer",),
     "clients.consumer.interceptors": ("ConsumerInterceptor",),
     "clients.consumer.listener": ("RebalanceListener",),
-    "clients.consumer.records": ("ConsumerRecord", "ConsumerRecords", "OffsetAndTimestamp"),
+    "clients.consumer.fetching.records": ("ConsumerRecord", "ConsumerRecords", "OffsetAndTimestamp"),
     "clients.errors": (
         "BufferExhausted",
         "ClientTimeout",

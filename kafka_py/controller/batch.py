@@ -11,7 +11,7 @@ from collections.abc import Collection, Generator, Iterable, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
-from kafka_py.controller.cluster import Assignment, Cluster, Leadership
+from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,

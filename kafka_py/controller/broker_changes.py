@@ -13,10 +13,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
 from kafka_py.base.turns import Turn, sliced
-from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
-from kafka_py.controller.cluster import Replica
-from kafka_py.controller.elections import Strategy
 from kafka_py.controller.events import (
     BrokerChange,
     BrokerModifications,
@@ -25,12 +22,15 @@ from kafka_py.controller.events import (
     LogDirEventNotification,
     UpdateMetadataResponseReceived,
 )
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Replica
+from kafka_py.controller.model.elections import Strategy
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 from kafka_py.zk.access import pipelined, raise_first
 from kafka_py.zk.brokers import RegisteredBroker
 
 if TYPE_CHECKING:
-    from kafka_py.controller.cluster import Cluster
+    from kafka_py.controller.model.controller_context import Cluster
     from kafka_py.controller.term import Term
 
 log = logging.getLogger(__name__)

@@ -16,19 +16,11 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Backoff, Supervisor
-from kafka_py.controller import (
-    broker_changes,
-    deletion,
-    failover,
-    isr_changes,
-    leader_balance,
-    reassignment,
-    topic_changes,
-)
+from kafka_py.controller import broker_changes, deletion, failover, isr_changes, reassignment, topic_changes
 from kafka_py.controller import events as happening
+from kafka_py.controller import preferred_leaders as leader_balance
 from kafka_py.controller.batch import MissingListener
 from kafka_py.controller.channels import Connect
-from kafka_py.controller.cluster import Assignment, Cluster
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.events import (
     Asked,
@@ -39,8 +31,9 @@ from kafka_py.controller.events import (
     QueuedEvent,
 )
 from kafka_py.controller.isr_changes import IsrAnswers
-from kafka_py.controller.leader_balance import ElectionResults
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
+from kafka_py.controller.model.controller_context import Assignment, Cluster
+from kafka_py.controller.preferred_leaders import ElectionResults
 from kafka_py.controller.reassignment import Refusals
 from kafka_py.controller.term import Surroundings, Term
 from kafka_py.zk.access import ControllerMoved

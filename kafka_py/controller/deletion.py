@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.texts import listed
 from kafka_py.base.turns import sliced
-from kafka_py.controller import partition_states, replica_states
-from kafka_py.controller.cluster import Replica
 from kafka_py.controller.events import TopicDeletion as TopicDeletionEvent
 from kafka_py.controller.events import TopicDeletionStopReplicaResponseReceived
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Replica
 from kafka_py.zk.access import pipelined, raise_first
 
 if TYPE_CHECKING:

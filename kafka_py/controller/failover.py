@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.texts import listed
 from kafka_py.base.turns import sliced
-from kafka_py.controller import leader_balance, partition_states, replica_states
+from kafka_py.controller import preferred_leaders as leader_balance
 from kafka_py.controller.broker_changes import watch_brokers
-from kafka_py.controller.cluster import Replica
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Replica
 from kafka_py.zk.admin import FEATURES_DISABLED, FEATURES_ENABLED
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.cluster import Leadership
 from kafka_py.controller.events import AlterIsrReceived, IsrChangeNotification, IsrProposal
+from kafka_py.controller.model.controller_context import Leadership
 
 if TYPE_CHECKING:
     from kafka_py.controller.term import Term

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import sliced
-from kafka_py.controller.cluster import Cluster, Leadership
-from kafka_py.controller.elections import Elected
+from kafka_py.controller.model.controller_context import Cluster, Leadership
+from kafka_py.controller.model.elections import Elected
 from kafka_py.zk.store import ZkStore
 
 FIRST_LEADER_EPOCH = 0

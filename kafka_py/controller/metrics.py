@@ -10,7 +10,7 @@ from kafka_py.base.metric_rows import Distribution, Gauge, Rate, Timing
 from kafka_py.controller.events import ControllerState
 
 if TYPE_CHECKING:
-    from kafka_py.controller.cluster import Cluster
+    from kafka_py.controller.model.controller_context import Cluster
 
 
 class ControllerMetrics(MetricTable, group="kafka.controller:type=KafkaController"):

@@ -15,20 +15,20 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
 from kafka_py.base.turns import sliced
-from kafka_py.controller import partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
-from kafka_py.controller.cluster import Assignment, Replica, leader_of, without
-from kafka_py.controller.elections import Strategy
 from kafka_py.controller.events import (
     ApiPartitionReassignment,
     ListPartitionReassignments,
     PartitionReassignmentIsrChange,
     ZkPartitionReassignment,
 )
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Assignment, Replica, leader_of, without
+from kafka_py.controller.model.elections import Strategy
 from kafka_py.zk.access import ControllerMoved
 
 if TYPE_CHECKING:
-    from kafka_py.controller.cluster import Cluster
+    from kafka_py.controller.model.controller_context import Cluster
     from kafka_py.controller.term import Term
 
 log = logging.getLogger(__name__)

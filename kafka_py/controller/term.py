@@ -20,7 +20,6 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import Turn, finish
 from kafka_py.controller.batch import ControllerRequest, RequestBatch, Sender
 from kafka_py.controller.channels import Address, Channels, Connect
-from kafka_py.controller.cluster import Assignment, Cluster
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.deletion import TopicDeletion
 from kafka_py.controller.events import (
@@ -31,6 +30,7 @@ from kafka_py.controller.events import (
 )
 from kafka_py.controller.leaderships import Leaderships
 from kafka_py.controller.metrics import ControllerStats
+from kafka_py.controller.model.controller_context import Assignment, Cluster
 from kafka_py.controller.reassignment import Reassignments
 from kafka_py.controller.state_changes import StateChanges
 from kafka_py.controller.transitions import Transitions

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
-from kafka_py.controller import partition_states, replica_states
-from kafka_py.controller.cluster import Assignment, Replica
 from kafka_py.controller.events import (
     PartitionModifications,
     TopicChange,
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
 )
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Assignment, Replica
 from kafka_py.zk.schema import MalformedZNode
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from kafka_py.base.ids import TopicId, random_uuid
 from kafka_py.base.turns import finish
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.placement import (
+from kafka_py.controller.model.placement import (
     STEP_PARTITIONS,
     BrokerRack,
     Placement,

@@ -16,14 +16,14 @@ from typing import TypeVar
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.moves import Moves, label
 from kafka_py.base.turns import sliced
-from kafka_py.controller import elections, partition_states, replica_states
 from kafka_py.controller.batch import RequestBatch
-from kafka_py.controller.cluster import Cluster, Leadership, Replica, leader_of, without
-from kafka_py.controller.elections import Elected, Strategy
 from kafka_py.controller.leaderships import Decided, Leaderships, MoveFailed, Outcomes
 from kafka_py.controller.metrics import ControllerStats
-from kafka_py.controller.partition_states import PartitionState
-from kafka_py.controller.replica_states import ReplicaState
+from kafka_py.controller.model import elections, partition_states, replica_states
+from kafka_py.controller.model.controller_context import Cluster, Leadership, Replica, leader_of, without
+from kafka_py.controller.model.elections import Elected, Strategy
+from kafka_py.controller.model.partition_states import PartitionState
+from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.partitions import NO_LEADER

@@ -4,5 +4,5 @@ In reading order: runtime.py (decide, append, apply, answer; partitions come and
 back, in turns), configs.py, metrics.py; groups/ is the consumer groups: membership and offsets.
 
 Not obvious: everything is synchronous on the broker's loop, with callbacks where an append has to be waited for.
-Nothing here knows replicas, requests or ZooKeeper; broker/coordinators.py hands in an append and a log.
+Nothing here knows replicas, requests or ZooKeeper; broker/wiring/coordinators.py hands in an append and a log.
 """

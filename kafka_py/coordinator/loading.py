@@ -18,8 +18,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.record_work import plain_limit
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.validation.record_work import plain_limit
 from kafka_py.records.batch import (
     MAGIC,
     BatchHeader,

@@ -17,7 +17,7 @@ from kafka_py.coordinator.groups.states import (
 )
 
 if TYPE_CHECKING:
-    from kafka_py.coordinator.groups.store import GroupStore
+    from kafka_py.coordinator.groups.metadata_store import GroupStore
 
 
 def _in_state(state: GroupState) -> Callable[[GroupStore], int]:

@@ -22,7 +22,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.coordinator.loading import InThread, PartitionLoad, Replay, Turn
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.java_hash import partition_for_id
 
 log = logging.getLogger(__name__)

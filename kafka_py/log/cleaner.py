@@ -16,16 +16,16 @@ from typing import NamedTuple
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import NEVER, Backoff, Supervisor
-from kafka_py.log.background import Background
-from kafka_py.log.cleaning import CleanJob, Stopped
-from kafka_py.log.cleaning_process import run_cleaning
-from kafka_py.log.compaction import Dirtiness
-from kafka_py.log.configs import LogOptions
-from kafka_py.log.context import LATER
+from kafka_py.log.compaction.cleaning import CleanJob, Stopped
+from kafka_py.log.compaction.cleaning_process import run_cleaning
+from kafka_py.log.compaction.compaction import Dirtiness
 from kafka_py.log.dirtiness import dirtiness_of
-from kafka_py.log.files import is_shortage
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.txn_index import CorruptTxnIndex
+from kafka_py.log.disk.background import Background
+from kafka_py.log.disk.context import LATER
+from kafka_py.log.disk.files import is_shortage
+from kafka_py.log.model.configs import LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.segments.txn_index import CorruptTxnIndex
 from kafka_py.records.batch import CorruptBatch
 
 _log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.log_dir import LogDir
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.loading.log_dir import LogDir
+from kafka_py.log.partition.partition_log import PartitionLog
 
 
 class LogDescription(NamedTuple):

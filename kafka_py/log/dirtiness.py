@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafka_py.log.compaction import Dirtiness
-from kafka_py.log.configs import MAX_LONG
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.segment import Segment
+from kafka_py.log.compaction.compaction import Dirtiness
+from kafka_py.log.model.configs import MAX_LONG
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.segments.segment import Segment
 
 
 def dirtiness_of(log: PartitionLog, now_ms: int) -> Dirtiness:

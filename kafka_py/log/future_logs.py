@@ -13,13 +13,13 @@ from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log import filenames
 from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.log_dir import LogDir
+from kafka_py.log.disk import filenames
+from kafka_py.log.loading.log_dir import LogDir
+from kafka_py.log.loading.offset_checkpoints import OffsetCheckpoints
+from kafka_py.log.loading.recovery import open_log
 from kafka_py.log.metrics import LogMeters
-from kafka_py.log.offset_checkpoints import OffsetCheckpoints
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.recovery import open_log
+from kafka_py.log.partition.partition_log import PartitionLog
 
 _log = logging.getLogger(__name__)
 

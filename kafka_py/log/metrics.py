@@ -11,7 +11,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate, Timing
 from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.partition.partition_log import PartitionLog
 
 
 class LogMetrics(Fleet, group="kafka.log:type=Log", tags=("topic", "partition")):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from kafka_py.log.offset_index import OffsetPosition
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.segment import Segment
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.segments.offset_index import OffsetPosition
+from kafka_py.log.segments.segment import Segment
 from kafka_py.records.batch import CorruptBatch
 
 

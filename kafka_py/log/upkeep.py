@@ -15,9 +15,9 @@ from itertools import islice
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.supervision import Periodic, Supervisor
-from kafka_py.log.background import Background
-from kafka_py.log.context import LATER, LONGEST_DELAY_MS
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.disk.background import Background
+from kafka_py.log.disk.context import LATER, LONGEST_DELAY_MS
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.retention_looks import looks_at
 
 _log = logging.getLogger(__name__)

@@ -22,14 +22,14 @@ from pyspark.sql.types import StructType
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.checkpoints import read_offsets
-from kafka_py.log.filenames import (
+from kafka_py.log.disk.filenames import (
     LOG,
     LOG_START_CHECKPOINT,
     parse_partition_directory,
     parse_segment_file,
 )
-from kafka_py.log.files import RealFiles
+from kafka_py.log.disk.files import RealFiles
+from kafka_py.log.state.checkpoints import read_offsets
 from kafka_py.pipeline.fetching import grouped
 from kafka_py.pipeline.filters import Wanted
 from kafka_py.pipeline.frames import arrow_schema, record_batch, topic_schema

@@ -1,7 +1,7 @@
 """The v2 record batch: its header, its records, and the few fields that a broker rewrites in place.
 
-Knows bytes only; which offsets or times are right is decided above (log/validation.py). What a record looks like
-inside is in record.py; entries of formats 0 and 1 are recognised and walked over (legacy.py).
+Knows bytes only; which offsets or times are right is decided above (log/validation/validation.py). What a record looks
+like inside is in record.py; entries of formats 0 and 1 are recognised and walked over (legacy.py).
 Source: docs/reference/record-formats.md, section 1; KIP-98.
 
 Layout: 61 bytes, big-endian: base_offset i64, batch_length i32 (bytes after it), partition_leader_epoch i32,

@@ -18,15 +18,15 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Quarantine, Supervisor
-from kafka_py.log.answers import NoDescriptorsLeft
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import PartitionLog, UnexpectedAppendOffset
-from kafka_py.replication.configs import ReplicationOptions
-from kafka_py.replication.hosted import HostedPartitions
-from kafka_py.replication.partition import Partition
-from kafka_py.replication.reads import EpochEnd
-from kafka_py.replication.throttle import Throttle
-from kafka_py.replication.truncation import OwnLog, cut_after
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import NoDescriptorsLeft
+from kafka_py.log.partition.partition_log import PartitionLog, UnexpectedAppendOffset
+from kafka_py.replication.follower.truncation import OwnLog, cut_after
+from kafka_py.replication.state.configs import ReplicationOptions
+from kafka_py.replication.state.hosted import HostedPartitions
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.reads import EpochEnd
+from kafka_py.replication.state.throttle import Throttle
 
 log = logging.getLogger(__name__)
 

@@ -21,11 +21,11 @@ from kafka_py.base.state_changes import LOG, named
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.texts import listed
 from kafka_py.base.turns import Turn, sliced
-from kafka_py.log.configs import LogConfig
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication import stale_logs
-from kafka_py.replication.partition import NO_EPOCH, Partition
-from kafka_py.replication.replica_manager import ReplicaManager
+from kafka_py.replication.leader.replica_manager import ReplicaManager
+from kafka_py.replication.state.partition import NO_EPOCH, Partition
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError

@@ -12,8 +12,8 @@ Source: KIP-516; docs/reference/log.md, section 2; PartitionMetadataFile.
 from __future__ import annotations
 
 from kafka_py.base.ids import ZERO_UUID, TopicId
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.replication.partition import Partition
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.replication.state.partition import Partition
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 from kafka_py.zk.topics import TopicIdentity
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from kafka_py.cli.java import java_version
+from kafka_py.cli.java_compat.java import java_version
 
 
 class _Kind(NamedTuple):

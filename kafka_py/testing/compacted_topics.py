@@ -8,16 +8,16 @@ from __future__ import annotations
 import random
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.answers import Origin
-from kafka_py.log.background import InlineBackground
-from kafka_py.log.configs import LogConfig, LogOptions
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.disk.background import InlineBackground
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record, iter_headers
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.files import FakeFiles, Loss
-from kafka_py.testing.stored_logs import records_of, slice_bytes
+from kafka_py.testing.fakes.files import FakeFiles, Loss
+from kafka_py.testing.fakes.stored_logs import records_of, slice_bytes
 
 T = TopicPartition("t", 0)
 SETTINGS = {

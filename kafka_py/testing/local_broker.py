@@ -18,10 +18,10 @@ from typing import Any
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker import loggers
-from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.server import KafkaServer
-from kafka_py.log.files import Files
+from kafka_py.broker.settings import loggers
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.log.disk.files import Files
 from kafka_py.net.client import BrokerConnection
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.zookeeper import FakeSession, FakeZookeeper

@@ -25,7 +25,7 @@ from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, Config
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.errors import ClientTimeout
 from kafka_py.records.batch import decode_records, iter_headers
-from kafka_py.testing.load import end_producer
+from kafka_py.testing.peers.load import end_producer
 from kafka_py.testing.processes import wait_until
 
 TIMEOUT_S = 120.0

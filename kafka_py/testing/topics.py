@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 

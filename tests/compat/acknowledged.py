@@ -16,7 +16,7 @@ import confluent_kafka
 import kazoo.client
 
 from kafka_py.testing.broker import AnyBroker
-from kafka_py.testing.stored_logs import records_of
+from kafka_py.testing.fakes.stored_logs import records_of
 
 SETTINGS = {
     "acks": "all",

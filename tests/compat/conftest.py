@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_py.testing import apache
+from kafka_py.testing.peers import apache
 
 
 @pytest.fixture(scope="session")

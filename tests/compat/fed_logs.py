@@ -14,17 +14,17 @@ from kazoo.client import KazooClient
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.answers import Origin
-from kafka_py.log.configs import LogConfig, LogOptions
-from kafka_py.log.files import RealFiles
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.disk.files import RealFiles
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import iter_headers
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType, end_txn_marker
-from kafka_py.testing.apache import ApacheBroker
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers.apache import ApacheBroker
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafka_py.wire.messages.write_txn_markers import (

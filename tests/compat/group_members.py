@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafka_py.testing import guard
-from kafka_py.testing.apache import Jars
+from kafka_py.testing.peers.apache import Jars
 
 TIMEOUT_S = 90
 JAVA = "java"

@@ -7,7 +7,7 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
-from kafka_py.testing.apache import Jars
+from kafka_py.testing.peers.apache import Jars
 
 TIMEOUT_S = 60
 

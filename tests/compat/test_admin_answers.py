@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_py.testing.apache import LEAST_CLEANER_BYTES, ApacheBroker, Jars
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers.apache import LEAST_CLEANER_BYTES, ApacheBroker, Jars
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.znodes import Znodes
 from kafka_py.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest

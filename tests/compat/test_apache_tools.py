@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from kafka_py.cli.run_class import CLASSES
-from kafka_py.testing.apache import LEAST_CLEANER_BYTES, ApacheBroker, Result
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import LEAST_CLEANER_BYTES, ApacheBroker, Result
 from kafka_py.testing.processes import ROOT, NotReady, wait_until
 
 BROKER_ID = 3

@@ -8,8 +8,8 @@ import pytest
 from kafka_py.clients import Producer
 from kafka_py.clients.consumer import metrics as consumer_metrics
 from kafka_py.clients.metrics import NODE, ClientTable, ConsumerConnectionMetrics, ConsumerNodeMetrics
-from kafka_py.testing.apache import ApacheBroker, Jars
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker, Jars
 
 Name = tuple[str, str, tuple[str, ...]]
 """Group, name, and the names of the tags."""

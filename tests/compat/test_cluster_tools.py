@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from kafka_py.testing.apache import ApacheBroker, Result
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker, Result
 from kafka_py.testing.processes import ROOT, NotReady, wait_until
 from kafka_py.testing.topics import ask_metadata
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.testing import java_clients
-from kafka_py.testing.apache import ApacheBroker
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.java_clients import ToSend
+from kafka_py.testing.peers import java_clients
+from kafka_py.testing.peers.apache import ApacheBroker
+from kafka_py.testing.peers.java_clients import ToSend
 from kafka_py.testing.processes import wait_until
 from kafka_py.testing.topics import create_topic
 

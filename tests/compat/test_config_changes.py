@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from kafka_py.testing.apache import LEAST_CLEANER_BYTES, ApacheBroker, Jars
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import LEAST_CLEANER_BYTES, ApacheBroker, Jars
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import ZookeeperServer
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages import alter_configs, incremental_alter_configs
 
 SET, DELETE, APPEND, SUBTRACT = range(4)

@@ -14,12 +14,12 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.records.batch import iter_headers
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
-from kafka_py.testing import java_clients
-from kafka_py.testing.apache import ApacheBroker
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.java_clients import ToSend
+from kafka_py.testing.peers import java_clients
+from kafka_py.testing.peers.apache import ApacheBroker
+from kafka_py.testing.peers.java_clients import ToSend
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
 from kafka_py.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest

@@ -3,8 +3,8 @@
 import re
 import subprocess
 
-from kafka_py.testing.apache import Jars
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import Jars
 from kafka_py.testing.processes import ROOT
 
 CLASS = "kafka.tools.EndToEndLatency"

@@ -12,9 +12,9 @@ import confluent_kafka
 import pytest
 from group_members import JAVA, LIBRARIES, TIMEOUT_S, Group, Member
 
-from kafka_py.testing import apache
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers import apache
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.testing.apache import ApacheBroker, Jars
 from kafka_py.testing.broker import AnyBroker
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers.apache import ApacheBroker, Jars
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.wire.messages.delete_groups import DeleteGroupsRequest
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest

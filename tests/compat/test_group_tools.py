@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 from live_groups import commit, readers
 
-from kafka_py.testing.apache import ApacheBroker, Result
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker, Result
 from kafka_py.testing.processes import ROOT
 
 GROUPS = "kafka.admin.ConsumerGroupCommand"

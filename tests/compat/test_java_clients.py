@@ -2,9 +2,9 @@
 
 import pytest
 
-from kafka_py.testing import java_clients
-from kafka_py.testing.apache import ApacheBroker
-from kafka_py.testing.java_clients import JavaFailed, ToSend
+from kafka_py.testing.peers import java_clients
+from kafka_py.testing.peers.apache import ApacheBroker
+from kafka_py.testing.peers.java_clients import JavaFailed, ToSend
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BASE_MS = 1_700_000_000_000

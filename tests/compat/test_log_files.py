@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from fed_logs import TOPICS, OurLogs, Twins, feed
 
-from kafka_py.log.producer_snapshots import decode_snapshot
+from kafka_py.log.state.producer_snapshots import decode_snapshot
 from kafka_py.records.batch import iter_headers
 
 TIME_ENTRY = struct.Struct(">qi")

@@ -19,8 +19,8 @@ from acknowledged import Load, Peek, bootstrap_of, check_replica, check_replicas
 
 from kafka_py.cli import dump_log
 from kafka_py.clients import AdminClient
-from kafka_py.testing.apache import ApacheBroker, apache_kafka
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker, apache_kafka
 from kafka_py.testing.processes import ROOT, ZookeeperServer
 from kafka_py.testing.topics import ask_metadata, create_topic
 

@@ -7,11 +7,11 @@ say must not. And the other way round Apache's own tools read what we have writt
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.testing.apache import ApacheBroker
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
 from kafka_py.testing.topics import create_topic
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.compiler import encode_versioned
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolSubscription
 from kafka_py.wire.messages.delete_groups import DeleteGroupsRequest

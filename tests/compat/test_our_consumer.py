@@ -9,8 +9,8 @@ import pytest
 from java_member import JavaMember
 from python_members import LIBRARIES
 
-from kafka_py.testing.apache import ApacheBroker, Jars
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker, Jars
 from kafka_py.testing.processes import ZookeeperServer
 
 

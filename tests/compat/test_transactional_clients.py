@@ -10,7 +10,7 @@ import kafka
 import kafka.errors
 import pytest
 
-from kafka_py.testing import apache, java_clients
+from kafka_py.testing.peers import apache, java_clients
 
 SOON_S = 20
 """Well below every library's time limit for init_transactions, which a retried error would use up."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import kafka_py
-from kafka_py.log.files import Files, RealFiles, remove_files, write_atomically
-from kafka_py.testing.files import FakeFiles
+from kafka_py.log.disk.files import Files, RealFiles, remove_files, write_atomically
+from kafka_py.testing.fakes.files import FakeFiles
 
 
 @pytest.fixture(params=["real", "fake"])
@@ -135,7 +135,7 @@ def test_a_released_lock_can_be_taken_again(disk):
 def test_a_lock_holds_against_another_process(tmp_path):
     lock = RealFiles().lock(f"{tmp_path}/.lock")
     assert lock is not None
-    program = f"from kafka_py.log.files import RealFiles; print(RealFiles().lock({str(tmp_path / '.lock')!r}))"
+    program = f"from kafka_py.log.disk.files import RealFiles; print(RealFiles().lock({str(tmp_path / '.lock')!r}))"
     environment = {**os.environ, "PYTHONPATH": str(Path(kafka_py.__file__).parents[1])}
 
     def other_process() -> str:

@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.configs import LogConfig, LogOptions
-from kafka_py.log.files import RealFiles
-from kafka_py.log.log_dirs import LogDirs
+from kafka_py.log.disk.files import RealFiles
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.configs import LogConfig, LogOptions
 from kafka_py.records.compression import Codec
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.files import FakeFiles
-from kafka_py.testing.stored_logs import batch, records_of, slice_bytes
+from kafka_py.testing.fakes.files import FakeFiles
+from kafka_py.testing.fakes.stored_logs import batch, records_of, slice_bytes
 
 PARTITIONS = [TopicPartition(topic, partition) for topic in ("a", "b-c") for partition in range(4)]
 

@@ -8,7 +8,7 @@ import functools
 
 import pytest
 
-from kafka_py.testing.tcp_proxy import TcpProxy
+from kafka_py.testing.peers.tcp_proxy import TcpProxy
 from kafka_py.testing.zookeeper import FakeZookeeper, expire_real_session
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.kazoo_session import KazooSession

@@ -16,8 +16,8 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import ROOT, Process, python_environment
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kafka_py.wire.messages.fetch import FetchRequest

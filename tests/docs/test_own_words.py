@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from apache_sentences import REASONS
 
-from kafka_py.testing import apache
-from kafka_py.testing.java_strings import strings_of_class, strings_of_jar
+from kafka_py.testing.peers import apache
+from kafka_py.testing.peers.java_strings import strings_of_class, strings_of_jar
 from kafka_py.testing.shared_words import (
     Sentence,
     digests_of,

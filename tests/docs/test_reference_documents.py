@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.moves import Moves
-from kafka_py.controller import partition_states, replica_states
+from kafka_py.controller.model import partition_states, replica_states
 from kafka_py.coordinator.groups import states as group_states
 from kafka_py.wire.protocol_versions import NAMES, InterBrokerVersion
 

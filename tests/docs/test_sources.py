@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.testing import apache
+from kafka_py.testing.peers import apache
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("kafka_py", "tests", "benchmarks", "bin", "docs")

@@ -11,17 +11,17 @@ import pytest
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
-from kafka_py.log.answers import Origin
-from kafka_py.log.background import InlineBackground
-from kafka_py.log.cleaning import CleanJob
-from kafka_py.log.cleaning_process import CleaningFailed
-from kafka_py.log.configs import LogConfig, LogOptions
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.compaction.cleaning import CleanJob
+from kafka_py.log.compaction.cleaning_process import CleaningFailed
+from kafka_py.log.disk.background import InlineBackground
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import CorruptBatch
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.files import FakeFiles
+from kafka_py.testing.fakes.files import FakeFiles
 
 BAD, GOOD = TopicPartition("bad", 0), TopicPartition("good", 0)
 LOOK_MS = 15_000

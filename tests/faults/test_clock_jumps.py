@@ -14,9 +14,9 @@ import pytest
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.clock import START_MS
+from kafka_py.testing.fakes.stored_logs import LogWorld
+from kafka_py.testing.fakes.stored_logs import batch as stored_batch
 from kafka_py.testing.local_broker import LocalBroker, batch
-from kafka_py.testing.stored_logs import LogWorld
-from kafka_py.testing.stored_logs import batch as stored_batch
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.fetch import FetchRequest
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from kafka_py.testing.compacted_topics import CompactedTopic, T
-from kafka_py.testing.files import Loss
+from kafka_py.testing.fakes.files import Loss
 
 KEYS = 8
 STEPS = 150

@@ -22,28 +22,28 @@ from kafka_py.base.meters import MetricRegistry, MetricTable, Reading
 from kafka_py.base.metric_rows import Gauge
 from kafka_py.base.supervision import AwaitedWasCancelled, Supervisor
 from kafka_py.base.timers import Timers
-from kafka_py.broker.configs import BrokerConfig
-from kafka_py.broker.metrics import ProcessMetrics
-from kafka_py.broker.observation import Observation
-from kafka_py.broker.reporting import Reporting
+from kafka_py.broker.observe.instruments import Observation
+from kafka_py.broker.observe.metrics import ProcessMetrics
+from kafka_py.broker.observe.reporting import Reporting
+from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.controller.batch import ControllerRequest
 from kafka_py.controller.channels import Address, Channels
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
+from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
 from kafka_py.coordinator.groups.offsets import CommittedOffset
 from kafka_py.coordinator.groups.records import ValueVersions
 from kafka_py.coordinator.groups.states import STABLE
-from kafka_py.coordinator.groups.store import TOPIC, GroupStore
 from kafka_py.coordinator.runtime import Appended, Surroundings
-from kafka_py.log.answers import Origin
-from kafka_py.replication.isr import Committed, Expanding
-from kafka_py.replication.isr_updates import QUIET_MS, IsrUpdates
-from kafka_py.replication.metrics import ReplicaMetrics
-from kafka_py.replication.partition import Partition
-from kafka_py.testing.controllers import ControllerWorld
-from kafka_py.testing.replicas import ReplicaWorld
-from kafka_py.testing.stored_logs import LogWorld
+from kafka_py.log.model.answers import Origin
+from kafka_py.replication.leader.isr_updates import QUIET_MS, IsrUpdates
+from kafka_py.replication.state.isr import Committed, Expanding
+from kafka_py.replication.state.metrics import ReplicaMetrics
+from kafka_py.replication.state.partition import Partition
+from kafka_py.testing.fakes.controllers import ControllerWorld
+from kafka_py.testing.fakes.replicas import ReplicaWorld
+from kafka_py.testing.fakes.stored_logs import LogWorld
 from kafka_py.testing.virtual_time import VirtualClock, run_virtual, virtual_clock
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
@@ -612,7 +612,9 @@ def test_one_item_that_fails_is_reported_and_nothing_else_notices(
 
 SWEPT = ("replication", "controller", "coordinator", "broker", "zk", "net")
 STARTERS = {"create_task", "ensure_future"}
-ALLOWED = {"broker/dispatch.py": "a request has somebody who waits for its answer, and dispatch answers with the error"}
+ALLOWED = {
+    "broker/requests/dispatch.py": "somebody waits for the answer of each request, and gets the error"
+}
 
 
 def tasks_started_in(path: Path) -> Iterator[int]:

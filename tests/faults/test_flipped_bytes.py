@@ -11,16 +11,16 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.answers import Origin
-from kafka_py.log.configs import LogOptions
-from kafka_py.log.log_dir import LogDirError
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.meta_properties import InconsistentBrokerId, InconsistentMetadata, MetaProperties
+from kafka_py.log.loading.log_dir import LogDirError
+from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentMetadata, MetaProperties
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogOptions
 from kafka_py.records.batch import CorruptBatch, iter_headers, iter_records, verify_crc
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.files import FakeFiles, Loss
-from kafka_py.testing.stored_logs import batch, slice_bytes
+from kafka_py.testing.fakes.files import FakeFiles, Loss
+from kafka_py.testing.fakes.stored_logs import batch, slice_bytes
 
 TP = TopicPartition("t", 0)
 OTHER = TopicPartition("other", 1)

@@ -5,12 +5,12 @@ import struct
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.controller.placement import MOST_REPLICAS, BrokerRack, place
-from kafka_py.log.recovery import Checkpointed
+from kafka_py.controller.model.placement import MOST_REPLICAS, BrokerRack, place
+from kafka_py.log.loading.recovery import Checkpointed
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.records.crc32c import crc32c
-from kafka_py.testing.files import Loss
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.files import Loss
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.znodes import TopicZNode
 

@@ -6,8 +6,8 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.records.control import ControlType
-from kafka_py.testing.files import FakeFiles, Loss
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.files import FakeFiles, Loss
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 NOW = 1_600_000_000_000
 

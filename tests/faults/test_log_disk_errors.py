@@ -5,8 +5,8 @@ import errno
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.testing.files import Loss
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.files import Loss
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 
 def refused(call):

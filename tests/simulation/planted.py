@@ -7,12 +7,12 @@ import sys
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
-from kafka_py.controller import elections
+from kafka_py.controller.model import elections
 from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.replication.isr import Shrinking
-from kafka_py.replication.partition import Partition
-from kafka_py.replication.reads import Isolation
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.replication.state.isr import Shrinking
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.reads import Isolation
 from kafka_py.testing.simulation.__main__ import main
 from kafka_py.testing.simulation.nodes import current_node
 

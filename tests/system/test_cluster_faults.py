@@ -12,7 +12,7 @@ import time
 import pytest
 
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.load import confluent_load, our_load, read_all
+from kafka_py.testing.peers.load import confluent_load, our_load, read_all
 from kafka_py.testing.processes import ensemble, wait_until
 from kafka_py.testing.topics import ask_metadata
 

@@ -14,9 +14,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from kafka_py.testing import namespaces
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.load import confluent_load, our_load, read_all
+from kafka_py.testing.peers import namespaces
+from kafka_py.testing.peers.load import confluent_load, our_load, read_all
 from kafka_py.testing.processes import ZookeeperServer, wait_until
 from kafka_py.testing.side_work import Administrator, Changelog, Group
 from kafka_py.testing.topics import ask_metadata, create_topic

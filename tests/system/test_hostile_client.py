@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.hostile import MOST_GROWTH_MB, MOST_WAIT_MS, Attack, attacks, floods, make_topics, run_attack
-from kafka_py.broker.metrics import resident_bytes
+from kafka_py.broker.observe.metrics import resident_bytes
 from kafka_py.cli.server_start import GARBAGE_THRESHOLDS
 from kafka_py.testing.local_broker import LocalBroker
 from kafka_py.testing.zookeeper import FakeZookeeper

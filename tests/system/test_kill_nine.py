@@ -1,8 +1,8 @@
-"""kill -9 under load, again and again: what was acknowledged is there, once, in order; see testing/load.py."""
+"""kill -9 under load, again and again: what was acknowledged is there, once, in order; see testing/peers/load.py."""
 
 import pytest
 
-from kafka_py.testing.load import confluent_load, our_load, read_all, read_numbers
+from kafka_py.testing.peers.load import confluent_load, our_load, read_all, read_numbers
 
 KILLS = 20
 

@@ -16,8 +16,8 @@ import pytest
 
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.local_broker import batch
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.metadata import MetadataRequest
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

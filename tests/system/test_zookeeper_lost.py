@@ -15,8 +15,8 @@ from kazoo.client import KazooClient
 
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.local_broker import batch
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import ZookeeperServer, wait_until
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 

@@ -10,9 +10,9 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
 from kafka_py.clients.consumer.committer import Callback
 from kafka_py.clients.consumer.core import ConsumerCore
+from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.lookups import Lookups
-from kafka_py.clients.consumer.records import OffsetAndTimestamp
 from kafka_py.clients.consumer.subscriptions import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Kind
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.loop import wait_until_set

@@ -16,7 +16,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.coordinator import Coordinator
-from kafka_py.clients.consumer.fetch_sessions import by_topic
+from kafka_py.clients.consumer.fetching.fetch_sessions import by_topic
 from kafka_py.clients.consumer.group import NO_GENERATION, Generation, GroupMember
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
 from kafka_py.clients.errors import ClientTimeout, CommitFailed, RebalanceInProgress, error_code

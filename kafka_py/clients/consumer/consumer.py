@@ -28,8 +28,8 @@ from kafka_py.clients.consumer.calling_thread import CallingThread
 from kafka_py.clients.consumer.committer import Callback
 from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S, ITERATION_POLL_S
 from kafka_py.clients.consumer.delivery import Delivery
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
 from kafka_py.clients.consumer.listener import RebalanceListener
-from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
 from kafka_py.clients.errors import ConcurrentModification, IllegalState
 from kafka_py.clients.loop import LoopThread
 from kafka_py.clients.metadata import PartitionInfo

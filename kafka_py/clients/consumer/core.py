@@ -19,15 +19,15 @@ from kafka_py.clients.connections import Connect
 from kafka_py.clients.consumer.committer import CallUser, call_here
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.delivery import Delivery
-from kafka_py.clients.consumer.fetched import Decoding
-from kafka_py.clients.consumer.fetcher import Fetcher
+from kafka_py.clients.consumer.fetching.fetched import Decoding
+from kafka_py.clients.consumer.fetching.fetcher import Fetcher
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.consumer.interceptors import Interceptors
 from kafka_py.clients.consumer.lookups import Lookups, WantedTopics
 from kafka_py.clients.consumer.membership import Membership
 from kafka_py.clients.consumer.metrics import PollMetrics
 from kafka_py.clients.consumer.offsets import OffsetLookup
 from kafka_py.clients.consumer.positions import Positions
-from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
 from kafka_py.clients.errors import ConcurrentModification, IllegalState, WakeupError
 from kafka_py.clients.loop import wait_until_set

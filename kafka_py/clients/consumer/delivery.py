@@ -18,8 +18,8 @@ from operator import length_hint
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.consumer.interceptors import Interceptors
-from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
 
 if TYPE_CHECKING:
     from kafka_py.clients.consumer.subscriptions import AssignedPartition

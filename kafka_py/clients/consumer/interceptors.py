@@ -11,7 +11,7 @@ from typing import Any
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.plugins import make_plugin
-from kafka_py.clients.consumer.records import ConsumerRecords
+from kafka_py.clients.consumer.fetching.records import ConsumerRecords
 from kafka_py.clients.interceptor_chain import SETTING, InterceptorChain
 from kafka_py.clients.offsets import OffsetAndMetadata
 

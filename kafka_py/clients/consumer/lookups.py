@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Set
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
 from kafka_py.clients.consumer.offsets import OffsetLookup
-from kafka_py.clients.consumer.records import OffsetAndTimestamp
 from kafka_py.clients.metadata import PartitionInfo
 
 

@@ -12,7 +12,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.records import OffsetAndTimestamp
+from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
 from kafka_py.clients.errors import ClientTimeout, error_code
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 

@@ -40,7 +40,7 @@ _PER_BROKER = 10_000
 _MOST_WAITING = 0.05
 """The share of requests that may wait for the time-out they gave, which may be far off."""
 
-_STATE_CHANGES = ("kafka_py.controller", "kafka_py.replication.role_changes", "kafka_py.broker.live_config")
+_STATE_CHANGES = ("kafka_py.controller", "kafka_py.replication.role_changes", "kafka_py.broker.settings.live_config")
 """Loggers whose errors without an exception belong to valid requests: replicas assigned to brokers that do not exist,
 the real controller deposed by a request that only a controller may send, a setting that nobody knows."""
 

@@ -10,21 +10,21 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.answers import UnexpectedAppendOffset
-from kafka_py.log.directory import PartitionDirectory
-from kafka_py.log.handles import OpenHandles
-from kafka_py.log.offset_index import OffsetIndex
-from kafka_py.log.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
-from kafka_py.log.producer_state import AppendedBatch, Producer
-from kafka_py.log.time_index import TimeIndex
-from kafka_py.log.txn_index import CorruptTxnIndex, TxnIndex
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.handles import OpenHandles
+from kafka_py.log.model.answers import UnexpectedAppendOffset
+from kafka_py.log.segments.offset_index import OffsetIndex
+from kafka_py.log.segments.time_index import TimeIndex
+from kafka_py.log.segments.txn_index import CorruptTxnIndex, TxnIndex
+from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
+from kafka_py.log.state.producer_state import AppendedBatch, Producer
 from kafka_py.records.batch import CorruptBatch, iter_headers, iter_records, verify_crc
 from kafka_py.records.compression import Codec, DecompressionError, compress, decompress
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.records.crc32c import crc32c
-from kafka_py.testing.files import FakeFiles, Loss
+from kafka_py.testing.fakes.files import FakeFiles, Loss
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 from kafka_py.testing.fuzz.cases import Case
-from kafka_py.testing.stored_logs import LogWorld, batch
 
 _LIMIT = 1 << 20
 _APPENDS_PER_WORLD = 200

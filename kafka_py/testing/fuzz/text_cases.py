@@ -12,10 +12,10 @@ from typing import Any
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.properties import parse_properties
-from kafka_py.log.checkpoints import CorruptCheckpoint, read_epochs, read_offsets
-from kafka_py.log.meta_properties import InconsistentMetadata, parse_meta_properties
-from kafka_py.log.partition_metadata import CorruptPartitionMetadata, read_topic_id
-from kafka_py.testing.files import FakeFiles
+from kafka_py.log.loading.meta_properties import InconsistentMetadata, parse_meta_properties
+from kafka_py.log.state.checkpoints import CorruptCheckpoint, read_epochs, read_offsets
+from kafka_py.log.state.partition_metadata import CorruptPartitionMetadata, read_topic_id
+from kafka_py.testing.fakes.files import FakeFiles
 from kafka_py.testing.fuzz.cases import Case
 from kafka_py.zk.schema import MalformedZNode, ZNode
 from kafka_py.zk.znodes import table

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.configs import BrokerConfig
 from kafka_py.broker.server import KafkaServer
+from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.clients.connections import Connect
 from kafka_py.clients.metadata import Node as BrokerNode
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.net.client import BrokerConnection
-from kafka_py.replication.partition import Partition
-from kafka_py.testing.files import FakeFiles, Loss
+from kafka_py.replication.state.partition import Partition
+from kafka_py.testing.fakes.files import FakeFiles, Loss
 from kafka_py.testing.simulation.history import History
 from kafka_py.testing.simulation.network import NodeNetwork, SimulatedNetwork
 from kafka_py.testing.simulation.nodes import InlineExecutor, Node, NodeLoop

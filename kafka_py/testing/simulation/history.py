@@ -17,7 +17,7 @@ from typing import Any
 from unittest import mock
 
 from kafka_py.base.ids import TopicId, TopicPartition
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record, decode_records, iter_headers
 from kafka_py.testing.simulation.nodes import current_node
 from kafka_py.zk.session import CreateOp, Op, SetOp

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record, decode_records, iter_headers
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.history import History

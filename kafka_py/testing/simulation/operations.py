@@ -18,7 +18,7 @@ from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ResourceType
 from kafka_py.clients.admin.topics import NewTopic
-from kafka_py.log import filenames
+from kafka_py.log.disk import filenames
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.znodes import assignments, children_of, data_of, replicas_of
 from kafka_py.zk.session import NodeExists

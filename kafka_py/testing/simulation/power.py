@@ -14,9 +14,9 @@ import asyncio
 import contextlib
 import random
 
-from kafka_py.log.filenames import CLEAN_SHUTDOWN
-from kafka_py.replication.isr import Expanding
-from kafka_py.testing.files import Loss
+from kafka_py.log.disk.filenames import CLEAN_SHUTDOWN
+from kafka_py.replication.state.isr import Expanding
+from kafka_py.testing.fakes.files import Loss
 from kafka_py.testing.simulation.cluster import SESSION_TIMEOUT_MS, SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.znodes import partition_states
 

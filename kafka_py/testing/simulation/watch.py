@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.partition import Partition
+from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.simulation.cluster import SimulatedBroker, SimulatedCluster
 from kafka_py.zk.session import NoNode
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.alter_policy import Resource
+from kafka_py.broker.settings.alter_policy import Resource
 from kafka_py.controller.topic_policy import PolicyViolation
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages import alter_configs, incremental_alter_configs

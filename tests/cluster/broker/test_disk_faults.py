@@ -14,9 +14,9 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.files import FakeFiles
+from kafka_py.testing.fakes.files import FakeFiles
 from kafka_py.testing.local_broker import LocalBroker, batch
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_py.wire.messages.metadata import MetadataRequest

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.authorization import Asker, Operation, ResourceType
+from kafka_py.broker.requests.authorization import Asker, Operation, ResourceType
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.delete_groups import DeleteGroupsRequest
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest

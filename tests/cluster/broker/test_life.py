@@ -12,10 +12,10 @@ import pytest
 
 from kafka_py.base.errors import ConfigError, ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.configs import BrokerConfig
-from kafka_py.broker.node import Node
+from kafka_py.broker.requests.node import Node
 from kafka_py.broker.server import KafkaServer
-from kafka_py.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentClusterId
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest

@@ -8,8 +8,8 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.options import Kind, Live
-from kafka_py.broker.background import ResizablePool
-from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.wiring.background import ResizablePool
 from kafka_py.net.client import BrokerConnection
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource

@@ -5,7 +5,7 @@ from unittest import mock
 from uuid import UUID
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.handlers import metadata as metadata_handler
+from kafka_py.broker.handlers.admin import metadata as metadata_handler
 from kafka_py.net.client import BrokerConnection
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest

@@ -6,7 +6,7 @@ import re
 import time
 from pathlib import Path
 
-from kafka_py.broker.metrics_http import MOST_AT_ONCE, MetricsServer, in_slices
+from kafka_py.broker.observe.metrics_http import MOST_AT_ONCE, MetricsServer, in_slices
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic

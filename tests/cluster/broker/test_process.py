@@ -16,8 +16,8 @@ import pytest
 
 from kafka_py.base.properties import format_properties
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import ROOT, Process, ZookeeperServer, free_port, wait_until
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.metadata import MetadataRequest
 
 START = ROOT / "bin" / "kafka-server-start.sh"

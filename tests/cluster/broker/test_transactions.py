@@ -6,8 +6,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.transactions import NOT_OFFERED
-from kafka_py.log.partition_log import Origin
+from kafka_py.broker.requests.transactions import NOT_OFFERED
+from kafka_py.log.partition.partition_log import Origin
 from kafka_py.records.java_hash import partition_for_id
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest

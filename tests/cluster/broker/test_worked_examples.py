@@ -14,7 +14,7 @@ from typing import Any
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller import topic_policy
-from kafka_py.log.configs import LogConfig
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
@@ -208,7 +208,7 @@ class PolicyDemo:
 async def test_we4_26_a_policy_refuses_in_its_own_words(broker: LocalBroker) -> None:
     """WE4-26: the asker is told, and the broker's log says so too."""
     broker.server.node.topics._policy = PolicyDemo()
-    with noted("kafka_py.broker.handlers.create_topics") as lines:
+    with noted("kafka_py.broker.handlers.admin.create_topics") as lines:
         refused = await created(broker, "topic-policy", 4, 1)
     assert lines == ["Topic topic-policy is not created: Topic should have at least 5 partitions, received: 4"]
     assert refused.error_code == ErrorCode.POLICY_VIOLATION

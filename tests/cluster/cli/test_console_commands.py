@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.cli.consumer_perf_test import HEADER
+from kafka_py.cli.perf.consumer_perf_test import HEADER
 
 BIN = Path(__file__).resolve().parents[3] / "bin"
 TIMEOUT_S = 60

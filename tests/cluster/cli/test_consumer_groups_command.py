@@ -7,9 +7,9 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli import consumer_groups, streams_application_reset
-from kafka_py.cli.command import UsageError
-from kafka_py.testing.fake_cluster import FakeCluster
-from kafka_py.testing.fake_groups import FakeGroup, FakeMember
+from kafka_py.cli.common.command import UsageError
+from kafka_py.testing.fakes.fake_cluster import FakeCluster
+from kafka_py.testing.fakes.fake_groups import FakeGroup, FakeMember
 from kafka_py.testing.local_broker import batch
 from kafka_py.wire.apis import ApiKey
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.cli.consumer_perf_test import HEADER
+from kafka_py.cli.perf.consumer_perf_test import HEADER
 from kafka_py.testing.topics import create_topic
 
 BIN = Path(__file__).resolve().parents[3] / "bin"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.cli.timeline import CSV_HEADER
+from kafka_py.cli.perf.timeline import CSV_HEADER
 
 BIN = Path(__file__).resolve().parents[3] / "bin"
 TIMEOUT_S = 60

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_py.testing.apache import ApacheBroker, Unavailable
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker, Unavailable
 from kafka_py.testing.processes import ZookeeperServer
 
 _numbers = itertools.count(1)

@@ -10,7 +10,7 @@ from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AdminClient, AsyncAdminClient, ClientTimeout, ConfigResource, NewPartitions, NewTopic
 from kafka_py.clients.admin.resources import ConfigSource, ConfigType, ResourceType
-from kafka_py.testing.fake_cluster import CUT, HANG, FakeCluster
+from kafka_py.testing.fakes.fake_cluster import CUT, HANG, FakeCluster
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.create_topics import CreateTopicsRequest
 

@@ -14,8 +14,8 @@ from kafka_py.clients import (
     TopicPartition,
 )
 from kafka_py.clients.admin.offsets import EARLIEST, LATEST, ListedOffset
-from kafka_py.testing.fake_cluster import CUT, FakeCluster
-from kafka_py.testing.fake_groups import FakeGroup, FakeMember
+from kafka_py.testing.fakes.fake_cluster import CUT, FakeCluster
+from kafka_py.testing.fakes.fake_groups import FakeGroup, FakeMember
 from kafka_py.testing.local_broker import batch
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest

@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AdminClient
-from kafka_py.testing.fake_cluster import FakeCluster
+from kafka_py.testing.fakes.fake_cluster import FakeCluster
 from kafka_py.testing.local_broker import batch
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.delete_records import DeleteRecordsRequest

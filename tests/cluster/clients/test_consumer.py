@@ -23,10 +23,10 @@ from kafka_py.clients import (
     OffsetOutOfRange,
     WakeupError,
 )
-from kafka_py.clients.consumer.held import ANSWERS_AHEAD
+from kafka_py.clients.consumer.fetching.held import ANSWERS_AHEAD
 from kafka_py.records.batch import read_header
 from kafka_py.records.builder import BatchBuilder
-from kafka_py.testing.fake_cluster import CUT, HANG, FakeCluster
+from kafka_py.testing.fakes.fake_cluster import CUT, HANG, FakeCluster
 from kafka_py.testing.processes import wait_until
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.fetch import FetchRequest

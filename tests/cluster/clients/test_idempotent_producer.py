@@ -7,7 +7,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.clients import Producer
-from kafka_py.testing.fake_cluster import CUT, CUT_AFTER, FakeCluster, Trouble
+from kafka_py.testing.fakes.fake_cluster import CUT, CUT_AFTER, FakeCluster, Trouble
 from kafka_py.wire.apis import ApiKey
 
 PARTITIONS, RECORDS = 3, 240

@@ -11,7 +11,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients import AsyncProducer, BufferExhausted, ClientTimeout, IllegalState, Producer, RecordMetadata
 from kafka_py.records.batch import decode_records, read_header
-from kafka_py.testing.fake_cluster import CUT, CUT_AFTER, HANG, FakeCluster
+from kafka_py.testing.fakes.fake_cluster import CUT, CUT_AFTER, HANG, FakeCluster
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.produce import ProduceRequest
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients import AsyncProducer, Producer, ProducerRecord, RecordMetadata
-from kafka_py.testing.fake_cluster import HANG, FakeCluster
+from kafka_py.testing.fakes.fake_cluster import HANG, FakeCluster
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.produce import (
     PartitionProduceResponse,

@@ -12,8 +12,8 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AdminClient, Consumer, ConsumerRecord, NewTopic, Producer
 from kafka_py.clients.metadata import ClusterView
 from kafka_py.records.java_hash import java_hash_code
-from kafka_py.testing.fake_answers import answer_metadata
-from kafka_py.testing.fake_cluster import FakeCluster
+from kafka_py.testing.fakes.fake_answers import answer_metadata
+from kafka_py.testing.fakes.fake_cluster import FakeCluster
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 from kafka_py.wire.messages.metadata import (

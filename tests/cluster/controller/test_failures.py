@@ -21,9 +21,9 @@ from kafka_py.testing.cluster_views import (
     wait_in_sync,
     wait_seen,
 )
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
 from kafka_py.testing.topics import ask_metadata
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.testing.znodes import Znodes
 from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest

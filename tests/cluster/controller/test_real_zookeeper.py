@@ -4,8 +4,8 @@ import asyncio
 
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition, random_uuid
-from kafka_py.controller.cluster import Assignment
-from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.controller.model.controller_context import Assignment
+from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.topics import TopicAssignment

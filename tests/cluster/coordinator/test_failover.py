@@ -9,7 +9,7 @@ from collections.abc import Callable
 import confluent_kafka
 
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.wire_client import WireClient
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 
 TIMEOUT_S = 60.0

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.transactions import NOT_OFFERED
+from kafka_py.broker.requests.transactions import NOT_OFFERED
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.compiler import encode_versioned

@@ -20,9 +20,9 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.pipeline.jobs.run import JOBS
 from kafka_py.pipeline.jobs.spec import read_file
 from kafka_py.pipeline.jobs.stopping import Stop
-from kafka_py.testing.apache import Unavailable
+from kafka_py.testing.peers.apache import Unavailable
+from kafka_py.testing.peers.spark_connector import avro
 from kafka_py.testing.processes import python_environment
-from kafka_py.testing.spark_connector import avro
 
 from .conftest import Topic
 

@@ -18,10 +18,10 @@ pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
 
 from kafka_py.clients import Producer
-from kafka_py.testing.apache import Unavailable
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers.apache import Unavailable
+from kafka_py.testing.peers.spark_connector import connector
 from kafka_py.testing.processes import ROOT
-from kafka_py.testing.spark_connector import connector
 from kafka_py.testing.topics import create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.testing.local_broker import LocalBroker, batch
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.alter_replica_log_dirs import (

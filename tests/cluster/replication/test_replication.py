@@ -8,7 +8,7 @@ import pytest
 from acknowledged import Load, Peek, check_replicas, epochs_of, log_bytes, until
 
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.stored_logs import records_of
+from kafka_py.testing.fakes.stored_logs import records_of
 from kafka_py.testing.topics import ask_metadata
 
 SETTINGS = {

@@ -1,7 +1,7 @@
 """Throttles of replication as operators set them: rates of a broker and replicas of a topic, at run time (KIP-73)."""
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.throttle import UNLIMITED
+from kafka_py.replication.state.throttle import UNLIMITED
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -12,9 +12,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.testing.cluster import KafkaCluster
+from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import ROOT, NotReady, wait_until
 from kafka_py.testing.topics import ask_metadata
-from kafka_py.testing.wire_client import WireClient
 from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
 BROKER = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.cli.java import _package_folder
+from kafka_py.cli.java_compat.java import _package_folder
 from kafka_py.cli.zookeeper_server_stop import is_server
 from kafka_py.testing.processes import ROOT, Process, ZookeeperServer, free_port, free_ports, wait_until
 

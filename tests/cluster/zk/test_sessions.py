@@ -7,8 +7,8 @@ import time
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.testing.peers.tcp_proxy import TcpProxy
 from kafka_py.testing.processes import ZookeeperServer, free_port
-from kafka_py.testing.tcp_proxy import TcpProxy
 from kafka_py.testing.zookeeper import expire_real_session
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.configs import ConnectString, ZkOptions

@@ -4,8 +4,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.cluster import Assignment
-from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.controller.model.controller_context import Assignment
+from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import StopReplicaRequest

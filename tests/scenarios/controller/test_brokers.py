@@ -4,8 +4,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller import partition_states
-from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.controller.model import partition_states
+from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,

@@ -1,8 +1,8 @@
 """What kafka-topics.sh reports while brokers are down: the command and the controllers on one ZooKeeper."""
 
-from kafka_py.cli.topic_requests import TopicRequest
-from kafka_py.cli.topics_zookeeper import carry_out
-from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.cli.topic_admin.topic_requests import TopicRequest
+from kafka_py.cli.topic_admin.topics_zookeeper import carry_out
+from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 
 TOPIC_CREATE = {0: [2, 0], 1: [0, 1], 2: [1, 2], 3: [2, 1]}

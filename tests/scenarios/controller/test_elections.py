@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.events import TopicChange
-from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest

@@ -4,9 +4,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.cluster import Assignment
 from kafka_py.controller.events import IsrProposal
-from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.controller.model.controller_context import Assignment
+from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 
 T0 = TopicPartition("t", 0)

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition, random_uuid
-from kafka_py.controller import partition_states, replica_states
-from kafka_py.testing.controllers import ControllerWorld
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.zk.session import SessionState, ZkError

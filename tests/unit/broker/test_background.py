@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_py.broker.background import CountedBackground, ResizablePool
+from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
 
 
 def test_a_pool_that_is_resized_ends_what_it_had_begun() -> None:

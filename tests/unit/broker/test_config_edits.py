@@ -3,8 +3,8 @@
 import pytest
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.broker import loggers
-from kafka_py.broker.config_edits import (
+from kafka_py.broker.settings import loggers
+from kafka_py.broker.settings.config_edits import (
     Edit,
     Operation,
     check_broker,
@@ -14,9 +14,9 @@ from kafka_py.broker.config_edits import (
     edited,
     usable,
 )
-from kafka_py.broker.configs import BrokerConfig
-from kafka_py.broker.live_config import LiveConfig
-from kafka_py.log.configs import LogConfig
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.log.model.configs import LogConfig
 
 SET, DELETE, APPEND, SUBTRACT = Operation
 POLICY = "cleanup.policy"

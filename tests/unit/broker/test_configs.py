@@ -7,8 +7,8 @@ import pytest
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Live
-from kafka_py.broker.configs import BrokerConfig, own_settings, warnings_of
-from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.settings.configs import BrokerConfig, own_settings, warnings_of
+from kafka_py.broker.settings.live_config import LiveConfig
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "configs.tsv"
 NEEDED = {"zookeeper.connect": "localhost:2181"}

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_py.broker.configs import BrokerConfig
-from kafka_py.broker.coordinators import value_versions
-from kafka_py.broker.live_config import LiveConfig
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.broker.wiring.coordinators import value_versions
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.broker import dispatch
-from kafka_py.broker.authorization import ALLOW_ALL, Operation
-from kafka_py.broker.dispatch import Dispatcher, Route
-from kafka_py.broker.metrics import AllRequestMetrics
-from kafka_py.broker.requests import ANSWERS_LATER, EncodedResponse, RequestContext
+from kafka_py.broker.observe.metrics import AllRequestMetrics
+from kafka_py.broker.requests import dispatch
+from kafka_py.broker.requests.authorization import ALLOW_ALL, Operation
+from kafka_py.broker.requests.dispatch import Dispatcher, Route
+from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey

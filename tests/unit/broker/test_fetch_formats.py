@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.slices import FileSlice
-from kafka_py.broker.handlers import fetch
-from kafka_py.testing.stored_logs import batch
+from kafka_py.broker.handlers.records import fetch
+from kafka_py.testing.fakes.stored_logs import batch
 
 
 def entry(magic: int, size: int) -> bytes:

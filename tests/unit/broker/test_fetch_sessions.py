@@ -8,8 +8,8 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.broker import fetch_sessions
-from kafka_py.broker.fetch_sessions import (
+from kafka_py.broker.requests import fetch_sessions
+from kafka_py.broker.requests.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     MAX_EPOCH,
@@ -21,10 +21,10 @@ from kafka_py.broker.fetch_sessions import (
     open_context,
     open_in_turns,
 )
-from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PartitionRead
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PartitionRead
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.logs import slice_bytes
-from kafka_py.testing.replicas import ReplicaWorld, role
+from kafka_py.testing.fakes.logs import slice_bytes
+from kafka_py.testing.fakes.replicas import ReplicaWorld, role
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.handlers import leave_group, offset_commit
-from kafka_py.broker.requests import ANSWERS_LATER
+from kafka_py.broker.handlers.groups import leave_group, offset_commit
+from kafka_py.broker.requests.request_context import ANSWERS_LATER
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.testing.clock import ManualClock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_py.broker.group_requests import java_address
+from kafka_py.broker.requests.group_requests import java_address
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafka_py.broker.configs import BrokerConfig, warnings_of
-from kafka_py.broker.java_classes import SETTINGS, class_warnings
+from kafka_py.broker.settings.configs import BrokerConfig, warnings_of
+from kafka_py.broker.settings.java_classes import SETTINGS, class_warnings
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kafka_py.broker.large_produce import PIECE, in_pieces, pieces
-from kafka_py.broker.requests import RequestContext
+from kafka_py.broker.requests.large_produce import PIECE, in_pieces, pieces
+from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.apis import APIS, ApiKey

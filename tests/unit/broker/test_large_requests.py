@@ -5,7 +5,7 @@ from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
-from kafka_py.broker.large_requests import LargeRequests
+from kafka_py.broker.requests.large_requests import LargeRequests
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.primitives import MalformedMessage
 

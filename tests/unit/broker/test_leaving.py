@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from kafka_py.broker import leaving
-from kafka_py.broker.configs import BrokerConfig
+from kafka_py.broker import controlled_shutdown as leaving
+from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownResponse, RemainingPartition

@@ -9,7 +9,7 @@ import pytest
 
 import kafka_py
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.broker import loggers
+from kafka_py.broker.settings import loggers
 
 SERVING = ("base", "broker", "controller", "coordinator", "log", "net", "replication", "zk")
 NAME = "kafka.server.KafkaServer"
@@ -54,7 +54,7 @@ def test_our_loggers_inherit_the_level_of_the_classic_ones() -> None:
     assert logging.getLogger("kafka_py.broker.server").getEffectiveLevel() == logging.ERROR
     loggers.set_level(NAME, "TRACE")
     assert logging.getLogger("kafka_py.broker.server").isEnabledFor(loggers.TRACE)
-    assert not logging.getLogger("kafka_py.replication.replica_manager").isEnabledFor(logging.INFO)
+    assert not logging.getLogger("kafka_py.replication.leader.replica_manager").isEnabledFor(logging.INFO)
     loggers.unset_level(NAME)
     assert logging.getLogger("kafka_py.broker.server").getEffectiveLevel() == logging.ERROR
 
@@ -65,7 +65,7 @@ def test_linking_again_and_loggers_made_later_change_nothing() -> None:
     loggers.link()
     loggers.set_level(NAME, "ERROR")
     assert logging.getLogger("kafka_py.broker.a_new_module.deep").getEffectiveLevel() == logging.ERROR
-    assert logging.getLogger("kafka_py.broker.dispatch").parent is logging.getLogger("kafka.server.KafkaApis")
+    assert logging.getLogger("kafka_py.broker.requests.dispatch").parent is logging.getLogger("kafka.server.KafkaApis")
 
 
 def test_the_levels_are_those_in_force_and_ours_are_not_shown() -> None:

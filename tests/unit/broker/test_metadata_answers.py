@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from kafka_py.broker.metadata_answers import MOST_ANSWERS, MetadataAnswers
-from kafka_py.broker.metadata_cache import MetadataCache, MetadataUpdate
-from kafka_py.broker.requests import EncodedResponse
+from kafka_py.broker.metadata.metadata_cache import MetadataCache, MetadataUpdate
+from kafka_py.broker.requests.metadata_answers import MOST_ANSWERS, MetadataAnswers
+from kafka_py.broker.requests.request_context import EncodedResponse
 
 UPDATE = MetadataUpdate(1, [], [], {})
 

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
-from kafka_py.broker.metadata_cache import (
+from kafka_py.broker.metadata.metadata_cache import (
     LEADER_DURING_DELETE,
     Address,
     LiveBroker,

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.authorization import ALLOW_ALL
-from kafka_py.broker.handlers.produce import _fault, _known_error, handle
-from kafka_py.log.answers import Origin
-from kafka_py.log.configs import LogConfig
-from kafka_py.log.header_trust import HeaderTrust
-from kafka_py.log.validation import prepare_leader_append
+from kafka_py.broker.handlers.records.produce import _fault, _known_error, handle
+from kafka_py.broker.requests.authorization import ALLOW_ALL
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.validation.header_trust import HeaderTrust
+from kafka_py.log.validation.validation import prepare_leader_append
 from kafka_py.net.connection import UNKNOWN_SOFTWARE
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec

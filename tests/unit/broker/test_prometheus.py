@@ -9,7 +9,7 @@ import pytest
 
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Sampled, Timing, Total
-from kafka_py.broker.prometheus import Exposition, escaped, label_name, metric_name, number_text
+from kafka_py.broker.observe.prometheus import Exposition, escaped, label_name, metric_name, number_text
 from kafka_py.testing.clock import ManualClock
 
 SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)')

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.broker.configs import BrokerConfig, warnings_of
+from kafka_py.broker.settings.configs import BrokerConfig, warnings_of
 
 NEEDED = {"zookeeper.connect": "z:1"}
 AUTHORIZER = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}

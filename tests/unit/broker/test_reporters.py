@@ -9,8 +9,8 @@ import pytest
 from kafka_py.base.meters import MetricRegistry, MetricTable, Reading
 from kafka_py.base.metric_rows import Distribution, Gauge, Rate, Timing, Total
 from kafka_py.base.plugins import find_class
-from kafka_py.broker.java_classes import REPORTER_METHODS, class_warnings
-from kafka_py.broker.reporters import ConsoleReporter, CsvReporter, file_name, load_reporters
+from kafka_py.broker.observe.reporters import ConsoleReporter, CsvReporter, file_name, load_reporters
+from kafka_py.broker.settings.java_classes import REPORTER_METHODS, class_warnings
 from kafka_py.testing.clock import ManualClock
 
 CSV = "kafka.metrics.KafkaCSVMetricsReporter"

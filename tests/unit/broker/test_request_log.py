@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from kafka_py.base.slices import FileSlice
-from kafka_py.broker.loggers import REQUESTS
-from kafka_py.broker.request_log import RequestLog, plain
+from kafka_py.broker.observe.request_log import RequestLog, plain
+from kafka_py.broker.settings.loggers import REQUESTS
 from kafka_py.net.connection import ClientSoftware
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.principal import ANONYMOUS

@@ -3,7 +3,14 @@
 import pytest
 
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.broker.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics, Finished, count_open_files, resident_bytes
+from kafka_py.broker.observe.metrics import (
+    FOLD_AT,
+    AllRequestMetrics,
+    ApiMetrics,
+    Finished,
+    count_open_files,
+    resident_bytes,
+)
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_py.broker.setting_names import Misplaced, base_name, is_secret, is_stored_password, misplaced, shown
+from kafka_py.broker.settings.setting_names import Misplaced, base_name, is_secret, is_stored_password, misplaced, shown
 
 FIXED, WITHOUT_LISTENER, NEEDS_BROKER = Misplaced
 STORE = "ssl.keystore.location"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.options import OptionTable
-from kafka_py.broker.configs import BrokerConfig, own_settings, warnings_of
-from kafka_py.broker.protections import PROTECTIONS
+from kafka_py.broker.settings.configs import BrokerConfig, own_settings, warnings_of
+from kafka_py.broker.settings.protections import PROTECTIONS
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.producer.configs import ProducerOptions
-from kafka_py.log.configs import LogConfig
+from kafka_py.log.model.configs import LogConfig
 
 PACKAGE = Path(__file__).resolve().parents[3] / "kafka_py"
 OF_CLIENTS = ("clients", "cli", "pipeline", "testing")

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from kafka_py.broker.configs import BrokerConfig
-from kafka_py.broker.topic_configs import BUILT_A_TURN, TopicConfigs
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.topic_configs import BUILT_A_TURN, TopicConfigs
 
 
 def topic_configs() -> TopicConfigs:

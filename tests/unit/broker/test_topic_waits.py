@@ -5,7 +5,7 @@ from collections import Counter
 
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
-from kafka_py.broker.topic_waits import wait_for_topics
+from kafka_py.broker.metadata.topic_waits import wait_for_topics
 from kafka_py.testing.clock import ManualClock
 
 NAMES = [f"t{number}" for number in range(300)]

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from kafka_py.cli.command import (
+from kafka_py.cli.common.command import (
     CommandFailed,
     CommandParser,
     UsageError,

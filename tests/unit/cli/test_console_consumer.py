@@ -6,11 +6,11 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli import console_consumer
-from kafka_py.cli.command import CommandFailed, UsageError
+from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.console.message_formatters import formatter_named
 from kafka_py.cli.console_consumer import Printer
-from kafka_py.cli.message_formatters import formatter_named
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.records import ConsumerRecord
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord
 from kafka_py.records.batch import TimestampType
 
 BASE = ["--bootstrap-server", "b:1", "--topic", "t"]

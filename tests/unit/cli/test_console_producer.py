@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import console_producer
-from kafka_py.cli.command import UsageError
+from kafka_py.cli.common.command import UsageError
 from kafka_py.clients.producer.configs import ProducerOptions
 
 BASE = ["--bootstrap-server", "b:1", "--topic", "t"]

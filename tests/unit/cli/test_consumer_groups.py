@@ -4,9 +4,10 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli import consumer_groups, consumer_groups_options
-from kafka_py.cli.command import UsageError
-from kafka_py.cli.group_description import (
+from kafka_py.cli import consumer_groups
+from kafka_py.cli.common.command import UsageError
+from kafka_py.cli.group_admin import consumer_groups_options
+from kafka_py.cli.group_admin.group_description import (
     assignment_text,
     member_lines,
     offset_lines,
@@ -14,8 +15,8 @@ from kafka_py.cli.group_description import (
     says_more,
     state_lines,
 )
-from kafka_py.cli.group_offsets_csv import BadPlan, csv_lines, parse_plan
-from kafka_py.cli.group_resetting import parse_topics, within
+from kafka_py.cli.group_admin.group_offsets_csv import BadPlan, csv_lines, parse_plan
+from kafka_py.cli.group_admin.group_resetting import parse_topics, within
 from kafka_py.clients.admin.group_descriptions import ConsumerGroupDescription, GroupState, MemberDescription
 from kafka_py.clients.metadata import Node
 

@@ -6,10 +6,16 @@ import zlib
 import pytest
 
 from kafka_py.cli import dump_log
-from kafka_py.cli.command import CommandFailed, UsageError
-from kafka_py.cli.record_texts import UndecodableRecord, decoder_named, offsets_texts, plain_texts, transaction_texts
-from kafka_py.log.producer_snapshots import encode_snapshot
-from kafka_py.log.producer_state import AppendedBatch, Producer
+from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.console.record_texts import (
+    UndecodableRecord,
+    decoder_named,
+    offsets_texts,
+    plain_texts,
+    transaction_texts,
+)
+from kafka_py.log.state.producer_snapshots import encode_snapshot
+from kafka_py.log.state.producer_state import AppendedBatch, Producer
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.wire.compiler import encode_versioned

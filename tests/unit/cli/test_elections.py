@@ -12,7 +12,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.cli import leader_election, preferred_replica_election
-from kafka_py.cli.command import CommandFailed, UsageError
+from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.cli.leader_election import Wording, elect
 from kafka_py.clients.admin.results import Results
 from kafka_py.testing.zookeeper import FakeZookeeper

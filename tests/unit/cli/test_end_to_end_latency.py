@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kafka_py.cli.command import CommandFailed, UsageError
-from kafka_py.cli.end_to_end_latency import Wanted, measure, random_bytes, summary, wanted
+from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.perf.end_to_end_latency import Wanted, measure, random_bytes, summary, wanted
 
 FIVE = ["b:1", "t", "10", "all", "100"]
 

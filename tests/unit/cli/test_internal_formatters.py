@@ -3,15 +3,15 @@
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker import scala_order
-from kafka_py.cli.internal_formatters import (
+from kafka_py.broker.settings import scala_order
+from kafka_py.cli.console.internal_formatters import (
     GroupMetadataMessageFormatter,
     OffsetsMessageFormatter,
     TransactionLogMessageFormatter,
 )
-from kafka_py.cli.message_formatters import formatter_named
-from kafka_py.cli.record_texts import UndecodableRecord
-from kafka_py.clients.consumer.records import ConsumerRecord
+from kafka_py.cli.console.message_formatters import formatter_named
+from kafka_py.cli.console.record_texts import UndecodableRecord
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord
 from kafka_py.records.batch import TimestampType
 from kafka_py.wire.compiler import encode_versioned
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata

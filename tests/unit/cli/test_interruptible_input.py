@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 
-from kafka_py.cli.interruptible_input import interruptible
+from kafka_py.cli.console.interruptible_input import interruptible
 
 ECHO = """
 import os, signal, sys
-from kafka_py.cli.interruptible_input import interruptible
+from kafka_py.cli.console.interruptible_input import interruptible
 
 signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b"s"))
 with interruptible(sys.stdin.buffer) as stream:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.cli import java
-from kafka_py.cli.command import CommandFailed
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.java_compat import java
 
 
 @pytest.fixture(autouse=True)

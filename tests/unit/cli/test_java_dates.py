@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from kafka_py.cli.java_dates import DatePattern
+from kafka_py.cli.java_compat.java_dates import DatePattern
 
 MOMENT_MS = 1_600_000_005_007  # 2020-09-13 12:26:45.007 UTC, a Sunday
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_py.cli.java_times import duration_ms, moment_ms
+from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
 
 AT = 1_600_000_005_000  # 2020-09-13T12:26:45Z
 

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.cli.command import CommandFailed
-from kafka_py.cli.line_reader import CLASSIC_NAME, LineReader, lines, reader_named
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.console.line_reader import CLASSIC_NAME, LineReader, lines, reader_named
 
 
 class Dribble(io.RawIOBase):
@@ -87,6 +87,6 @@ def test_an_empty_separator_is_refused():
 
 def test_readers_by_name():
     assert isinstance(reader_named(None), LineReader) and isinstance(reader_named(CLASSIC_NAME), LineReader)
-    assert isinstance(reader_named("kafka_py.cli.line_reader.LineReader"), LineReader)
+    assert isinstance(reader_named("kafka_py.cli.console.line_reader.LineReader"), LineReader)
     with pytest.raises(ConfigError, match=r"no\.such\.Reader"):
         reader_named("no.such.Reader")

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from kafka_py.base.properties import parse_properties, read_properties
-from kafka_py.broker.loggers import OFF, TRACE
-from kafka_py.cli.log4j import ISO8601, MILLISECONDS, LineFormat, line_format, parse_logging, strftime_of
+from kafka_py.broker.settings.loggers import OFF, TRACE
+from kafka_py.cli.java_compat.log4j import ISO8601, MILLISECONDS, LineFormat, line_format, parse_logging, strftime_of
 from kafka_py.testing.processes import ROOT
 
 CLASSIC = """

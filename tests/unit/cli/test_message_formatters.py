@@ -7,8 +7,8 @@ import uuid
 import pytest
 
 from kafka_py.base.errors import ConfigError, KafkaError
-from kafka_py.cli.message_formatters import CLASSIC_FORMATTERS, formatter_named
-from kafka_py.clients.consumer.records import ConsumerRecord
+from kafka_py.cli.console.message_formatters import CLASSIC_FORMATTERS, formatter_named
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord
 from kafka_py.records.batch import TimestampType
 
 JAVA = "org.apache.kafka.common.serialization."
@@ -115,7 +115,7 @@ def test_unknown_classes_are_named():
 
 
 def test_a_class_of_ones_own():
-    assert shown(record(), name="kafka_py.cli.message_formatters.DefaultMessageFormatter") == b"v\n"
+    assert shown(record(), name="kafka_py.cli.console.message_formatters.DefaultMessageFormatter") == b"v\n"
 
 
 def test_the_other_formatters(caplog):

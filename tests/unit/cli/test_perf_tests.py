@@ -6,11 +6,11 @@ import re
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.cli import consumer_perf_test, producer_perf_test
-from kafka_py.cli.command import CommandFailed, UsageError
-from kafka_py.cli.java_dates import DatePattern
-from kafka_py.cli.metric_table import Metric, metric_lines, metrics_of
-from kafka_py.cli.producer_perf_test import Latencies, throttled
+from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.java_compat.java_dates import DatePattern
+from kafka_py.cli.perf import consumer_perf_test, producer_perf_test
+from kafka_py.cli.perf.metric_table import Metric, metric_lines, metrics_of
+from kafka_py.cli.perf.producer_perf_test import Latencies, throttled
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.metrics import MetricName
 

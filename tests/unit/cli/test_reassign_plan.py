@@ -5,8 +5,8 @@ import json
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli import reassign_plan
-from kafka_py.cli.reassign_plan import BadPlan, Move, PartitionProgress, Plan, Refusal
+from kafka_py.cli.reassignment import reassign_plan
+from kafka_py.cli.reassignment.reassign_plan import BadPlan, Move, PartitionProgress, Plan, Refusal
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli.command import CommandFailed, UsageError
-from kafka_py.cli.replica_verification import Fetched, compare, main
+from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.verification.replica_verification import Fetched, compare, main
 from kafka_py.records.batch import read_header
 from kafka_py.records.builder import BatchBuilder
 

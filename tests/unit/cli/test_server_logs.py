@@ -42,7 +42,7 @@ def test_a_line_has_the_classic_brokers_form(monkeypatch: pytest.MonkeyPatch) ->
     line = BrokerLine(PATTERN)
     text = line.format(record("kafka_py.broker.server", "[KafkaServer id=0] started"))
     assert text == "[2021-01-01 10:00:00,500] INFO [KafkaServer id=0] started (kafka.server.KafkaServer)"
-    assert " WARN x (kafka.log.LogManager)" in line.format(record("kafka_py.log.log_dirs", "x", logging.WARNING))
+    assert " WARN x (kafka.log.LogManager)" in line.format(record("kafka_py.log.log_manager", "x", logging.WARNING))
     assert " FATAL x (somebody.else)" in line.format(record("somebody.else", "x", logging.CRITICAL))
 
 
@@ -62,7 +62,7 @@ def test_an_exception_follows_its_line() -> None:
     try:
         raise ValueError("why")
     except ValueError:
-        made = record("kafka_py.broker.dispatch", "failed", logging.ERROR, exc_info=sys.exc_info())
+        made = record("kafka_py.broker.requests.dispatch", "failed", logging.ERROR, exc_info=sys.exc_info())
     lines = BrokerLine(PATTERN).format(made).splitlines()
     assert lines[0].endswith("ERROR failed (kafka.server.KafkaApis)")
     assert (lines[1], lines[-1]) == ("Traceback (most recent call last):", "ValueError: why")

@@ -5,9 +5,9 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli import broker_api_versions, cluster, delete_records, get_offsets, log_dirs
-from kafka_py.cli.command import CommandFailed, UsageError
-from kafka_py.cli.connection_options import admin_properties
-from kafka_py.cli.java_errors import exception_name, exception_text
+from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.common.connection_options import admin_properties
+from kafka_py.cli.java_compat.java_errors import exception_name, exception_text
 from kafka_py.clients.admin.brokers import VersionRange
 from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node

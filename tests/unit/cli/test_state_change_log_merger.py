@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kafka_py.cli.command import CommandFailed, UsageError
+from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.cli.state_change_log_merger import main
 
 FIRST = """\

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from kafka_py.cli.termination import EndSignals, Terminated
+from kafka_py.cli.common.termination import EndSignals, Terminated
 
 
 def send(number):

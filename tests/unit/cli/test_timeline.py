@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from kafka_py.cli import timeline as module
-from kafka_py.cli.command import CommandFailed
-from kafka_py.cli.latencies import Latencies
-from kafka_py.cli.progress import Progress, duration
-from kafka_py.cli.timeline import CSV_HEADER, MIB, Timeline, check_plot, percentiles_of, write_plot
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.progress import Progress, duration
+from kafka_py.cli.perf import timeline as module
+from kafka_py.cli.perf.latencies import Latencies
+from kafka_py.cli.perf.timeline import CSV_HEADER, MIB, Timeline, check_plot, percentiles_of, write_plot
 
 
 def test_percentiles_are_samples_and_zero_without_any():

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from kafka_py.cli.topic_description import Describing, PartitionDescription, TopicDescription
+from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, TopicDescription
 
 TOPIC_ID = uuid.UUID("012345678-9abc-def3-fede-dcba98765432"[1:])
 

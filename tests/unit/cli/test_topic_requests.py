@@ -2,7 +2,13 @@
 
 import pytest
 
-from kafka_py.cli.topic_requests import TopicFailure, TopicRequest, parse_assignment, require_found, select_topics
+from kafka_py.cli.topic_admin.topic_requests import (
+    TopicFailure,
+    TopicRequest,
+    parse_assignment,
+    require_found,
+    select_topics,
+)
 
 NAMES = ["orders", "orders-eu", "clicks", "__consumer_offsets"]
 

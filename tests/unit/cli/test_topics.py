@@ -4,8 +4,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import topics
-from kafka_py.cli.command import UsageError
-from kafka_py.cli.topic_requests import TopicFailure, request_of
+from kafka_py.cli.common.command import UsageError
+from kafka_py.cli.topic_admin.topic_requests import TopicFailure, request_of
 
 BOOTSTRAP = ["--bootstrap-server", "b:1"]
 ZOOKEEPER = ["--zookeeper", "z:1"]
@@ -118,6 +118,7 @@ def test_bootstrap_server_wins_over_the_property_file(monkeypatch, tmp_path):
     file = tmp_path / "admin.properties"
     file.write_text("bootstrap.servers=other:1\nclient.id=me\n")
     seen = {}
-    monkeypatch.setattr("kafka_py.cli.topics_admin.run_on_brokers", lambda given, _request: seen.update(given))
+    run_on_brokers = "kafka_py.cli.topic_admin.topics_admin.run_on_brokers"
+    monkeypatch.setattr(run_on_brokers, lambda given, _request: seen.update(given))
     assert topics.main([*BOOTSTRAP, "--list", "--command-config", str(file)]) == 0
     assert seen == {"bootstrap.servers": "b:1", "client.id": "me"}

@@ -5,8 +5,8 @@ import uuid
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.cli.topic_requests import TopicFailure, TopicRequest
-from kafka_py.cli.topics_admin import carry_out
+from kafka_py.cli.topic_admin.topic_requests import TopicFailure, TopicRequest
+from kafka_py.cli.topic_admin.topics_admin import carry_out
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.admin.resources import ConfigEntry, ConfigSource
 from kafka_py.clients.admin.results import Results

@@ -12,8 +12,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import topics
-from kafka_py.cli.topic_requests import TopicFailure, request_of
-from kafka_py.cli.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
+from kafka_py.cli.topic_admin.topic_requests import TopicFailure, request_of
+from kafka_py.cli.topic_admin.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode

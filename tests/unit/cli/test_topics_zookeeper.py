@@ -8,8 +8,8 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli.topic_requests import TopicFailure, TopicRequest
-from kafka_py.cli.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
+from kafka_py.cli.topic_admin.topic_requests import TopicFailure, TopicRequest
+from kafka_py.cli.topic_admin.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.access import NOT_FENCED
 from kafka_py.zk.partitions import PartitionState

@@ -7,12 +7,12 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli import verifiable_consumer, verifiable_producer
-from kafka_py.cli.json_events import Events
-from kafka_py.cli.termination import EndSignals
-from kafka_py.cli.verifiable_consumer import Reporter
-from kafka_py.cli.verifiable_producer import Tally
-from kafka_py.clients.consumer.records import ConsumerRecord, ConsumerRecords
+from kafka_py.cli.common.termination import EndSignals
+from kafka_py.cli.verification import verifiable_consumer, verifiable_producer
+from kafka_py.cli.verification.json_events import Events
+from kafka_py.cli.verification.verifiable_consumer import Reporter
+from kafka_py.cli.verification.verifiable_producer import Tally
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.records.batch import TimestampType
 

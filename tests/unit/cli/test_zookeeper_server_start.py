@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.cli.command import CommandFailed, UsageError
+from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.cli.zookeeper_server_start import check_properties, main
 
 

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from kafka_py.cli import zookeeper_server_stop
-from kafka_py.cli.command import UsageError
+from kafka_py.cli.common.command import UsageError
 from kafka_py.cli.zookeeper_server_stop import is_server, main, signal_number
 
 CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"

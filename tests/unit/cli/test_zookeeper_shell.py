@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kafka_py.cli import zookeeper_shell
-from kafka_py.cli.command import CommandFailed
+from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.zookeeper_shell import Shell, converse, describe_stat, help_text, main
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.session import Stat

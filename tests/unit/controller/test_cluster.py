@@ -6,9 +6,9 @@ import uuid
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller import partition_states, replica_states
-from kafka_py.controller.cluster import NO_ASSIGNMENT, Assignment, Cluster, Leadership, Replica
-from kafka_py.controller.replica_states import ReplicaState
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import NO_ASSIGNMENT, Assignment, Cluster, Leadership, Replica
+from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.zk.brokers import RegisteredBroker
 
 T0 = TopicPartition("t", 0)

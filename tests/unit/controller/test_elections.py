@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from kafka_py.controller import elections
-from kafka_py.controller.elections import Elected
+from kafka_py.controller.model import elections
+from kafka_py.controller.model.elections import Elected
 
 CASES_OFFLINE = [
     # replicas, isr, alive, unclean permitted -> leader, isr, recipients, unclean

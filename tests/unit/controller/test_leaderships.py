@@ -3,9 +3,9 @@
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.cluster import Cluster, Leadership
-from kafka_py.controller.elections import Elected
 from kafka_py.controller.leaderships import Leaderships, MoveFailed
+from kafka_py.controller.model.controller_context import Cluster, Leadership
+from kafka_py.controller.model.elections import Elected
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.access import ControllerMoved

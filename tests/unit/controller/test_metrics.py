@@ -3,9 +3,9 @@
 import pytest
 
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.controller.cluster import Cluster
 from kafka_py.controller.events import ControllerState, EventQueue
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
+from kafka_py.controller.model.controller_context import Cluster
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 

@@ -7,8 +7,8 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.state_changes import NAME
 from kafka_py.controller.batch import ControllerRequest
-from kafka_py.controller.cluster import Replica
-from kafka_py.controller.partition_states import PartitionState
+from kafka_py.controller.model.controller_context import Replica
+from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,

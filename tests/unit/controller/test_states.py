@@ -5,9 +5,9 @@ import itertools
 import pytest
 
 from kafka_py.base.moves import IllegalMove
-from kafka_py.controller import partition_states, replica_states
-from kafka_py.controller.partition_states import PartitionState as P
-from kafka_py.controller.replica_states import ReplicaState as R
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.partition_states import PartitionState as P
+from kafka_py.controller.model.replica_states import ReplicaState as R
 
 VALID_PREVIOUS = {  # as controller.md has it, by target
     P.NEW: {P.NON_EXISTENT},

@@ -14,15 +14,15 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.loading import RECORDS_AT_ONCE, TURN_MS, Turn
 from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, Surroundings
-from kafka_py.log.partition_log import Origin, PartitionLog
-from kafka_py.log.record_work import LEAST_PLAIN_LIMIT
+from kafka_py.log.partition.partition_log import Origin, PartitionLog
+from kafka_py.log.validation.record_work import LEAST_PLAIN_LIMIT
 from kafka_py.records.batch import BatchHeader, Record, read_header
 from kafka_py.records.builder import with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.control import ControlType
 from kafka_py.records.varints import encode_varint
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
 

@@ -4,8 +4,8 @@ import asyncio
 import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from kafka_py.log.background import InlineBackground, ThreadBackground
-from kafka_py.log.background_file import BackgroundFile
+from kafka_py.log.disk.background import InlineBackground, ThreadBackground
+from kafka_py.log.disk.background_file import BackgroundFile
 
 
 def fails():

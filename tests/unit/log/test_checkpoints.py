@@ -3,7 +3,8 @@
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.checkpoints import (
+from kafka_py.log.disk.files import write_atomically
+from kafka_py.log.state.checkpoints import (
     CorruptCheckpoint,
     create_if_missing,
     format_offsets,
@@ -11,8 +12,7 @@ from kafka_py.log.checkpoints import (
     read_epochs,
     read_offsets,
 )
-from kafka_py.log.files import write_atomically
-from kafka_py.testing.files import FakeFiles
+from kafka_py.testing.fakes.files import FakeFiles
 
 
 def test_offsets_are_written_as_text_and_read_back():

@@ -11,20 +11,20 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
-from kafka_py.log.answers import Origin
-from kafka_py.log.background import InlineBackground
 from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.cleaning import CleanJob, Stopped
-from kafka_py.log.configs import LogConfig, LogOptions
+from kafka_py.log.compaction.cleaning import CleanJob, Stopped
 from kafka_py.log.dirtiness import dirtiness_of
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.log.recovery import Checkpointed
+from kafka_py.log.disk.background import InlineBackground
+from kafka_py.log.loading.recovery import Checkpointed
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.files import FakeFiles, Loss
-from kafka_py.testing.stored_logs import LogWorld
+from kafka_py.testing.fakes.files import FakeFiles, Loss
+from kafka_py.testing.fakes.stored_logs import LogWorld
 
 DAY_MS = 86_400_000
 

@@ -13,14 +13,14 @@ import pytest
 
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.answers import Origin
-from kafka_py.log.cleaning import CleanJob, Stopped
-from kafka_py.log.cleaning_process import CleaningFailed, run_cleaning
-from kafka_py.log.configs import LogConfig, LogOptions
+from kafka_py.log.compaction.cleaning import CleanJob, Stopped
+from kafka_py.log.compaction.cleaning_process import CleaningFailed, run_cleaning
 from kafka_py.log.dirtiness import dirtiness_of
-from kafka_py.log.files import RealFiles
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.disk.files import RealFiles
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import CorruptBatch
 from kafka_py.records.builder import BatchBuilder
 

@@ -6,10 +6,10 @@ import zlib
 
 import pytest
 
-from kafka_py.log import compaction
-from kafka_py.log.compaction import Dirtiness, LastBatch, Part, Sieve, Transactions, group_parts
-from kafka_py.log.key_offsets import KeyOffsets
-from kafka_py.log.txn_index import AbortedTransaction
+from kafka_py.log.compaction import compaction
+from kafka_py.log.compaction.compaction import Dirtiness, LastBatch, Part, Sieve, Transactions, group_parts
+from kafka_py.log.compaction.key_offsets import KeyOffsets
+from kafka_py.log.segments.txn_index import AbortedTransaction
 from kafka_py.records.batch import Record, decode_records, read_header, verify_crc
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec

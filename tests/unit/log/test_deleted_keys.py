@@ -11,7 +11,7 @@ import errno
 import pytest
 
 from kafka_py.testing.compacted_topics import CompactedTopic, T
-from kafka_py.testing.files import Loss
+from kafka_py.testing.fakes.files import Loss
 
 
 def test_a_deleted_key_stays_deleted_after_the_log_was_cut_below_what_was_compacted() -> None:

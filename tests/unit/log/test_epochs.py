@@ -2,13 +2,13 @@
 
 import pytest
 
-from kafka_py.log.background import InlineBackground
-from kafka_py.log.checkpoints import read_epochs
-from kafka_py.log.directory import PartitionDirectory
-from kafka_py.log.epoch_checkpoint import EpochCheckpoint
-from kafka_py.log.epochs import UNKNOWN_END, EpochEnd, EpochStart, LeaderEpochs
-from kafka_py.log.handles import OpenHandles
-from kafka_py.testing.files import FakeFiles
+from kafka_py.log.disk.background import InlineBackground
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.handles import OpenHandles
+from kafka_py.log.state.checkpoints import read_epochs
+from kafka_py.log.state.epoch_checkpoint import EpochCheckpoint
+from kafka_py.log.state.epochs import UNKNOWN_END, EpochEnd, EpochStart, LeaderEpochs
+from kafka_py.testing.fakes.files import FakeFiles
 
 
 def epochs(*entries) -> LeaderEpochs:

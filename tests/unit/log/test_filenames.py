@@ -5,8 +5,8 @@ import uuid
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log import filenames
-from kafka_py.log.filenames import PartitionName, SegmentFile
+from kafka_py.log.disk import filenames
+from kafka_py.log.disk.filenames import PartitionName, SegmentFile
 
 UNIQUE = uuid.UUID("0123456789abcdef0123456789abcdef")
 

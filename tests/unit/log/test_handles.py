@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from kafka_py.log.files import explained, open_files_limit
-from kafka_py.log.handles import OpenHandles, handles_within
+from kafka_py.log.disk.files import explained, open_files_limit
+from kafka_py.log.disk.handles import OpenHandles, handles_within
 
 
 class Held:

@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log import record_work
-from kafka_py.log.answers import MOST_ERRORS, Origin, RecordErrors
-from kafka_py.log.configs import LogConfig
-from kafka_py.log.header_trust import CLOCK_SLACK_MS, VERIFIED_FIRST, HeaderTrust
-from kafka_py.log.record_work import LEAST_PLAIN_LIMIT, MOST_RENUMBERED, RecordWork, plain_limit
-from kafka_py.log.validation import prepare_leader_append
+from kafka_py.log.model.answers import MOST_ERRORS, Origin, RecordErrors
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.validation import record_work
+from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS, VERIFIED_FIRST, HeaderTrust
+from kafka_py.log.validation.record_work import LEAST_PLAIN_LIMIT, MOST_RENUMBERED, RecordWork, plain_limit
+from kafka_py.log.validation.validation import prepare_leader_append
 from kafka_py.records.batch import BatchHeader, decode_records, read_header, verify_crc
 from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.crc32c import crc32c
 from kafka_py.records.varints import encode_varint
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 NOW = 1_600_000_000_000
 BASE_TIMESTAMP, MAX_TIMESTAMP, RECORD_COUNT, LAST_OFFSET_DELTA = (27, ">q"), (35, ">q"), (57, ">i"), (23, ">i")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kafka_py.log.key_offsets import KeyOffsets, most_keys
+from kafka_py.log.compaction.key_offsets import KeyOffsets, most_keys
 
 MIB = 1 << 20
 

@@ -10,16 +10,16 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.log.background import InlineBackground
-from kafka_py.log.configs import LogConfig, LogOptions
-from kafka_py.log.log_dir import LogDirError
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.meta_properties import InconsistentBrokerId, MetaProperties
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.disk.background import InlineBackground
+from kafka_py.log.loading.log_dir import LogDirError
+from kafka_py.log.loading.meta_properties import InconsistentBrokerId, MetaProperties
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.retention_looks import Look
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.files import FakeFiles, Loss
-from kafka_py.testing.stored_logs import batch
+from kafka_py.testing.fakes.files import FakeFiles, Loss
+from kafka_py.testing.fakes.stored_logs import batch
 
 SETTINGS = {"log.index.size.max.bytes": "1200", "log.index.interval.bytes": "200"}
 
@@ -715,7 +715,8 @@ def test_the_text_of_a_checkpoint_is_made_where_it_is_written(monkeypatch):
     for file in log_dir._checkpoints.values():
         monkeypatch.setattr(file, "_background", held)
     made = []
-    monkeypatch.setattr("kafka_py.log.log_dir.format_offsets", lambda offsets: made.append(offsets) or b"0\n0\n")
+    format_offsets = "kafka_py.log.loading.log_dir.format_offsets"
+    monkeypatch.setattr(format_offsets, lambda offsets: made.append(offsets) or b"0\n0\n")
     broker.dirs.checkpoint_high_watermarks()
     assert made == []
     held.run_all()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_py.log.meta_properties import (
+from kafka_py.log.loading.meta_properties import (
     InconsistentBrokerId,
     InconsistentClusterId,
     InconsistentMetadata,
@@ -15,7 +15,7 @@ from kafka_py.log.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
-from kafka_py.testing.files import FakeFiles
+from kafka_py.testing.fakes.files import FakeFiles
 
 
 def test_the_file_is_a_java_property_file_with_a_dated_comment():

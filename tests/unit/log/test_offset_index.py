@@ -2,10 +2,10 @@
 
 import pytest
 
-from kafka_py.log.directory import PartitionDirectory
-from kafka_py.log.handles import OpenHandles
-from kafka_py.log.offset_index import OffsetIndex, OffsetPosition
-from kafka_py.testing.files import FakeFiles
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.handles import OpenHandles
+from kafka_py.log.segments.offset_index import OffsetIndex, OffsetPosition
+from kafka_py.testing.fakes.files import FakeFiles
 
 PATH = "/l/00000000000000000000.index"
 

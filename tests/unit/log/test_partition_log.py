@@ -5,12 +5,12 @@ import errno
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.answers import LogRead, Origin, UnexpectedAppendOffset
-from kafka_py.log.recovery import Checkpointed
+from kafka_py.log.loading.recovery import Checkpointed
+from kafka_py.log.model.answers import LogRead, Origin, UnexpectedAppendOffset
 from kafka_py.records.batch import read_header, verify_crc
 from kafka_py.records.control import ControlType
-from kafka_py.testing.files import Loss
-from kafka_py.testing.stored_logs import LogWorld, batch, records_of, slice_bytes
+from kafka_py.testing.fakes.files import Loss
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, records_of, slice_bytes
 
 
 def read(log, offset, max_bytes=1 << 20, up_to=None, min_one_batch=True) -> LogRead:

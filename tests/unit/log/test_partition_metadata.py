@@ -5,9 +5,9 @@ import uuid
 import pytest
 
 from kafka_py.base.ids import ZERO_UUID, uuid_to_text
-from kafka_py.log.files import write_atomically
-from kafka_py.log.partition_metadata import CorruptPartitionMetadata, format_topic_id, read_topic_id
-from kafka_py.testing.files import FakeFiles
+from kafka_py.log.disk.files import write_atomically
+from kafka_py.log.state.partition_metadata import CorruptPartitionMetadata, format_topic_id, read_topic_id
+from kafka_py.testing.fakes.files import FakeFiles
 
 TOPIC_ID = uuid.UUID("0123456789abcdeffedcba9876543210")
 

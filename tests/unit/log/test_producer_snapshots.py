@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafka_py.log.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
-from kafka_py.log.producer_state import AppendedBatch, Producer
+from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
+from kafka_py.log.state.producer_state import AppendedBatch, Producer
 from kafka_py.records.crc32c import crc32c
 
 

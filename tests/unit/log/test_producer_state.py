@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.producer_state import AppendedBatch, Producer, ProducerStates
+from kafka_py.log.state.producer_state import AppendedBatch, Producer, ProducerStates
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
 

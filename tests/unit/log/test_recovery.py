@@ -2,11 +2,11 @@
 
 import pytest
 
-from kafka_py.log import producer_replay
-from kafka_py.log.recovery import Checkpointed
+from kafka_py.log.loading.recovery import Checkpointed
+from kafka_py.log.state import producer_replay
 from kafka_py.records.control import ControlType
-from kafka_py.testing.files import Loss
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.files import Loss
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 NOW = 1_600_000_000_000
 

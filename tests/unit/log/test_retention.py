@@ -2,13 +2,13 @@
 
 import pytest
 
-from kafka_py.log.directory import PartitionDirectory
-from kafka_py.log.handles import OpenHandles
-from kafka_py.log.retention import below, beyond_size, count_deletable
-from kafka_py.log.segment import Segment
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.handles import OpenHandles
+from kafka_py.log.partition.retention import below, beyond_size, count_deletable
+from kafka_py.log.segments.segment import Segment
 from kafka_py.testing.clock import START_MS
-from kafka_py.testing.files import FakeFiles
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.files import FakeFiles
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 DAY_MS = 86_400_000
 

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from kafka_py.log.scanning import BATCH_START, NoBatchThere, find_batch, iter_file_headers
+from kafka_py.log.segments.scanning import BATCH_START, NoBatchThere, find_batch, iter_file_headers
 from kafka_py.records.batch import CorruptBatch
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 SETTINGS = {"segment.index.bytes": 12_000, "index.interval.bytes": 4096}
 

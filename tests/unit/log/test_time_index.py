@@ -2,11 +2,11 @@
 
 import pytest
 
-from kafka_py.log.directory import PartitionDirectory
-from kafka_py.log.handles import OpenHandles
-from kafka_py.log.offset_index import OffsetIndex
-from kafka_py.log.time_index import TimeIndex, TimeOffset
-from kafka_py.testing.files import FakeFiles
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.handles import OpenHandles
+from kafka_py.log.segments.offset_index import OffsetIndex
+from kafka_py.log.segments.time_index import TimeIndex, TimeOffset
+from kafka_py.testing.fakes.files import FakeFiles
 
 PATH = "/l/00000000000000000000.timeindex"
 

@@ -5,10 +5,10 @@ import errno
 import pytest
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.log.answers import Origin
-from kafka_py.log.stored_log import SEGMENTS_A_CUT
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.partition.stored_log import SEGMENTS_A_CUT
 from kafka_py.records.control import ControlType
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 NOW = 1_600_000_000_000
 

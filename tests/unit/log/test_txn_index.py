@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_py.log.directory import PartitionDirectory
-from kafka_py.log.handles import OpenHandles
-from kafka_py.log.txn_index import AbortedTransaction, CorruptTxnIndex, TxnIndex
-from kafka_py.testing.files import FakeFiles
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.handles import OpenHandles
+from kafka_py.log.segments.txn_index import AbortedTransaction, CorruptTxnIndex, TxnIndex
+from kafka_py.testing.fakes.files import FakeFiles
 
 PATH = "/l/00000000000000000000.txnindex"
 

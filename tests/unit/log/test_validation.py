@@ -5,15 +5,15 @@ import struct
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.answers import Origin, RecordErrors
-from kafka_py.log.configs import LogConfig
-from kafka_py.log.record_work import RecordWork
-from kafka_py.log.validation import check_follower_batches, prepare_leader_append
+from kafka_py.log.model.answers import Origin, RecordErrors
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.validation.record_work import RecordWork
+from kafka_py.log.validation.validation import check_follower_batches, prepare_leader_append
 from kafka_py.records.batch import TimestampType, decode_records, iter_records, read_header, verify_crc
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.crc32c import crc32c
-from kafka_py.testing.stored_logs import batch
+from kafka_py.testing.fakes.stored_logs import batch
 
 NOW = 1_600_000_000_000
 

@@ -5,7 +5,7 @@ What the indexes themselves answer to these entries is in test_offset_index.py a
 
 import pytest
 
-from kafka_py.testing.stored_logs import LogWorld, batch, records_of, slice_bytes
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, records_of, slice_bytes
 
 BASE_TIME = 1_526_384_718_000
 SIZE = len(batch([b"x" * 100]))

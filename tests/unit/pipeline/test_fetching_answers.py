@@ -16,8 +16,8 @@ from kafka_py.pipeline.fetching import RangeReader
 from kafka_py.pipeline.links import Link
 from kafka_py.pipeline.ranges import OffsetRange
 from kafka_py.records.builder import BatchBuilder
-from kafka_py.testing.fake_answers import ANSWERS
-from kafka_py.testing.fake_cluster import FakeCluster
+from kafka_py.testing.fakes.fake_answers import ANSWERS
+from kafka_py.testing.fakes.fake_cluster import FakeCluster
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.fetch import (
     FetchablePartitionResponse,

@@ -10,20 +10,20 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.answers import MOST_ERRORS
-from kafka_py.log.background import ThreadBackground
-from kafka_py.log.header_trust import HeaderTrust
-from kafka_py.log.record_work import LEAST_PLAIN_LIMIT
+from kafka_py.log.disk.background import ThreadBackground
+from kafka_py.log.model.answers import MOST_ERRORS
+from kafka_py.log.validation.header_trust import HeaderTrust
+from kafka_py.log.validation.record_work import LEAST_PLAIN_LIMIT
 from kafka_py.records.batch import read_header
 from kafka_py.records.builder import with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.crc32c import crc32c
 from kafka_py.records.varints import encode_varint
-from kafka_py.replication.append_lines import AT_ONCE
-from kafka_py.replication.delayed import AppendResult
-from kafka_py.replication.isr import Committed
-from kafka_py.testing.replicas import ReplicaWorld, role
-from kafka_py.testing.stored_logs import LogWorld, batch, slice_bytes
+from kafka_py.replication.leader.append_lines import AT_ONCE
+from kafka_py.replication.leader.delayed import AppendResult
+from kafka_py.replication.state.isr import Committed
+from kafka_py.testing.fakes.replicas import ReplicaWorld, role
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, slice_bytes
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LARGE = 5000

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.log.flushing import FlushJob
-from kafka_py.replication.isr import Committed, Expanding
-from kafka_py.replication.partition import Partition
-from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PartitionRead, PlainSource
-from kafka_py.testing.copying import T0, CopyingWorld, Replica
-from kafka_py.testing.stored_logs import batch
+from kafka_py.log.partition.flushing import FlushJob
+from kafka_py.replication.state.isr import Committed, Expanding
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PartitionRead, PlainSource
+from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
+from kafka_py.testing.fakes.stored_logs import batch
 from kafka_py.testing.virtual_time import run_virtual
 
 VERSIONS = ("2.6", "2.8")  # asks for epochs before it fetches; lets the fetch tell

@@ -7,11 +7,11 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
-from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kafka_py.replication.reads import EpochEnd
-from kafka_py.testing.copying import T0, CopyingWorld, Replica
-from kafka_py.testing.stored_logs import batch
+from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
+from kafka_py.replication.leader.offset_queries import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_py.replication.state.reads import EpochEnd
+from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
+from kafka_py.testing.fakes.stored_logs import batch
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.fetch import (
     FetchablePartitionResponse,

@@ -17,17 +17,17 @@ from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
-from kafka_py.replication.configs import ReplicationOptions
-from kafka_py.replication.fetch_state import Followed
-from kafka_py.replication.fetchers import FetcherManager
-from kafka_py.replication.following import Following
-from kafka_py.replication.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
-from kafka_py.replication.lookups import LATEST_TIMESTAMP
-from kafka_py.replication.metrics import ReplicaMetrics
-from kafka_py.replication.parked import Parked
-from kafka_py.replication.partition import Partition
-from kafka_py.replication.reads import EpochEnd
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.fetcher_manager import FetcherManager
+from kafka_py.replication.follower.following import Following
+from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
+from kafka_py.replication.leader.offset_queries import LATEST_TIMESTAMP
+from kafka_py.replication.leader.purgatories import Parked
+from kafka_py.replication.state.configs import ReplicationOptions
+from kafka_py.replication.state.metrics import ReplicaMetrics
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.reads import EpochEnd
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.messages.fetch import (
     FetchablePartitionResponse,

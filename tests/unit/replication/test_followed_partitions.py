@@ -3,13 +3,13 @@
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.fetch_state import Followed
-from kafka_py.replication.followed_partitions import FollowedPartitions, Place
-from kafka_py.replication.follower_session import FollowerSession
-from kafka_py.replication.partition import Partition
+from kafka_py.replication.follower.fetch_session import FollowerSession
+from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.followed_partitions import FollowedPartitions, Place
+from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.logs import MemoryLog
-from kafka_py.testing.replicas import role
+from kafka_py.testing.fakes.logs import MemoryLog
+from kafka_py.testing.fakes.replicas import role
 from kafka_py.wire.protocol_versions import InterBrokerVersion
 
 T0 = TopicPartition("t", 0)

@@ -1,8 +1,8 @@
 """What a follower does to its log: the pieces in which it appends what was fetched."""
 
-from kafka_py.replication import following
-from kafka_py.replication.following import pieces
-from kafka_py.testing.stored_logs import batch
+from kafka_py.replication.follower import following
+from kafka_py.replication.follower.following import pieces
+from kafka_py.testing.fakes.stored_logs import batch
 
 ONE = bytes(batch([b"v"]))
 

@@ -1,6 +1,6 @@
 """The in-sync set while a change of it is on its way."""
 
-from kafka_py.replication.isr import Committed, Expanding, Shrinking
+from kafka_py.replication.state.isr import Committed, Expanding, Shrinking
 
 ONE_TWO = frozenset({1, 2})
 

@@ -8,10 +8,10 @@ from typing import Any
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.isr import Committed, Expanding, Shrinking
-from kafka_py.replication.isr_updates import LONGEST_SILENCE_MS, NOTICE_CHECK_MS, QUIET_MS, IsrUpdates
-from kafka_py.replication.partition import Partition
-from kafka_py.testing.copying import T0, CopyingWorld, Replica
+from kafka_py.replication.leader.isr_updates import LONGEST_SILENCE_MS, NOTICE_CHECK_MS, QUIET_MS, IsrUpdates
+from kafka_py.replication.state.isr import Committed, Expanding, Shrinking
+from kafka_py.replication.state.partition import Partition
+from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.zk.partitions import PartitionState
 from kafka_py.zk.session import ZkError

@@ -9,8 +9,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.reads import FetchEntry, FetchParams, FetchResults, Isolation, PlainSource
-from kafka_py.testing.replicas import ReplicaWorld, role
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PlainSource
+from kafka_py.testing.fakes.replicas import ReplicaWorld, role
 
 COUNT = 1000
 ALL = [TopicPartition("t", number) for number in range(COUNT)]

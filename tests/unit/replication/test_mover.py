@@ -10,17 +10,17 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Supervisor
-from kafka_py.log.answers import NoDescriptorsLeft
-from kafka_py.log.configs import LogConfig, LogOptions
-from kafka_py.log.log_dirs import LogDirs
-from kafka_py.log.partition_log import PartitionLog
-from kafka_py.replication.configs import ReplicationOptions
-from kafka_py.replication.hosted import HostedPartitions
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.answers import NoDescriptorsLeft
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.mover import LogDirMover
-from kafka_py.replication.partition import Partition
-from kafka_py.replication.throttle import UNLIMITED, ByteRate, Throttle
-from kafka_py.testing.files import FakeFiles
-from kafka_py.testing.stored_logs import batch, records_of, slice_bytes
+from kafka_py.replication.state.configs import ReplicationOptions
+from kafka_py.replication.state.hosted import HostedPartitions
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
+from kafka_py.testing.fakes.files import FakeFiles
+from kafka_py.testing.fakes.stored_logs import batch, records_of, slice_bytes
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
 LARGE, SMALL, OTHER = (TopicPartition(topic, 0) for topic in ("a-large", "z-small", "m-other"))

@@ -4,12 +4,17 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.configs import LogConfig
-from kafka_py.replication.isr import Committed, Expanding, Shrinking
-from kafka_py.replication.lookups import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, is_search, offset_for_timestamp
-from kafka_py.replication.partition import Partition
-from kafka_py.replication.reads import CONSUMER, EpochEnd, FetchEntry, Isolation
-from kafka_py.testing.logs import MemoryLog, slice_bytes
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.replication.leader.offset_queries import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    is_search,
+    offset_for_timestamp,
+)
+from kafka_py.replication.state.isr import Committed, Expanding, Shrinking
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.reads import CONSUMER, EpochEnd, FetchEntry, Isolation
+from kafka_py.testing.fakes.logs import MemoryLog, slice_bytes
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 
 T0 = TopicPartition("t", 0)

@@ -1,8 +1,8 @@
 """What a leader learns from a follower's fetches."""
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.progress import NEVER, UNKNOWN_OFFSET, FollowerProgress
-from kafka_py.replication.reads import FetchEntry
+from kafka_py.replication.state.progress import NEVER, UNKNOWN_OFFSET, FollowerProgress
+from kafka_py.replication.state.reads import FetchEntry
 
 
 def at(offset: int, log_start_offset: int = 0) -> FetchEntry:

@@ -4,12 +4,12 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.configs import LogConfig
-from kafka_py.replication.delayed import DeleteRecordsResult
-from kafka_py.replication.reads import FetchEntry
-from kafka_py.replication.record_deletion import RecordDeletion
-from kafka_py.testing.logs import MemoryLog
-from kafka_py.testing.replicas import ReplicaWorld
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.replication.leader.delayed import DeleteRecordsResult
+from kafka_py.replication.leader.record_deletion import RecordDeletion
+from kafka_py.replication.state.reads import FetchEntry
+from kafka_py.testing.fakes.logs import MemoryLog
+from kafka_py.testing.fakes.replicas import ReplicaWorld
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -6,9 +6,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PlainSource
-from kafka_py.testing.logs import slice_bytes
-from kafka_py.testing.replicas import ReplicaWorld
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PlainSource
+from kafka_py.testing.fakes.logs import slice_bytes
+from kafka_py.testing.fakes.replicas import ReplicaWorld
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -4,9 +4,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.reads import FetchEntry, FetchParams, Isolation, PlainSource
-from kafka_py.replication.replica_selection import Candidate, RackAware, choose
-from kafka_py.testing.replicas import ReplicaWorld
+from kafka_py.replication.leader.replica_selection import Candidate, RackAware, choose
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PlainSource
+from kafka_py.testing.fakes.replicas import ReplicaWorld
 
 T0 = TopicPartition("t", 0)
 LEADER = Candidate(1, "a", 100, 0)

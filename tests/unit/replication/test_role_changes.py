@@ -9,11 +9,11 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
-from kafka_py.log.configs import LogConfig
-from kafka_py.replication.partition import Partition
-from kafka_py.replication.reads import FetchEntry
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges, RoleRequest, StopRequest
-from kafka_py.testing.replicas import ReplicaWorld, role
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.reads import FetchEntry
+from kafka_py.testing.fakes.replicas import ReplicaWorld, role
 from kafka_py.zk.session import SessionExpired
 from kafka_py.zk.topics import TopicIdentity
 

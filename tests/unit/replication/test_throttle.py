@@ -6,10 +6,10 @@ from functools import wraps
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.isr import Committed
-from kafka_py.replication.throttle import UNLIMITED, ByteRate, Throttle
+from kafka_py.replication.state.isr import Committed
+from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.copying import T0, CopyingWorld, Replica
+from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.virtual_time import run_virtual
 
 

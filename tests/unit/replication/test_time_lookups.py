@@ -6,14 +6,14 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 from kafka_py.base.clock import SystemClock
-from kafka_py.log.background import InlineBackground, ThreadBackground
-from kafka_py.log.partition_log import Origin
+from kafka_py.log.disk.background import InlineBackground, ThreadBackground
+from kafka_py.log.partition.partition_log import Origin
 from kafka_py.records.batch import TimestampType, read_header
 from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.varints import encode_varint
-from kafka_py.replication.time_lookups import find_by_time
-from kafka_py.testing.stored_logs import LogWorld, batch
+from kafka_py.replication.leader.time_lookups import find_by_time
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 MANY = 60_000
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kafka_py.log.epochs import EpochStart, LeaderEpochs
-from kafka_py.replication.reads import EpochEnd
-from kafka_py.replication.truncation import Cut, OutOfRange, OwnLog, after_out_of_range, cut_after
+from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
+from kafka_py.replication.follower.truncation import Cut, OutOfRange, OwnLog, after_out_of_range, cut_after
+from kafka_py.replication.state.reads import EpochEnd
 
 
 def own(*epochs: tuple[int, int], end: int, high_watermark: int = 0) -> OwnLog:

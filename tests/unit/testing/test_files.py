@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kafka_py.testing.files import FakeFiles, Loss
+from kafka_py.testing.fakes.files import FakeFiles, Loss
 
 
 def written(files, path="/a", parts=(b"synced", b"lost")):

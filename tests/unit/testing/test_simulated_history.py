@@ -3,9 +3,9 @@
 import pytest
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 from kafka_py.testing.simulation.history import History
 from kafka_py.testing.simulation.invariants import check_compacted
-from kafka_py.testing.stored_logs import LogWorld, batch
 from kafka_py.zk.session import CreateOp, SetOp
 from kafka_py.zk.znodes import PartitionStateZNode
 

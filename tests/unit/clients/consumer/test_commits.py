@@ -10,7 +10,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import ClientTimeout, CommitFailed, OffsetAndMetadata, RebalanceInProgress
 from kafka_py.clients.consumer.commits import GroupOffsets
-from kafka_py.testing.scripted_group import ANSWERS, HANG, Played, ScriptedCoordinator
+from kafka_py.testing.fakes.scripted_group import ANSWERS, HANG, Played, ScriptedCoordinator
 from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,

@@ -4,10 +4,10 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
-from kafka_py.clients.consumer.fetch_counts import FetchCounts
-from kafka_py.clients.consumer.fetch_plan import FetchPlan
-from kafka_py.clients.consumer.fetched import Decoding, Fetched
-from kafka_py.clients.consumer.held import ANSWERS_AHEAD, HeldAnswers
+from kafka_py.clients.consumer.fetching.fetch_counts import FetchCounts
+from kafka_py.clients.consumer.fetching.fetch_plan import FetchPlan
+from kafka_py.clients.consumer.fetching.fetched import Decoding, Fetched
+from kafka_py.clients.consumer.fetching.held import ANSWERS_AHEAD, HeldAnswers
 from kafka_py.clients.consumer.subscriptions import Subscriptions
 from kafka_py.clients.metadata import ClusterView, Node, PartitionInfo, TopicInfo
 from kafka_py.records.builder import BatchBuilder

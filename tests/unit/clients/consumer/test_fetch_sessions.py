@@ -2,7 +2,7 @@
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.fetch_sessions import FetchSession, Wanted
+from kafka_py.clients.consumer.fetching.fetch_sessions import FetchSession, Wanted
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 NAMED = {"a": A, "b": B, "c": C}

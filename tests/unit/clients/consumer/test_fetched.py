@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.fetched import Decoding, Fetched
+from kafka_py.clients.consumer.fetching.fetched import Decoding, Fetched
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType, end_txn_marker

@@ -14,8 +14,8 @@ from kafka_py.clients.metadata import Node
 from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.net.client import ConnectionLost
 from kafka_py.records.builder import BatchBuilder
-from kafka_py.testing.fake_answers import answer_fetch
-from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
+from kafka_py.testing.fakes.fake_answers import answer_fetch
+from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic

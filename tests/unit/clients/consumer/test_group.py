@@ -8,7 +8,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.consumer.group import NO_GENERATION, State
-from kafka_py.testing.scripted_group import HANG, Played
+from kafka_py.testing.fakes.scripted_group import HANG, Played
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
 from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest

@@ -12,8 +12,8 @@ from kafka_py.clients.consumer.delivery import Delivery, Returned
 from kafka_py.clients.consumer.subscriptions import AssignedPartition
 from kafka_py.records.batch import TimestampType
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.interrupts import Interrupts, interrupts
-from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -10,8 +10,8 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncConsumer, Consumer, ConsumerRecord, RebalanceListener
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.testing.fakes.memory_wire import GroupOfOne, MemoryCluster, MemoryWires
 from kafka_py.testing.interrupts import interrupts
-from kafka_py.testing.memory_wire import GroupOfOne, MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest

@@ -14,7 +14,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncProducer, ProducerInterceptor, RecordFuture
 from kafka_py.clients.producer.batches import ProducerBatch
 from kafka_py.records.batch import decode_records
-from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
+from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse

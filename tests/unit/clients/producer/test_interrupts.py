@@ -10,8 +10,8 @@ import pytest
 from kafka_py.base.errors import KafkaError
 from kafka_py.clients import Producer, RecordFuture
 from kafka_py.records.batch import decode_records
+from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.interrupts import interrupts
-from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.wire.apis import ApiKey
 
 

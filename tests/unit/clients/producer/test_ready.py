@@ -7,7 +7,7 @@ from typing import Any
 from kafka_py.clients import AsyncProducer
 from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.ready import ReadyLanes
-from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
+from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.messages.produce import ProduceRequest
 

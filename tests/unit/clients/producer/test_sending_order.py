@@ -9,8 +9,8 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncProducer
 from kafka_py.clients.metadata import Node
-from kafka_py.testing.fake_answers import answer_produce
-from kafka_py.testing.memory_wire import MemoryCluster, MemoryWires
+from kafka_py.testing.fakes.fake_answers import answer_produce
+from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.produce import ProduceRequest

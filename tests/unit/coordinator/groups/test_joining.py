@@ -8,7 +8,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.answers import JoinResult
 from kafka_py.coordinator.groups.member import Protocols
-from kafka_py.testing.groups import GROUP, RANGE, GroupWorld, Limits, Reply
+from kafka_py.testing.fakes.groups import GROUP, RANGE, GroupWorld, Limits, Reply
 
 STICKY_TOO = (("sticky", b"topics"), ("range", b"topics"))
 

@@ -6,7 +6,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.offsets import GroupOffsets
-from kafka_py.testing.groups import GROUP, GroupWorld, Limits
+from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits
 
 
 def loaded(world: GroupWorld, *member_ids: str) -> Group:

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups.overview import DescribedMember, GroupDescription, ListedGroup
-from kafka_py.testing.groups import GROUP, GroupWorld
+from kafka_py.testing.fakes.groups import GROUP, GroupWorld
 
 
 def code_of(call: object, *arguments: object) -> ErrorCode:

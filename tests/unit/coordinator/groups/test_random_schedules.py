@@ -12,7 +12,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
-from kafka_py.testing.groups import GROUP, GroupWorld, Limits, Reply
+from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits, Reply
 
 STEPS = 300
 SEEDS = range(25)

@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.answers import JoinResult
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
-from kafka_py.testing.groups import GroupWorld, Limits
+from kafka_py.testing.fakes.groups import GroupWorld, Limits
 
 
 def test_who_does_not_rejoin_within_the_rebalance_timeout_is_out() -> None:

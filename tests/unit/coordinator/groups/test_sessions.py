@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.answers import JoinResult
-from kafka_py.testing.groups import GROUP, GroupWorld
+from kafka_py.testing.fakes.groups import GROUP, GroupWorld
 
 
 def test_heartbeat_guards_in_their_order() -> None:

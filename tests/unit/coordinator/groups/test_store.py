@@ -12,26 +12,26 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.configs import CoordinatorOptions
+from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.membership import Membership
+from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
 from kafka_py.coordinator.groups.offsets import CommittedOffset, TxnEnd
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset_keys, offset_value
 from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
-from kafka_py.coordinator.groups.store import TOPIC, GroupStore
 from kafka_py.coordinator.runtime import Appended, Surroundings
-from kafka_py.log.answers import Origin
-from kafka_py.log.partition_log import PartitionLog
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType
-from kafka_py.testing.groups import Limits
-from kafka_py.testing.replicas import timers_of
-from kafka_py.testing.stored_logs import LogWorld
+from kafka_py.testing.fakes.groups import Limits
+from kafka_py.testing.fakes.replicas import timers_of
+from kafka_py.testing.fakes.stored_logs import LogWorld
 
 GROUP = "consumerGroupId"
 PARTITION = 20

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.answers import SyncResult
-from kafka_py.testing.groups import RANGE, GroupWorld
+from kafka_py.testing.fakes.groups import RANGE, GroupWorld
 
 
 def test_everybody_gets_its_part_of_the_leaders_plan() -> None:

@@ -5,12 +5,12 @@ from uuid import UUID
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.membership import Membership
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.states import PREPARING_REBALANCE
-from kafka_py.testing.groups import GROUP, GroupWorld, Limits, MemoryStore, Reply
+from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits, MemoryStore, Reply
 
 
 @pytest.mark.parametrize(("session_ms", "allowed"), [(5999, False), (6000, True), (300_000, True), (300_001, False)])

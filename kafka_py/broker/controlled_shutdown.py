@@ -1,0 +1,70 @@
+"""Controlled shutdown: before it stops, a broker has the controller move its leaders away (I/O).
+
+Source: docs/reference/controller.md, section 11.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.network import Network
+from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import ZkError
+from kafka_py.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+
+async def leave_in_order(
+    store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str,
+    network: Network | None = None,
+) -> bool:  # fmt: skip
+    """Asks up to controlled.shutdown.max.retries times; whether it succeeded. Never raises for a failed try."""
+    for attempt in range(config.controlled_shutdown_max_retries):
+        if attempt:
+            await asyncio.sleep(config.controlled_shutdown_retry_backoff_ms / 1000.0)
+        try:
+            response = await _ask(store, broker_id, broker_epoch(), config, listener, network)
+        except (OSError, ZkError, MalformedZNode, TimeoutError) as error:
+            log.info("Controlled shutdown: try %d failed: %s", attempt + 1, error)
+            continue
+        if response is None:
+            log.info("Controlled shutdown: there is no controller to ask")
+        elif response.error_code == ErrorCode.NONE and not response.remaining_partitions:
+            log.info("Controlled shutdown succeeded")
+            return True
+        else:
+            left = len(response.remaining_partitions)
+            log.info("Controlled shutdown: error %d, %d partitions still led here", response.error_code, left)
+    log.warning("Controlled shutdown did not succeed, stopping all the same")
+    return False
+
+
+async def _ask(
+    store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, network: Network | None
+) -> ControlledShutdownResponse | None:
+    """One try; None when there is no controller, or it cannot be reached on our listener."""
+    timeout_ms = config.controller_socket_timeout_ms
+    async with asyncio.timeout(timeout_ms / 1000.0):
+        controller_id = await store.controller_id()
+        controller = await store.broker(controller_id) if controller_id is not None else None
+    endpoint = controller.endpoint(listener) if controller is not None else None
+    if endpoint is None:
+        return None
+    connection = await BrokerConnection.connect(
+        endpoint.host, endpoint.port, client_id=str(broker_id), timeout_ms=timeout_ms, network=network
+    )
+    try:
+        request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=broker_epoch)
+        version = config.inter_broker_version().controlled_shutdown
+        async with asyncio.timeout(config.request_timeout_ms / 1000.0):
+            response: ControlledShutdownResponse = await connection.send(request, version)
+            return response
+    finally:
+        connection.close()

@@ -1,0 +1,26 @@
+"""ApiVersions: what this broker speaks. Clients infer features from the set, so it is exactly that of 2.8."""
+
+from __future__ import annotations
+
+import re
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.offered_apis import api_row
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.wire.apis import APIS
+from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+"""What KIP-511 allows as a client's name or version."""
+
+
+def handle(node: Node, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    """Every API with its versions; from v3 on the client must give its name and version in proper form."""
+    if context.api_version >= 3 and not (
+        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
+    if context.api_version >= 3:
+        context.connection.describe_client(request.client_software_name, request.client_software_version)
+    return ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=[api_row(key) for key in APIS])

@@ -1,0 +1,72 @@
+"""CreatePartitions: more partitions for existing topics (KIP-195). Source: docs/reference/controller.md, section 14."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import Turn
+from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_topics
+from kafka_py.broker.requests.authorization import Operation, ResourceType
+from kafka_py.broker.requests.item_errors import error_of
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+log = logging.getLogger(__name__)
+
+
+async def handle(node: Node, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    """One result per topic, once the new partitions have leaders."""
+    turn = Turn(node.clock)
+    counts: Counter[str] = Counter()
+    for topic in request.topics:
+        counts[topic.name] += 1
+        await turn.maybe_yield()
+    results: dict[str, CreatePartitionsTopicResult] = {}
+    added: dict[str, list[int]] = {}
+    for topic in request.topics:
+        await turn.maybe_yield()
+        if topic.name in results:
+            continue
+        results[topic.name] = result = CreatePartitionsTopicResult(
+            name=topic.name, error_code=ErrorCode.NONE, error_message=None
+        )
+        try:
+            _check(node, context, topic, counts[topic.name])
+            replicas = None if topic.assignments is None else [list(row.broker_ids) for row in topic.assignments]
+            planned = await node.topics.grow(topic.name, topic.count, replicas, validate_only=request.validate_only)
+            if not request.validate_only:
+                added[topic.name] = list(planned.added)
+        except Exception as failure:  # this topic's alone
+            error = error_of(failure, log, f"Topic {topic.name} has no partitions added")
+            _fail(context, result, error.code, error.message)
+    late = await wait_for_topics(
+        node.topic_waits,
+        {name: has_leaders(node.metadata, name, partitions) for name, partitions in added.items()},
+        request.timeout_ms,
+    )
+    for name in late:
+        _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
+    return CreatePartitionsResponse(throttle_time_ms=0, results=list(results.values()))
+
+
+def _check(node: Node, context: RequestContext, topic: CreatePartitionsTopic, occurrences: int) -> None:
+    if not node.controller.is_active:
+        raise KafkaError(ErrorCode.NOT_CONTROLLER)
+    if occurrences > 1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
+    if not node.authorizer.allows(context, Operation.ALTER, ResourceType.TOPIC, topic.name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _fail(context: RequestContext, result: CreatePartitionsTopicResult, code: ErrorCode, message: str) -> None:
+    context.metrics.count_error(code.name)
+    result.error_code = code
+    result.error_message = message

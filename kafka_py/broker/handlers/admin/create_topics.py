@@ -1,0 +1,134 @@
+"""CreateTopics: checks, znodes, then the wait until every partition has a leader.
+
+Source: docs/reference/controller.md, section 14.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import Turn
+from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_topics
+from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.requests.item_errors import error_of
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.settings.config_descriptions import describe_topic
+from kafka_py.controller import topic_names
+from kafka_py.controller.topics import NewTopic, PlannedTopic
+from kafka_py.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kafka_py.zk.access import pipelined, raise_first
+
+log = logging.getLogger(__name__)
+
+_FIRST_WITH_CONFIGS = 5
+
+
+async def handle(node: Node, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """One result per topic; a topic that fails does not keep the others from being made."""
+    counts: Counter[str] = Counter()
+    results: dict[str, CreatableTopicResult] = {}
+    created: dict[str, PlannedTopic] = {}
+    groups: dict[str, list[CreatableTopic]] = {}
+    turn = Turn(node.clock)
+    for topic in request.topics:
+        await turn.maybe_yield()
+        counts[topic.name] += 1
+        if topic.name not in results:
+            results[topic.name] = CreatableTopicResult(name=topic.name, error_code=ErrorCode.NONE, error_message=None)
+            groups.setdefault(topic_names.in_metrics(topic.name), []).append(topic)
+
+    async def make(colliding: list[CreatableTopic]) -> None:
+        """Topics that would get in each other's way, one after the other."""
+        for topic in colliding:
+            await turn.maybe_yield()
+            result = results[topic.name]
+            try:
+                _check(node, context, topic, counts[topic.name])
+                new = await _new_topic(topic, turn)
+                planned = await node.topics.create(new, validate_only=request.validate_only)
+                _fill(node, context, result, planned)
+                if not request.validate_only:
+                    created[topic.name] = planned
+            except KafkaError as error:
+                log.info("Topic %s is not created: %s", topic.name, error.message)
+                _fail(context, result, error.code, error.message)
+            except Exception as failure:  # this topic's alone
+                unforeseen = error_of(failure, log, f"Topic {topic.name} is not created")
+                _fail(context, result, unforeseen.code, unforeseen.message)
+
+    raise_first(await pipelined(make(group) for group in groups.values()))
+    late = await wait_for_topics(
+        node.topic_waits,
+        {name: has_leaders(node.metadata, name, planned.assignment) for name, planned in created.items()},
+        request.timeout_ms,
+    )
+    for name in late:
+        _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
+    return CreateTopicsResponse(topics=list(results.values()))
+
+
+def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrences: int) -> None:
+    """Raises KafkaError for what is wrong before the topic itself is looked at."""
+    if not node.controller.is_active:
+        raise KafkaError(ErrorCode.NOT_CONTROLLER)
+    if occurrences > 1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+    if not (
+        node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+        or node.authorizer.allows(context, Operation.CREATE, ResourceType.TOPIC, topic.name)
+    ):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+async def _new_topic(topic: CreatableTopic, turn: Turn) -> NewTopic:
+    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for a partition that is assigned twice."""
+    assignment = {}
+    for row in topic.assignments:
+        assignment[row.partition_index] = list(row.broker_ids)
+        await turn.maybe_yield()
+    if len(assignment) < len(topic.assignments):
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "A partition is assigned more than once.")
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        assignment,
+        {config.name: config.value for config in topic.configs},
+    )
+
+
+def _fill(node: Node, context: RequestContext, result: CreatableTopicResult, planned: PlannedTopic) -> None:
+    """From v5 on the answer says what the topic has come to (KIP-525), if the asker may know."""
+    if planned.topic_id is not None:
+        result.topic_id = planned.topic_id
+    if not node.authorizer.allows(context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, planned.name):
+        result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return
+    result.num_partitions = planned.partitions
+    result.replication_factor = planned.replication_factor
+    if context.api_version >= _FIRST_WITH_CONFIGS:
+        result.configs = [
+            CreatableTopicConfigs(
+                name=described.name,
+                value=described.value,
+                read_only=described.is_read_only,
+                config_source=int(described.source),
+                is_sensitive=described.is_sensitive,
+            )
+            for described in describe_topic(planned.configs, node.live_config)
+        ]
+
+
+def _fail(context: RequestContext, result: CreatableTopicResult, code: ErrorCode, message: str) -> None:
+    context.metrics.count_error(code.name)
+    result.error_code = code
+    result.error_message = message

@@ -1,0 +1,93 @@
+"""DeleteTopics: by name, from v6 on also by id; answered when this broker knows the topic no more.
+
+Source: docs/reference/controller.md, section 9.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ZERO_UUID, TopicId
+from kafka_py.base.turns import Turn
+from kafka_py.broker.metadata.topic_waits import is_gone, wait_for_topics
+from kafka_py.broker.requests.authorization import Operation, ResourceType
+from kafka_py.broker.requests.item_errors import error_of
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+
+_FIRST_BY_ID = 6
+_FIRST_WITH_DELETION_DISABLED = 3
+
+log = logging.getLogger(__name__)
+
+
+async def handle(node: Node, context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    """One result per topic. Raises KafkaError(INVALID_REQUEST) when an entry has both name and id."""
+    results = []
+    queued: dict[str, list[DeletableTopicResult]] = {}
+    turn = Turn(node.clock)
+    for asked_name, asked_id in await _asked(context, request, turn):
+        await turn.maybe_yield()
+        result = DeletableTopicResult(name=asked_name, error_code=ErrorCode.NONE, error_message=None)
+        if context.api_version >= _FIRST_BY_ID:
+            result.topic_id = asked_id
+        results.append(result)
+        try:
+            name = _resolve(node, context, asked_name, asked_id)
+            if context.api_version >= _FIRST_BY_ID:
+                result.name, result.topic_id = name, node.metadata.topic_id(name)
+            await node.topics.delete(name)
+            queued.setdefault(name, []).append(result)
+        except Exception as failure:  # this topic's alone
+            error = error_of(failure, log, f"Topic {result.name} is not deleted")
+            _fail(context, result, error.code, error.message)
+    late = await wait_for_topics(
+        node.topic_waits, {name: is_gone(node.metadata, name) for name in queued}, request.timeout_ms
+    )
+    for name in late:
+        for result in queued[name]:
+            _fail(context, result, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
+    return DeleteTopicsResponse(responses=results)
+
+
+async def _asked(
+    context: RequestContext, request: DeleteTopicsRequest, turn: Turn
+) -> list[tuple[str | None, TopicId]]:  # fmt: skip
+    if context.api_version < _FIRST_BY_ID:
+        return [(name, ZERO_UUID) for name in dict.fromkeys(request.topic_names)]
+    asked: dict[tuple[str | None, TopicId], None] = {}
+    for topic in request.topics:
+        await turn.maybe_yield()
+        if topic.name is not None and topic.topic_id != ZERO_UUID:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
+        asked[topic.name, topic.topic_id] = None
+    return list(asked)
+
+
+def _resolve(node: Node, context: RequestContext, name: str | None, topic_id: TopicId) -> str:
+    """The name of a topic that may be deleted. Raises KafkaError for the first check that fails."""
+    if not node.controller.is_active:
+        raise KafkaError(ErrorCode.NOT_CONTROLLER)
+    if not node.config.delete_topic_enable:
+        known = context.api_version >= _FIRST_WITH_DELETION_DISABLED
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED if known else ErrorCode.INVALID_REQUEST)
+    if name is None:
+        name = node.metadata.topic_name(topic_id)
+        if name is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    if not node.authorizer.allows(context, Operation.DELETE, ResourceType.TOPIC, name):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    if not node.metadata.has_topic(name):
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return name
+
+
+def _fail(context: RequestContext, result: DeletableTopicResult, code: ErrorCode, message: str) -> None:
+    context.metrics.count_error(code.name)
+    result.error_code = code
+    if context.api_version >= 5:
+        result.error_message = message

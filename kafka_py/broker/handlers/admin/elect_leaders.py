@@ -1,0 +1,87 @@
+"""ElectLeaders: preferred or unclean elections on request, answered once this broker knows the new leaders.
+
+Source: KIP-183, KIP-460; docs/reference/controller.md, section 10.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.base.turns import Turn, sliced
+from kafka_py.broker.metadata.election_waits import wait_for_leaders
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+
+async def handle(node: Node, context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """One result per partition; asked for all, those that needed no election are left out.
+
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) for a kind of election that there is not.
+    """
+    if request.election_type not in ElectionType._value2member_map_:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no election type {request.election_type}")
+    deadline_ms = node.clock.monotonic_ms() + request.timeout_ms
+    partitions = await _asked(node, request)
+    try:
+        outcomes = await node.controller.elect_leaders(partitions, ElectionType(request.election_type))
+    except KafkaError as error:
+        if error.code is not ErrorCode.NOT_CONTROLLER:
+            raise
+        outcomes = dict.fromkeys(partitions, KafkaError(ErrorCode.NOT_CONTROLLER))
+    elected: dict[TopicPartition, int] = {}
+    refused: dict[TopicPartition, KafkaError | None] = {}
+    async for some in sliced(outcomes.items()):
+        for partition, outcome in some:
+            if isinstance(outcome, int):
+                elected[partition] = outcome
+            elif request.topic_partitions is not None or outcome.code is not _NOT_NEEDED:
+                refused[partition] = outcome
+    left_ms = deadline_ms - node.clock.monotonic_ms()
+    late = await wait_for_leaders(node.election_waits, node.metadata, elected, left_ms)
+    done: dict[TopicPartition, KafkaError | None] = dict.fromkeys(elected)
+    done.update(dict.fromkeys(late, KafkaError(ErrorCode.REQUEST_TIMED_OUT)))
+    done.update(refused)
+    return await _response(node, context, done)
+
+
+_NOT_NEEDED = ErrorCode.ELECTION_NOT_NEEDED
+
+
+async def _asked(node: Node, request: ElectLeadersRequest) -> list[TopicPartition]:
+    if request.topic_partitions is None:
+        return [partition for partition, _ in node.metadata.all_partitions()]
+    named: dict[TopicPartition, None] = {}
+    turn = Turn(node.clock)
+    for topic in request.topic_partitions:
+        for number in topic.partition_id:
+            named[TopicPartition(topic.topic, number)] = None
+            await turn.maybe_yield()
+    return list(named)
+
+
+async def _response(
+    node: Node, context: RequestContext, done: dict[TopicPartition, KafkaError | None]
+) -> ElectLeadersResponse:
+    turn = Turn(node.clock)
+    topics: dict[str, ReplicaElectionResult] = {}
+    for (topic, number), error in done.items():
+        await turn.maybe_yield()
+        if error is not None:
+            context.metrics.count_error(error.code.name)
+        result = PartitionResult(
+            partition_id=number,
+            error_code=ErrorCode.NONE if error is None else error.code,
+            error_message=None if error is None or error.code is ErrorCode.NOT_CONTROLLER else error.message,
+        )
+        topics.setdefault(topic, ReplicaElectionResult(topic=topic, partition_result=[])).partition_result.append(
+            result
+        )
+    return ElectLeadersResponse(
+        throttle_time_ms=0, error_code=ErrorCode.NONE, replica_election_results=list(topics.values())
+    )

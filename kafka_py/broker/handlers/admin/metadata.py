@@ -1,0 +1,318 @@
+"""Metadata: live brokers, the controller, topics with their leaders.
+
+Asking for a topic that does not exist may create it; the answer is LEADER_NOT_AVAILABLE then, and clients ask again.
+Source: docs/reference/controller.md, sections 14 and 16.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import ZERO_UUID
+from kafka_py.base.turns import Turn, finish, sliced
+from kafka_py.broker.metadata.metadata_cache import NO_LEADER, MetadataCache, PartitionInfo
+from kafka_py.broker.requests.authorization import (
+    ALLOW_ALL,
+    CLUSTER_NAME,
+    Operation,
+    ResourceType,
+    authorized_operations,
+)
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
+from kafka_py.controller.topic_names import is_internal
+from kafka_py.wire.frames import encode_response_in_turns
+from kafka_py.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kafka_py.zk.access import pipelined, raise_first
+
+MOST_CREATED = 500
+"""Topics that one request creates by asking for them; the others are unknown to it, and its client asks again."""
+_FIRST_WITH_AUTO_CREATION_CHOICE = 4
+_FIRST_WITH_LISTENER_NOT_FOUND = 6
+_FIRST_WITH_OPERATIONS = 8
+_LAST_WITH_CLUSTER_OPERATIONS = 10
+NO_CODES: Mapping[str, ErrorCode] = {}
+_MANY_NAMES = 1000
+_AT_ONCE = 200
+"""An answer with more partitions than this is built in turns."""
+
+
+def handle(node: Node, context: RequestContext, request: MetadataRequest) -> object:
+    """Answers from the cache; waits only where a topic has to be created first, or the cluster is not known yet."""
+    if not node.is_cluster_known:
+        return _once_known(node, context, request)
+    return _answer(node, context, request)
+
+
+async def _once_known(node: Node, context: RequestContext, request: MetadataRequest) -> object:
+    """A broker that has just started would answer "no brokers" or "no such topic", and clients would believe it."""
+    await node.wait_cluster_known()
+    answer = _answer(node, context, request)
+    return await answer if inspect.iscoroutine(answer) else answer
+
+
+def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> object:
+    if request.topics is not None and len(request.topics) > _MANY_NAMES:
+        return _answer_many(node, context, request, request.topics)
+    names = _names_asked(context, request)
+    if names is None:
+        return _large(node, context, request, None)
+    missing = node.metadata.missing(names)
+    if missing:
+        return _with_creation(node, context, request, names, missing)
+    partitions = _partition_count(node, names)
+    if partitions > _AT_ONCE:
+        return _large(node, context, request, names)
+    context.has_short_answer = partitions + len(names) <= _AT_ONCE
+    topics = [_asked(node, node.metadata, context, request, name) for name in names]
+    return _response(node, node.metadata, context, request, topics)
+
+
+def _partition_count(node: Node, names: list[str]) -> int:
+    partitions_of = node.metadata.partitions_of
+    return len(partitions_of(names[0])) if len(names) == 1 else sum([len(partitions_of(name)) for name in names])
+
+
+async def _answer_many(
+    node: Node, context: RequestContext, request: MetadataRequest, asked: list[MetadataRequestTopic]
+) -> object:
+    """As `_answer`, for so many names that only to look them up takes long."""
+    names: dict[str, None] = {}
+    async for some in sliced(asked):
+        names.update(dict.fromkeys(_names_of(some)))
+    missing: list[str] = []
+    async for chosen in sliced(names):
+        missing += node.metadata.missing(chosen)
+    if missing:
+        return await _with_creation(node, context, request, list(names), missing)
+    return await _large(node, context, request, list(names))
+
+
+async def _large(
+    node: Node, context: RequestContext, request: MetadataRequest, names: list[str] | None
+) -> MetadataResponse | EncodedResponse:
+    """An answer of many partitions is built in turns, and once for all who ask the same while everybody sees all."""
+    if node.authorizer is not ALLOW_ALL or context.exchange is not None:  # the request log wants the message
+        return await _built(node, context, request, names)
+    key = (
+        context.api_version,
+        context.listener_name,
+        request.include_cluster_authorized_operations,
+        request.include_topic_authorized_operations,
+        None if names is None else tuple(names),
+    )
+
+    async def build() -> EncodedResponse:
+        response = await _built(node, context, request, names)
+        steps = encode_response_in_turns(response, context.api_version, 0)
+        return EncodedResponse(await finish(steps, node.clock.monotonic_ms))
+
+    return await node.metadata_answers.get(key, build)
+
+
+async def _built(
+    node: Node,
+    context: RequestContext,
+    request: MetadataRequest,
+    names: list[str] | None,
+    absent: Mapping[str, ErrorCode] = NO_CODES,
+) -> MetadataResponse:
+    """The answer from one state of the cache. names: None for all topics that may be seen; absent: see _named."""
+    metadata = node.metadata.snapshot()
+    turn = Turn(node.clock)
+    topics = []
+    for name in sorted(metadata.topics()) if names is None else names:
+        await turn.maybe_yield()
+        if names is None and not _may_describe(node, context, name):
+            continue
+        topic = _named(node, metadata, context, request, name, absent, with_partitions=False)
+        if topic.error_code == ErrorCode.NONE:
+            for number, info in metadata.partitions_of(name).items():
+                topic.partitions.append(_partition(metadata, context, number, info))
+                await turn.maybe_yield()
+        topics.append(topic)
+    return _response(node, metadata, context, request, topics)
+
+
+def _names_asked(context: RequestContext, request: MetadataRequest) -> list[str] | None:
+    """None for all topics: a null list, or an empty one in v0. Raises as `_names_of`."""
+    if request.topics is None or (context.api_version == 0 and not request.topics):
+        return None
+    return list(dict.fromkeys(_names_of(request.topics)))
+
+
+def _names_of(asked: list[MetadataRequestTopic]) -> list[str]:
+    """Raises KafkaError(INVALID_REQUEST) for topics given by id: 2.8 has the field and does not serve it yet."""
+    names = []
+    for topic in asked:
+        name, topic_id = topic.name, topic.topic_id
+        if name is None or (topic_id is not ZERO_UUID and topic_id != ZERO_UUID):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Metadata of topics by id is not supported in this version")
+        names.append(name)
+    return names
+
+
+def _may_describe(node: Node, context: RequestContext, name: str) -> bool:
+    return node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, name)
+
+
+async def _with_creation(
+    node: Node, context: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
+) -> MetadataResponse:
+    """Creates what may be created, then answers for all."""
+    visible: list[str] = []
+    async for some in sliced(missing):
+        visible += [name for name in some if _may_describe(node, context, name)]
+    outcome = await _create_all(node, context, request, visible)
+    if len(names) > _AT_ONCE or _partition_count(node, names) > _AT_ONCE:
+        return await _built(node, context, request, names, outcome)
+    topics = [_named(node, node.metadata, context, request, name, outcome) for name in names]
+    return _response(node, node.metadata, context, request, topics)
+
+
+def _named(
+    node: Node,
+    metadata: MetadataCache,
+    context: RequestContext,
+    request: MetadataRequest,
+    name: str,
+    absent: Mapping[str, ErrorCode],
+    *,
+    with_partitions: bool = True,
+) -> MetadataResponseTopic:
+    """As `_asked`. absent: what to say of topics that were not in the cache, unless they are by now."""
+    code = absent.get(name)
+    if code is None or metadata.has_topic(name):
+        return _asked(node, metadata, context, request, name, with_partitions=with_partitions)
+    return _failed(name, code)
+
+
+async def _create_all(
+    node: Node, context: RequestContext, request: MetadataRequest, missing: list[str]
+) -> dict[str, ErrorCode]:
+    """The codes to answer for topics that are not in the cache; those that may be created are, many at a time.
+
+    One request creates MOST_CREATED of them; who asks again gets the next ones.
+    """
+    allowed = request.allow_auto_topic_creation or context.api_version < _FIRST_WITH_AUTO_CREATION_CHOICE
+    if not (allowed and node.config.auto_create_topics_enable):
+        turn = Turn(node.clock)
+        outcome = {}
+        for name in missing:
+            await turn.maybe_yield()
+            outcome[name] = node.auto_creation.absent_code(name)
+        return outcome
+    created = missing[:MOST_CREATED]
+    codes = await pipelined(_create(node, context, name) for name in created)
+    raise_first(codes)
+    outcome = dict.fromkeys(missing[MOST_CREATED:], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    outcome.update(zip(created, codes, strict=True))  # type: ignore[arg-type]  # no exception is left among them
+    return outcome
+
+
+async def _create(node: Node, context: RequestContext, name: str) -> ErrorCode:
+    if not (
+        node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+        or node.authorizer.allows(context, Operation.CREATE, ResourceType.TOPIC, name)
+    ):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return await node.auto_creation.create(name)
+
+
+def _asked(
+    node: Node,
+    metadata: MetadataCache,
+    context: RequestContext,
+    request: MetadataRequest,
+    name: str,
+    *,
+    with_partitions: bool = True,
+) -> MetadataResponseTopic:
+    """A topic asked for by name: unlike in a list of all, one that may not be seen is answered with an error."""
+    if not _may_describe(node, context, name):
+        return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    if not metadata.has_topic(name):
+        return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    described = metadata.partitions_of(name).items() if with_partitions else ()
+    topic = MetadataResponseTopic(
+        error_code=ErrorCode.NONE,
+        name=name,
+        topic_id=metadata.topic_id(name),
+        is_internal=is_internal(name),
+        partitions=[_partition(metadata, context, number, info) for number, info in described],
+    )
+    if context.api_version >= _FIRST_WITH_OPERATIONS and request.include_topic_authorized_operations:
+        topic.topic_authorized_operations = authorized_operations(node.authorizer, context, ResourceType.TOPIC, name)
+    return topic
+
+
+def _failed(name: str, code: ErrorCode) -> MetadataResponseTopic:
+    return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
+
+
+def _partition(
+    metadata: MetadataCache, context: RequestContext, number: int, info: PartitionInfo
+) -> MetadataResponsePartition:
+    listener = context.listener_name
+    leader, code = info.leader, ErrorCode.NONE
+    if metadata.address(leader, listener) is None:
+        code = ErrorCode.LEADER_NOT_AVAILABLE
+        if metadata.is_live(leader) and context.api_version >= _FIRST_WITH_LISTENER_NOT_FOUND:
+            code = ErrorCode.LISTENER_NOT_FOUND
+        leader = NO_LEADER
+    replicas, isr = list(info.replicas), list(info.isr)
+    if context.api_version == 0:
+        reachable = [broker for broker in replicas if metadata.address(broker, listener) is not None]
+        reachable_isr = [broker for broker in isr if metadata.address(broker, listener) is not None]
+        if code is ErrorCode.NONE and (len(reachable) < len(replicas) or len(reachable_isr) < len(isr)):
+            code = ErrorCode.REPLICA_NOT_AVAILABLE
+        replicas, isr = reachable, reachable_isr
+    return MetadataResponsePartition(
+        error_code=code,
+        partition_index=number,
+        leader_id=leader,
+        leader_epoch=info.leader_epoch,
+        replica_nodes=replicas,
+        isr_nodes=isr,
+        offline_replicas=list(info.offline_replicas),
+    )
+
+
+def _response(
+    node: Node,
+    metadata: MetadataCache,
+    context: RequestContext,
+    request: MetadataRequest,
+    topics: list[MetadataResponseTopic],
+) -> MetadataResponse:
+    """Brokers that lack the client's listener are left out: it could not reach them."""
+    brokers = []
+    for broker in metadata.brokers.values():
+        address = broker.addresses.get(context.listener_name)
+        if address is not None:
+            brokers.append(
+                MetadataResponseBroker(node_id=broker.id, host=address.host, port=address.port, rack=broker.rack)
+            )
+    response = MetadataResponse(
+        brokers=brokers,
+        cluster_id=node.cluster_id,
+        controller_id=-1 if metadata.controller_id is None else metadata.controller_id,
+        topics=topics,
+    )
+    wants_operations = _FIRST_WITH_OPERATIONS <= context.api_version <= _LAST_WITH_CLUSTER_OPERATIONS
+    if wants_operations and request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = 0
+        if node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
+            response.cluster_authorized_operations = authorized_operations(
+                node.authorizer, context, ResourceType.CLUSTER, CLUSTER_NAME
+            )
+    return response

@@ -1,0 +1,1 @@
+"""Handlers of what the controller and other brokers send: one file per API."""

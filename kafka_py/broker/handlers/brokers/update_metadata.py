@@ -1,0 +1,107 @@
+"""UpdateMetadata: the controller describes the cluster; nothing else feeds the metadata cache.
+
+Source: docs/reference/controller.md, section 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn, release
+from kafka_py.broker.handlers.brokers.leader_and_isr import check_broker_epoch
+from kafka_py.broker.metadata.metadata_cache import Address, LiveBroker, MetadataUpdate, PartitionInfo
+from kafka_py.broker.metadata.topic_waits import THE_CLUSTER
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.net.endpoints import SecurityProtocol
+from kafka_py.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+
+_FIRST_WITH_LISTENER_NAMES = 3
+
+
+async def handle(node: Node, context: RequestContext, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+    """Takes the update in, then lets those go on who waited for it."""
+    check_broker_epoch(node, request.broker_epoch)
+    async with node.roles.lock:
+        node.roles.accept_controller(request.controller_id, request.controller_epoch)
+        update = await _update_of(node, request, context.api_version)
+        forgotten, mentioned = await node.metadata.update(update)
+        gone = {found.topic for found in forgotten if not node.metadata.has_topic(found.topic)}
+        for topic in gone:
+            node.topic_configs.forget(topic)
+            node.replicas.metrics.drop_topic(topic)
+        node.coordinators.topics_deleted(gone)
+        node.deletion.look_again()
+        for waited_for in node.topic_waits.watched_keys():
+            if waited_for == THE_CLUSTER or waited_for in mentioned:
+                node.topic_waits.check_and_complete(waited_for)
+        for partition in node.election_waits.watched_keys():
+            node.election_waits.check_and_complete(partition)
+    if context.exchange is None:  # else the request log still wants it
+        await release(update.partitions)
+        for states in request.topic_states:
+            await release(states.partition_states)
+    return UpdateMetadataResponse(error_code=ErrorCode.NONE)
+
+
+async def _update_of(node: Node, request: UpdateMetadataRequest, version: int) -> MetadataUpdate:
+    partitions = []
+    turn = Turn(node.clock)
+    for named in _partitions(request):
+        partitions.append(named)
+        await turn.maybe_yield()
+    return MetadataUpdate(
+        request.controller_id,
+        [_live_broker(broker, version) for broker in request.live_brokers],
+        partitions,
+        {topic.topic_name: topic.topic_id for topic in request.topic_states},
+    )
+
+
+def _live_broker(broker: UpdateMetadataBroker, version: int) -> LiveBroker:
+    """v0 knows one PLAINTEXT address, v1-2 one per protocol, from v3 on listeners have names of their own."""
+    if version == 0:
+        addresses = {"PLAINTEXT": Address(broker.v0_host, broker.v0_port)}
+    elif version < _FIRST_WITH_LISTENER_NAMES:
+        addresses = {
+            _protocol(endpoint.security_protocol).name: Address(endpoint.host, endpoint.port)
+            for endpoint in broker.endpoints
+        }
+    else:
+        addresses = {endpoint.listener: Address(endpoint.host, endpoint.port) for endpoint in broker.endpoints}
+    return LiveBroker(broker.id, addresses, broker.rack or None)
+
+
+def _protocol(number: int) -> SecurityProtocol:
+    """Raises KafkaError(INVALID_REQUEST) for a number that none has."""
+    try:
+        return SecurityProtocol(number)
+    except ValueError:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no security protocol {number}") from None
+
+
+def _partitions(request: UpdateMetadataRequest) -> Iterator[tuple[TopicPartition, PartitionInfo]]:
+    for state in request.ungrouped_partition_states:
+        yield TopicPartition(state.topic_name, state.partition_index), _info(state)
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            yield TopicPartition(topic.topic_name, state.partition_index), _info(state)
+
+
+def _info(state: UpdateMetadataPartitionState) -> PartitionInfo:
+    return PartitionInfo(
+        state.controller_epoch,
+        state.leader,
+        state.leader_epoch,
+        tuple(state.isr),
+        state.zk_version,
+        tuple(state.replicas),
+        tuple(state.offline_replicas),
+    )

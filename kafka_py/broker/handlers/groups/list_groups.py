@@ -1,0 +1,35 @@
+"""ListGroups: the groups that this broker coordinates.
+
+Source: docs/reference/groups.md, section 8; KIP-518 (by state).
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+
+def handle(node: Node, context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    """All groups to who may describe the cluster, else those that one may describe.
+
+    While a partition of the offsets topic is loaded the list lacks its groups, and the error says so.
+    """
+    membership, authorizer = node.coordinators.membership, node.authorizer
+    groups = membership.list_groups(request.states_filter)
+    if not authorizer.allows(context, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
+        groups = [
+            group
+            for group in groups
+            if authorizer.allows(context, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
+        ]
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if membership.is_loading else ErrorCode.NONE
+    return ListGroupsResponse(
+        error_code=code,
+        groups=[
+            ListedGroup(group_id=group_id, protocol_type=protocol_type, group_state=state)
+            for group_id, protocol_type, state in groups
+        ],
+    )

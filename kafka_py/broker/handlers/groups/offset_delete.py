@@ -1,0 +1,75 @@
+"""OffsetDelete: forgets a group's offsets of partitions that nobody in it reads (KIP-496).
+
+Source: docs/reference/groups.md, section 7; KIP-496.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
+from kafka_py.broker.requests.authorization import Operation, ResourceType
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.coordinator.groups.expiry import CONSUMER, subscribed_topics
+from kafka_py.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+Codes = dict[TopicPartition, ErrorCode]
+
+
+async def handle(node: Node, context: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+    """Deletes, and answers at once: nobody waits for tombstones. Raises KafkaError for the group as a whole."""
+    if not node.authorizer.allows(context, Operation.DELETE, ResourceType.GROUP, request.group_id):
+        raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
+    codes: Codes = {}
+    asked = []
+    turn = Turn(node.clock)
+    for topic in request.topics:
+        may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, topic.name)
+        known = node.metadata.partitions_of(topic.name)
+        for row in topic.partitions:
+            await turn.maybe_yield()
+            topic_partition = TopicPartition(topic.name, row.partition_index)
+            if not may_read:
+                codes[topic_partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif row.partition_index not in known:
+                codes[topic_partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                asked.append(topic_partition)
+    _delete(node, request.group_id, asked, codes)
+    return await _response(request, codes, turn)
+
+
+def _delete(node: Node, group_id: str, asked: list[TopicPartition], codes: Codes) -> None:
+    groups = node.coordinators.groups
+    groups.check(group_id)
+    group = groups.get(group_id)
+    if group is None or group.is_dead:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group_id}")
+    if group.is_empty:
+        read: frozenset[str] | None = frozenset()
+    elif group.protocol_type == CONSUMER:
+        read = subscribed_topics(group)
+    else:
+        raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"group {group_id} has members")
+    unread = [found for found in asked if read is not None and found.topic not in read]
+    codes.update(dict.fromkeys(asked, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC))
+    codes.update(dict.fromkeys(unread, ErrorCode.NONE))
+    groups.remove_offsets(group, unread)
+
+
+async def _response(request: OffsetDeleteRequest, codes: Codes, turn: Turn) -> OffsetDeleteResponse:
+    topics = []
+    for topic in request.topics:
+        rows = []
+        for row in topic.partitions:
+            await turn.maybe_yield()
+            code = codes[TopicPartition(topic.name, row.partition_index)]
+            rows.append(OffsetDeleteResponsePartition(partition_index=row.partition_index, error_code=code))
+        topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=rows))
+    return OffsetDeleteResponse(error_code=ErrorCode.NONE, throttle_time_ms=0, topics=topics)

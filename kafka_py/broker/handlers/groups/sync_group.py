@@ -1,0 +1,51 @@
+"""SyncGroup: a member asks what to work on; the leader says what everybody shall.
+
+Source: docs/reference/groups.md, section 5; KIP-559.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.requests.authorization import Operation
+from kafka_py.broker.requests.group_requests import check_group, check_static_members
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
+from kafka_py.coordinator.groups.answers import SyncResult
+from kafka_py.coordinator.groups.syncing import SyncRequest
+from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_FIRST_WITH_PROTOCOL = 5
+
+
+def handle(node: Node, context: RequestContext, request: SyncGroupRequest) -> object:
+    """Answers at once when the assignment is known already, else when the leader's is written."""
+    check_static_members(node, request.group_instance_id)
+    if context.api_version >= _FIRST_WITH_PROTOCOL and None in (request.protocol_type, request.protocol_name):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    check_group(node, context, Operation.READ, request.group_id)
+
+    def answer(result: SyncResult) -> None:
+        if result.error is not ErrorCode.NONE:
+            context.metrics.count_error(result.error.name)
+        context.answer(
+            SyncGroupResponse(
+                error_code=result.error,
+                protocol_type=result.protocol_type,
+                protocol_name=result.protocol,
+                assignment=result.assignment,
+            )
+        )
+
+    node.coordinators.membership.sync(
+        SyncRequest(
+            request.group_id,
+            request.generation_id,
+            request.member_id,
+            request.group_instance_id,
+            request.protocol_type,
+            request.protocol_name,
+            {each.member_id: bytes(each.assignment) for each in request.assignments},
+        ),
+        answer,
+    )
+    return ANSWERS_LATER

@@ -1,0 +1,1 @@
+"""Handlers of what producers, consumers and followers send: one file per API."""

@@ -1,0 +1,52 @@
+"""DescribeProducers: what led partitions remember of their producers, to find hanging transactions (KIP-664)."""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
+from kafka_py.broker.requests.authorization import Operation, ResourceType
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.log.state.producer_state import Producer
+from kafka_py.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+
+async def handle(node: Node, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    """The producers of each partition; needs the right to read the topic."""
+    turn = Turn(node.clock)
+    topics = []
+    for topic in request.topics:
+        may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, topic.name)
+        partitions = []
+        for index in topic.partition_indexes:
+            answer = PartitionResponse(partition_index=index, error_code=ErrorCode.NONE, active_producers=[])
+            try:
+                if not may_read:
+                    raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                log = node.replicas.partition(TopicPartition(topic.name, index)).leader_log()
+                answer.active_producers = [_state(*known) for known in log.producers.active()]
+            except KafkaError as error:
+                answer.error_code, answer.error_message = error.code, error.message
+                context.metrics.count_error(error.code.name)
+            partitions.append(answer)
+            await turn.maybe_yield()
+        topics.append(TopicResponse(name=topic.name, partitions=partitions))
+    return DescribeProducersResponse(throttle_time_ms=0, topics=topics)
+
+
+def _state(producer_id: int, producer: Producer) -> ProducerState:
+    return ProducerState(
+        producer_id=producer_id,
+        producer_epoch=producer.epoch,
+        last_sequence=producer.last_sequence,
+        last_timestamp=producer.last_timestamp,
+        coordinator_epoch=producer.coordinator_epoch,
+        current_txn_start_offset=-1 if producer.txn_first_offset is None else producer.txn_first_offset,
+    )

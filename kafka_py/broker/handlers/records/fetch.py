@@ -1,0 +1,323 @@
+"""Fetch: records for consumers and followers, at once or when there are enough.
+
+The records themselves are never touched: a response holds slices of segment files, which the connection sends.
+Source: docs/reference/replication.md, section 9.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.slices import FileSlice
+from kafka_py.base.turns import Turn, sliced
+from kafka_py.broker.requests.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.requests.fetch_sessions import NO_SESSION, FetchContext, open_context, open_in_turns
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
+from kafka_py.records.batch import LOG_OVERHEAD, MAGIC, SIZE_UP_TO_MAGIC
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
+from kafka_py.wire.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchablePartitionResponse,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+)
+
+_new = tuple.__new__
+
+_NO_RECORDS = b""
+_LAST_WITHOUT_STORAGE_ERROR = 5
+_LAST_WITH_HARD_LIMIT = 2
+_FIRST_WITH_RACK = 11
+_FIRST_WITH_FORMAT_1 = 2
+_FIRST_WITH_FORMAT_2 = 4
+_FIRST_WITH_ZSTD = 10
+_HEADERS_READ_BYTES = 16 * 1024
+"""Read at once where formats are looked for: the first batch tells it in most logs."""
+_LARGE_REQUEST_BYTES = 8192
+"""A request up to this size names about _AT_ONCE partitions at most."""
+_AT_ONCE = 200
+"""A fetch that looks at more partitions than this is served in turns with other work."""
+
+
+def handle(node: Node, context: RequestContext, request: FetchRequest) -> object:
+    """Reads what the request, or its session, asks for. A session that is not known is the whole answer's error."""
+    version = context.api_version
+    is_follower = request.replica_id >= 0
+    metrics = node.request_metrics
+    context.metrics = metrics.fetch_follower if is_follower else metrics.fetch_consumer
+    context.metrics.count(version)
+    params = _params(node, context, request, is_follower)
+    if context.request_bytes > _LARGE_REQUEST_BYTES:
+        return _large(node, context, request, params)
+    try:
+        session = open_context(
+            node.sessions,
+            request.session_id,
+            request.session_epoch,
+            _few_wanted(request),
+            _forgotten(request) if request.forgotten_topics_data else (),
+            is_privileged=is_follower,
+            now_ms=node.clock.monotonic_ms(),
+        )
+    except KafkaError as error:
+        return _refused(context, error)
+    if session.size > _AT_ONCE:
+        return _fetch_in_turns(node, context, session, params)
+    # The answer has as many rows at most; what comes besides are aborted transactions.
+    context.has_short_answer = params.isolation is not Isolation.READ_COMMITTED
+    node.replicas.fetch(
+        params,
+        session,
+        lambda results: _answer(node, context, session, results, request.replica_id),
+        context.long_poll,
+    )
+    return ANSWERS_LATER
+
+
+def _params(node: Node, context: RequestContext, request: FetchRequest, is_follower: bool) -> FetchParams:
+    """Raises KafkaError(INVALID_REQUEST) for an isolation level that does not exist, before anything has changed."""
+    version = context.api_version
+    max_bytes, min_bytes = request.max_bytes, request.min_bytes
+    limit = node.live_config.current.fetch_max_bytes
+    if max_bytes > limit:
+        max_bytes = limit
+    hard_max_bytes = version <= _LAST_WITH_HARD_LIMIT
+    leader_only = is_follower or version < _FIRST_WITH_RACK
+    may_read = None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower)
+    return _new(  # every field is there; the constructor would take longer
+        FetchParams,
+        (
+            request.replica_id, request.max_wait_ms, min_bytes if min_bytes < max_bytes else max_bytes, max_bytes,
+            _isolation(request, is_follower), hard_max_bytes, leader_only, request.rack_id, may_read,
+        ),
+    )  # fmt: skip
+
+
+def _refused(context: RequestContext, error: KafkaError) -> FetchResponse:
+    context.metrics.count_error(error.code.name)
+    return FetchResponse(error_code=error.code, session_id=NO_SESSION, responses=[])
+
+
+async def _large(
+    node: Node, context: RequestContext, request: FetchRequest, params: FetchParams
+) -> FetchResponse:
+    """A request that may name very many partitions: they are taken in in turns with other work as well."""
+    wanted: dict[TopicPartition, FetchEntry] = {}
+    turn = Turn(node.clock)
+    for entry in _wanted(request):
+        wanted[entry.topic_partition] = entry
+        await turn.maybe_yield()
+    forgotten = []
+    for topic_partition in _forgotten(request):
+        forgotten.append(topic_partition)
+        await turn.maybe_yield()
+    try:
+        session = await open_in_turns(
+            node.sessions,
+            request.session_id,
+            request.session_epoch,
+            list(wanted.values()),
+            forgotten,
+            is_privileged=params.from_follower,
+            now_ms=node.clock.monotonic_ms(),
+        )
+    except KafkaError as error:
+        return _refused(context, error)
+    return await _fetch_in_turns(node, context, session, params)
+
+
+async def _fetch_in_turns(
+    node: Node, context: RequestContext, session: FetchContext, params: FetchParams
+) -> FetchResponse:
+    """A fetch of so many partitions, as the first one of a follower, that it would hold up everybody else."""
+    results = await node.replicas.fetches.fetch_in_turns(params, session, context.long_poll)
+    if context.api_version < _FIRST_WITH_ZSTD:
+        results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
+    session_id, changed = await session.finish_in_turns(results)
+    topics: list[FetchableTopicResponse] = []
+    async for some in sliced(changed):
+        _add_rows(node, context, params.replica_id, topics, some)
+    return FetchResponse(session_id=session_id, responses=topics)
+
+
+def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
+    """What is asked of each partition; of one that is named twice the last naming counts, as in Apache Kafka 2.8.2."""
+    for topic in request.topics:
+        for asked in topic.partitions:
+            yield FetchEntry(
+                _new(TopicPartition, (topic.topic, asked.partition)),
+                asked.fetch_offset,
+                asked.partition_max_bytes,
+                asked.current_leader_epoch,
+                asked.last_fetched_epoch,
+                asked.log_start_offset,
+            )
+
+
+def _few_wanted(request: FetchRequest) -> list[FetchEntry]:
+    wanted = list(_wanted(request)) if request.topics else []  # none in most fetches of a session
+    return list({entry.topic_partition: entry for entry in wanted}.values()) if len(wanted) > 1 else wanted
+
+
+def _forgotten(request: FetchRequest) -> Iterator[TopicPartition]:
+    for topic in request.forgotten_topics_data:
+        for partition in topic.partitions:
+            yield TopicPartition(topic.topic, partition)
+
+
+def _isolation(request: FetchRequest, is_follower: bool) -> Isolation:
+    """Followers read to the log end. Raises KafkaError(INVALID_REQUEST) for a level that does not exist."""
+    if is_follower:
+        return Isolation.LOG_END
+    if request.isolation_level not in (0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Isolation level {request.isolation_level} does not exist")
+    return Isolation.READ_COMMITTED if request.isolation_level else Isolation.READ_UNCOMMITTED
+
+
+class _Permission:
+    """Whether the reader may read a topic; asked once per topic and request."""
+
+    __slots__ = ("_context", "_known", "_node")
+
+    def __init__(self, node: Node, context: RequestContext) -> None:
+        self._node = node
+        self._context = context
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, topic: str) -> bool:
+        known = self._known.get(topic)
+        if known is None:
+            known = self._known[topic] = self._node.authorizer.allows(
+                self._context, Operation.READ, ResourceType.TOPIC, topic
+            )
+        return known
+
+
+def _permission(node: Node, context: RequestContext, is_follower: bool) -> _Permission | _Everything | _Nothing:
+    """Followers need the right to act for the cluster, consumers one per topic."""
+    if not is_follower:
+        return _Permission(node, context)
+    allowed = node.authorizer.allows(context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+    return _Everything() if allowed else _Nothing()
+
+
+class _Everything:
+    __slots__ = ()
+
+    def __call__(self, topic: str) -> bool:
+        return True
+
+
+class _Nothing:
+    __slots__ = ()
+
+    def __call__(self, topic: str) -> bool:
+        return False
+
+
+def _answer(
+    node: Node, context: RequestContext, session: FetchContext, results: FetchResults, replica_id: int
+) -> None:
+    version = context.api_version
+    if version < _FIRST_WITH_ZSTD:
+        results = [(entry, _for_old_reader(node, entry, read, version)) for entry, read in results]
+    session_id, changed = session.finish(results)
+    topics: list[FetchableTopicResponse] = []
+    _add_rows(node, context, replica_id, topics, changed)
+    context.answer(FetchResponse(session_id=session_id, responses=topics))
+
+
+def _add_rows(
+    node: Node, context: RequestContext, replica_id: int, topics: list[FetchableTopicResponse], results: FetchResults
+) -> None:
+    """The next rows of an answer, by topic; what they send is counted."""
+    last, partitions = (topics[-1].topic, topics[-1].partition_responses) if topics else (None, [])
+    metrics = node.replicas.metrics
+    sent_bytes = 0
+    for entry, read in results:
+        topic, partition = entry.topic_partition
+        if topic != last:
+            partitions = []
+            topics.append(FetchableTopicResponse(topic=topic, partition_responses=partitions))
+            last = topic
+        if read.size:
+            sent_bytes += read.size
+            if replica_id < 0:
+                (metrics.topics.get(topic) or metrics.topic(topic)).bytes_out += read.size
+            elif read.partition is not None and replica_id in read.partition.adding_replicas:
+                metrics.all_topics.reassignment_bytes_out += read.size
+        partitions.append(_partition_response(context, partition, read))
+    if sent_bytes:
+        _count_sent(node, sent_bytes, replica_id >= 0)
+
+
+def _partition_response(context: RequestContext, partition: int, read: PartitionRead) -> FetchablePartitionResponse:
+    made = FetchablePartitionResponse(
+        partition=partition,
+        error_code=read.error,
+        high_watermark=read.high_watermark,
+        last_stable_offset=read.last_stable_offset,
+        log_start_offset=read.log_start_offset,
+        aborted_transactions=None,
+        record_set=_NO_RECORDS if read.records is None else read.records,
+    )
+    if read.error is not ErrorCode.NONE:
+        context.metrics.count_error(read.error.name)
+    if read.aborted is not None:
+        made.aborted_transactions = [
+            AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
+            for producer_id, first_offset in read.aborted
+        ]
+    if read.diverging is not None:
+        made.diverging_epoch = EpochEndOffset(epoch=read.diverging.epoch, end_offset=read.diverging.end_offset)
+    if read.preferred_read_replica >= 0:
+        made.preferred_read_replica = read.preferred_read_replica
+    return made
+
+
+def _for_old_reader(node: Node, entry: FetchEntry, read: PartitionRead, version: int) -> PartitionRead:
+    """The same read as a version that lacks an error code, a codec or the record format is told of it."""
+    if read.error is ErrorCode.KAFKA_STORAGE_ERROR and version <= _LAST_WITHOUT_STORAGE_ERROR:
+        return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if read.error is not ErrorCode.NONE:
+        return read
+    if node.topic_configs.of(entry.topic_partition.topic).compression_type == "zstd":
+        return PartitionRead(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    if version < _FIRST_WITH_FORMAT_2 and read.records is not None:
+        readable = 0 if version < _FIRST_WITH_FORMAT_1 else 1
+        if _newest_format(read.records) > readable:
+            return PartitionRead(ErrorCode.UNSUPPORTED_VERSION)
+    return read
+
+
+def _newest_format(records: FileSlice) -> int:
+    """The newest format among the batches of what is to be sent; -1 when it holds not even the beginning of one.
+
+    It is looked at in the bytes: what the topic's message.format.version says holds for later appends at best.
+    """
+    newest, position = -1, 0
+    data, start = b"", 0
+    while position + SIZE_UP_TO_MAGIC <= records.size and newest < MAGIC:
+        at = position - start
+        if at + SIZE_UP_TO_MAGIC > len(data):
+            size = min(_HEADERS_READ_BYTES, records.size - position)
+            data, start, at = os.pread(records.file.fileno(), size, records.position + position), position, 0
+            if len(data) < SIZE_UP_TO_MAGIC:
+                break
+        newest = max(newest, data[at + 16])
+        position += LOG_OVERHEAD + max(int.from_bytes(data[at + 8 : at + 12], "big", signed=True), 0)
+    return newest
+
+
+def _count_sent(node: Node, sent_bytes: int, is_follower: bool) -> None:
+    all_topics = node.replicas.metrics.all_topics
+    if is_follower:
+        all_topics.replication_bytes_out += sent_bytes
+    else:
+        all_topics.bytes_out += sent_bytes

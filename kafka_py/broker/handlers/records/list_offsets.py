@@ -1,0 +1,206 @@
+"""ListOffsets: the first, the last, or the first offset at or after a time.
+
+Source: docs/reference/replication.md, section 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
+from kafka_py.broker.requests.authorization import Operation, ResourceType
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.log.model.answers import TimestampOffset
+from kafka_py.replication.leader.offset_queries import is_search, offset_for_timestamp
+from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, Isolation
+from kafka_py.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+_NONE: set[TopicPartition] = set()
+_SMALL_REQUEST_BYTES = 2048
+"""A request up to this size names so few partitions that they are answered in one go."""
+_FIRST_WITH_EPOCH = 4
+_FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
+_UNTIMED = 16
+"""The clock is looked at after so many partitions."""
+
+
+def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> object:
+    """One offset per partition; v0 gives a list of segment starts instead."""
+    if context.request_bytes > _SMALL_REQUEST_BYTES or _searches(context, request):
+        return _in_turns(node, context, request)
+    repeated = _repeated(request)
+    topics = []
+    for topic in request.topics:
+        asker = _Asker(node, context, request, topic.name, repeated)
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=list(map(asker.answer, topic.partitions))))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _searches(context: RequestContext, request: ListOffsetsRequest) -> bool:
+    """Whether a log has to be searched by time, which may take long."""
+    if context.api_version == 0:
+        return False
+    for topic in request.topics:
+        for asked in topic.partitions:
+            if is_search(asked.timestamp):
+                return True
+    return False
+
+
+async def _in_turns(node: Node, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """Of many partitions, or where logs are searched by time."""
+    turn = Turn(node.clock)
+    repeated = await _repeated_in_turns(request, turn)
+    done = 0
+    topics = []
+    for topic in request.topics:
+        asker = _Asker(node, context, request, topic.name, repeated)
+        answers = []
+        for asked in topic.partitions:
+            search = context.api_version > 0 and is_search(asked.timestamp)
+            answers.append(await asker.search(asked) if search else asker.answer(asked))
+            done += 1
+            if not done % _UNTIMED:
+                await turn.maybe_yield()
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _repeated(request: ListOffsetsRequest) -> set[TopicPartition]:
+    """Partitions that a small request names more than once."""
+    if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
+        return _NONE
+    seen: set[TopicPartition] = set()
+    return {each for each in _named(request) if each in seen or seen.add(each)}  # type: ignore[func-returns-value]
+
+
+async def _repeated_in_turns(request: ListOffsetsRequest, turn: Turn) -> set[TopicPartition]:
+    seen: set[TopicPartition] = set()
+    repeated: set[TopicPartition] = set()
+    for number, topic_partition in enumerate(_named(request), 1):
+        (repeated if topic_partition in seen else seen).add(topic_partition)
+        if not number % _UNTIMED:
+            await turn.maybe_yield()
+    return repeated
+
+
+def _named(request: ListOffsetsRequest) -> Iterator[TopicPartition]:
+    for topic in request.topics:
+        for asked in topic.partitions:
+            yield TopicPartition(topic.name, asked.partition_index)
+
+
+class _Asker:
+    """Answers for the partitions of one topic; an error is the partition's own."""
+
+    __slots__ = ("_context", "_leader_only", "_may_describe", "_node", "_repeated", "_request", "_topic")
+
+    def __init__(
+        self,
+        node: Node,
+        context: RequestContext,
+        request: ListOffsetsRequest,
+        topic: str,
+        repeated: set[TopicPartition],
+    ) -> None:
+        self._node = node
+        self._context = context
+        self._request = request
+        self._topic = topic
+        self._repeated = repeated
+        self._leader_only = request.replica_id != DEBUG_CONSUMER
+        self._may_describe = node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, topic)
+
+    def answer(self, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        """The row of a partition whose log need not be searched."""
+        topic_partition = TopicPartition(self._topic, asked.partition_index)
+        answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
+        try:
+            self._check(topic_partition)
+            if self._context.api_version == 0:
+                answer.old_style_offsets = self._node.replicas.old_style_offsets(
+                    topic_partition, asked.timestamp, asked.max_num_offsets, self._request.replica_id
+                )
+            else:
+                self._fill(answer, topic_partition, asked, None)
+        except (KafkaError, OSError) as error:
+            self._fail(answer, topic_partition, error)
+        return answer
+
+    async def search(self, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        """The row of a partition that is asked for the first record at or after a time."""
+        topic_partition = TopicPartition(self._topic, asked.partition_index)
+        answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
+        try:
+            self._check(topic_partition)
+            found = await self._node.replicas.find_by_time(
+                topic_partition, asked.timestamp, asked.current_leader_epoch, leader_only=self._leader_only
+            )
+            self._fill(answer, topic_partition, asked, found)
+        except (KafkaError, OSError) as error:
+            self._fail(answer, topic_partition, error)
+        return answer
+
+    def _check(self, topic_partition: TopicPartition) -> None:
+        """Raises KafkaError for a partition that is not answered at all."""
+        if not self._may_describe:
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        if topic_partition in self._repeated:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic_partition} is asked for twice")
+        if not self._node.metadata.has_partition(topic_partition):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    def _fill(
+        self,
+        answer: ListOffsetsPartitionResponse,
+        topic_partition: TopicPartition,
+        asked: ListOffsetsPartition,
+        by_time: TimestampOffset | None,
+    ) -> None:
+        """Raises KafkaError, OSError. by_time: what the search found."""
+        request = self._request
+        found = offset_for_timestamp(
+            self._node.replicas.partition(topic_partition),
+            asked.timestamp,
+            _isolation(request),
+            asked.current_leader_epoch,
+            leader_only=self._leader_only,
+            replica_id=request.replica_id,
+            by_time=by_time,
+        )
+        if found is not None:
+            answer.timestamp = found.timestamp
+            answer.offset = found.offset
+            answer.leader_epoch = found.leader_epoch if self._context.api_version >= _FIRST_WITH_EPOCH else -1
+
+    def _fail(
+        self, answer: ListOffsetsPartitionResponse, topic_partition: TopicPartition, error: KafkaError | OSError
+    ) -> None:
+        if isinstance(error, KafkaError):
+            answer.error_code = _code_for(error.code, self._context.api_version)
+            self._context.metrics.count_error(error.code.name)
+        else:
+            self._node.replicas.on_storage_error(topic_partition, error)
+            answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def _isolation(request: ListOffsetsRequest) -> Isolation:
+    if request.replica_id != CONSUMER:
+        return Isolation.LOG_END
+    return Isolation.READ_COMMITTED if request.isolation_level == 1 else Isolation.READ_UNCOMMITTED
+
+
+def _code_for(code: ErrorCode, version: int) -> ErrorCode:
+    """OFFSET_NOT_AVAILABLE is known from v5 on; before, clients retry on LEADER_NOT_AVAILABLE."""
+    if code is ErrorCode.OFFSET_NOT_AVAILABLE and version < _FIRST_WITH_OFFSET_NOT_AVAILABLE:
+        return ErrorCode.LEADER_NOT_AVAILABLE
+    return code

@@ -1,0 +1,75 @@
+"""Waiting for the metadata cache to show what was asked for: a new topic's leaders, a deleted topic's absence.
+
+CreateTopics, CreatePartitions and DeleteTopics write to ZooKeeper; the controller acts on that and tells every broker;
+only then is the answer given, or REQUEST_TIMED_OUT.
+Source: docs/reference/replication.md, section 15 (purgatory "topic").
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable, Mapping
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.purgatory import DelayedOperation, Purgatory
+from kafka_py.broker.metadata.metadata_cache import NO_LEADER, MetadataCache
+
+IsDone = Callable[[], bool]
+
+THE_CLUSTER = ""
+"""Stands for a topic where something waits for any description of the cluster at all."""
+
+
+class DelayedTopicChange(DelayedOperation):
+    """Topics that are not there yet, or not gone yet. The future gets those still so when the time is over.
+
+    Only the topic that something happened to is looked at: one request may wait for thousands.
+    """
+
+    __slots__ = ("_waiting", "unfinished")
+
+    def __init__(self, waiting: Mapping[str, IsDone]) -> None:
+        super().__init__()
+        self._waiting = {topic: is_done for topic, is_done in waiting.items() if not is_done()}
+        self.unfinished: asyncio.Future[set[str]] = asyncio.get_running_loop().create_future()
+
+    def touched(self, key: Hashable) -> None:
+        is_done = self._waiting.get(key)  # type: ignore[call-overload]  # the keys are the topics
+        if is_done is not None and is_done():
+            del self._waiting[key]  # type: ignore[arg-type]
+
+    def try_complete(self) -> bool:
+        return not self._waiting and self.complete()
+
+    def on_complete(self) -> None:
+        if not self.unfinished.done():
+            self.unfinished.set_result(set(self._waiting))
+
+
+async def wait_for_topics(
+    purgatory: Purgatory[Hashable], waiting: Mapping[str, IsDone], timeout_ms: int
+) -> set[str]:
+    """Waits until every topic is done, for at most `timeout_ms`; returns those that are not."""
+    if not waiting:
+        return set()
+    if timeout_ms <= 0:
+        return set(waiting)
+    operation = DelayedTopicChange(waiting)
+    purgatory.try_complete_else_watch(operation, list(waiting), timeout_ms)
+    return await operation.unfinished
+
+
+def has_leaders(metadata: MetadataCache, topic: str, partitions: Iterable[int]) -> IsDone:
+    """Whether each of these partitions has a leader in the cache."""
+    wanted = [TopicPartition(topic, partition) for partition in partitions]
+
+    def is_done() -> bool:
+        known = (metadata.partition(topic_partition) for topic_partition in wanted)
+        return all(info is not None and info.leader != NO_LEADER for info in known)
+
+    return is_done
+
+
+def is_gone(metadata: MetadataCache, topic: str) -> IsDone:
+    """Whether the cache knows the topic no more."""
+    return lambda: not metadata.has_topic(topic)

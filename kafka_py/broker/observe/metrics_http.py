@@ -1,0 +1,109 @@
+"""`GET /metrics` for Prometheus, on a port of its own (metrics.http.port), served by the broker's loop (I/O).
+
+Just enough of HTTP: one request per connection, nothing but GET and HEAD, small headers, a bound on the time and on
+the scrapes at once. The text is made in slices of a few milliseconds, so that a scrape holds nobody up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.broker.observe.metrics import ProcessMetrics, count_open_files
+from kafka_py.broker.observe.prometheus import CONTENT_TYPE, Exposition
+
+SLICE_S = 0.002
+"""So long a scrape works before others get their turn."""
+MOST_AT_ONCE = 4
+TIMEOUT_S = 10
+MOST_HEADER_BYTES = 16 * 1024
+
+log = logging.getLogger(__name__)
+
+
+class MetricsServer:
+    """The endpoint. `port` is the one in use, once started."""
+
+    def __init__(self, host: str, port: int, registry: MetricRegistry, process: ProcessMetrics | None = None) -> None:
+        self.host = host
+        self.port = port
+        self._registry = registry
+        self._process = process
+        self._server: asyncio.Server | None = None
+        self._scrapes = 0
+
+    async def start(self) -> None:
+        """Listens. Raises OSError when the port is taken."""
+        self._server = await asyncio.start_server(self._serve, self.host or None, self.port, limit=MOST_HEADER_BYTES)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Stops listening; a scrape on its way ends with its connection."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+                await self._answer(head, writer)
+                await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # whoever it was gets no answer
+        except Exception:
+            log.exception("A scrape of the metrics failed")
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
+        method, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
+        path = rest.partition(" ")[0].partition("?")[0]
+        if method not in ("GET", "HEAD"):
+            self._write(writer, "405 Method Not Allowed", b"only GET\n", plain=True)
+        elif path != "/metrics":
+            self._write(writer, "404 Not Found", b"the metrics are at /metrics\n", plain=True)
+        elif self._scrapes >= MOST_AT_ONCE:
+            self._write(writer, "503 Service Unavailable", b"too many scrapes at once\n", plain=True)
+        else:
+            self._scrapes += 1
+            try:
+                body = (await self.scrape()).encode()
+            finally:
+                self._scrapes -= 1
+            self._write(writer, "200 OK", body, is_head=method == "HEAD")
+
+    def _write(
+        self, writer: asyncio.StreamWriter, status: str, body: bytes, *, plain: bool = False, is_head: bool = False
+    ) -> None:
+        kind = "text/plain; charset=utf-8" if plain else CONTENT_TYPE
+        head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode())
+        if not is_head:
+            writer.write(body)
+
+    async def scrape(self) -> str:
+        """The text as it is now."""
+        if self._process is not None:
+            loop = asyncio.get_running_loop()
+            self._process.open_files = await loop.run_in_executor(None, count_open_files)
+        exposition = Exposition()
+        await in_slices(exposition.render(self._registry))
+        return exposition.text
+
+
+async def in_slices(
+    work: Iterator[object], slice_s: float = SLICE_S, clock: Callable[[], float] = perf_counter
+) -> None:
+    """Runs a generator to its end, and whenever `slice_s` have passed lets others have the loop first."""
+    ends = clock() + slice_s
+    for _ in work:
+        if clock() >= ends:
+            await asyncio.sleep(0)
+            ends = clock() + slice_s

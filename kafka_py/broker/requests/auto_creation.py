@@ -1,0 +1,72 @@
+"""Topics that come into being because somebody asks for them: with the broker's defaults, internal ones with theirs.
+
+Source: docs/reference/controller.md, section 14 (auto creation); docs/reference/groups.md, section 9 (settings of
+internal topics).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.controller.topic_names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, fault_of
+from kafka_py.controller.topics import NewTopic, TopicAdmin
+
+_SOON = frozenset((ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT))
+
+
+class AutoCreation:
+    """Creates a topic once, however many ask for it at the same time."""
+
+    def __init__(self, topics: TopicAdmin, config: Callable[[], BrokerConfig]) -> None:
+        self._topics = topics
+        self._config = config
+        self._in_flight: set[str] = set()
+
+    def absent_code(self, name: str) -> ErrorCode:
+        """What a request for an unknown topic gets where none may be created."""
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if fault_of(name) is None else ErrorCode.INVALID_TOPIC_EXCEPTION
+
+    async def create(self, name: str) -> ErrorCode:
+        """Creates the topic and does not wait for its leaders: LEADER_NOT_AVAILABLE is success, clients ask again."""
+        if fault_of(name) is not None:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        if name in self._in_flight:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self._in_flight.add(name)
+        try:
+            await self._topics.create(self._new_topic(name))
+        except KafkaError as error:
+            return ErrorCode.LEADER_NOT_AVAILABLE if error.code in _SOON else error.code
+        finally:
+            self._in_flight.discard(name)
+        return ErrorCode.LEADER_NOT_AVAILABLE
+
+    def _new_topic(self, name: str) -> NewTopic:
+        config = self._config()
+        if name == GROUP_METADATA_TOPIC:
+            return NewTopic(
+                name,
+                config.offsets_topic_num_partitions,
+                config.offsets_topic_replication_factor,
+                configs={
+                    "cleanup.policy": "compact",
+                    "compression.type": "producer",
+                    "segment.bytes": str(config.offsets_topic_segment_bytes),
+                },
+            )
+        if name == TRANSACTION_STATE_TOPIC:
+            return NewTopic(
+                name,
+                config.transaction_state_log_num_partitions,
+                config.transaction_state_log_replication_factor,
+                configs={
+                    "cleanup.policy": "compact",
+                    "compression.type": "uncompressed",
+                    "min.insync.replicas": str(config.transaction_state_log_min_isr),
+                    "segment.bytes": str(config.transaction_state_log_segment_bytes),
+                    "unclean.leader.election.enable": "false",
+                },
+            )
+        return NewTopic(name)

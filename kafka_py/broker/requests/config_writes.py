@@ -1,0 +1,169 @@
+"""Changed settings of one resource: who may, is it allowed, and the write that tells every broker (I/O).
+
+What IncrementalAlterConfigs and AlterConfigs share; what a change comes to is config_edits.py.
+Source: KIP-133, KIP-226, KIP-339, KIP-412.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.ids import parse_broker_id
+from kafka_py.base.texts import paired
+from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.requests.item_errors import error_of
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.settings.alter_policy import Resource
+from kafka_py.broker.settings.config_edits import (
+    Edit,
+    apply_to_loggers,
+    check_broker,
+    check_edits,
+    check_loggers,
+    check_topic,
+    edited,
+    usable,
+)
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.setting_names import shown
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+
+TOPIC = 2
+BROKER = 4
+BROKER_LOGGER = 8
+TYPE_NAMES = {TOPIC: "TOPIC", BROKER: "BROKER", BROKER_LOGGER: "BROKER_LOGGER"}
+
+log = logging.getLogger(__name__)
+
+
+async def edit_settings(
+    node: Node, context: RequestContext, resource: Resource, edits: Sequence[Edit], *, validate_only: bool
+) -> KafkaError | None:
+    """Changes single settings of a resource; what went wrong, None when nothing did."""
+    try:
+        _authorize(node, context, resource)
+        check_edits(edits)
+        if resource.type == BROKER_LOGGER:
+            _require_self(node, resource.name, or_none=True)
+            check_loggers(edits)
+            if not validate_only:
+                apply_to_loggers(edits)
+                node.request_metrics.request_log.look_again()
+                levels = paired({edit.name: edit.value for edit in edits})
+                log.info("Log levels changed by %s: %s", context.principal, levels)
+            return None
+        entity = _entity(node, resource)
+        rows = LogConfig.ROWS if resource.type == TOPIC else BrokerConfig.ROWS
+
+        async def edit(present: dict[str, str]) -> dict[str, str] | None:
+            first = present if resource.type == TOPIC else usable(present, is_default=not resource.name)
+            overrides = edited(first, edits, rows)
+            return _checked(node, resource, entity, overrides, validate_only=validate_only, stored=present)
+
+        # One after the other: requests of one connection overlap, and the later one must see what the earlier did.
+        async with node.config_locks.hold(entity):
+            if await node.store.edit_entity_config(entity, edit):
+                await _use(node, entity)
+    except Exception as error:  # a fault of a policy, too, is the resource's alone
+        return _failure(resource, error)
+    return None
+
+
+async def replace_settings(
+    node: Node, context: RequestContext, resource: Resource, overrides: Mapping[str, str | None], *, validate_only: bool
+) -> KafkaError | None:
+    """Replaces all settings of a resource; what went wrong, None when nothing did."""
+    try:
+        _authorize(node, context, resource)
+        if resource.type == BROKER_LOGGER:
+            text = "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        entity = _entity(node, resource)
+        null = [name for name, value in overrides.items() if value is None]
+        if null:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(null)}")
+        given = {name: value for name, value in overrides.items() if value is not None}
+        async with node.config_locks.hold(entity):
+            if _checked(node, resource, entity, given, validate_only=validate_only) is not None:
+                await node.store.change_entity_config(entity, given)
+                await _use(node, entity)
+    except Exception as error:
+        return _failure(resource, error)
+    return None
+
+
+async def _use(node: Node, entity: str) -> None:
+    """Has this broker use what was just written. A failure is not the change's: its announcement makes up for it."""
+    try:
+        await node.apply_settings(entity)
+    except Exception as error:
+        error_of(error, log, f"The settings of {entity} are stored, but were not put to use at once")
+
+
+def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
+    if resource.type == TOPIC:
+        kind, name, refusal = ResourceType.TOPIC, resource.name, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    elif resource.type in TYPE_NAMES:
+        kind, name, refusal = ResourceType.CLUSTER, CLUSTER_NAME, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    else:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type UNKNOWN")
+    if not node.authorizer.allows(context, Operation.ALTER_CONFIGS, kind, name):
+        raise KafkaError(refusal)
+
+
+def _require_self(node: Node, name: str, *, or_none: bool = False) -> None:
+    """A broker's own settings are changed by that broker."""
+    if or_none and not name:
+        return
+    broker_id = parse_broker_id(name)
+    if broker_id is None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    if broker_id != node.broker_id:
+        text = f"Unexpected broker id, expected {node.broker_id}, but received {name}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _entity(node: Node, resource: Resource) -> str:
+    """The path of the resource's overrides. Raises KafkaError when there is no such thing here."""
+    if resource.type == TOPIC:
+        if not resource.name:
+            raise ConfigError("the topic has no name")
+        if not node.metadata.has_topic(resource.name):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
+        return entity_path(("topics", resource.name))
+    if not resource.name:
+        return entity_path(("brokers", DEFAULT_ENTITY))
+    _require_self(node, resource.name)
+    return entity_path(("brokers", resource.name))
+
+
+def _checked(
+    node: Node, resource: Resource, entity: str, overrides: dict[str, str], *, validate_only: bool,
+    stored: Mapping[str, str] | None = None,
+) -> dict[str, str] | None:  # fmt: skip
+    """The overrides to write, None where they were only to be checked. Raises KafkaError, ConfigError."""
+    if resource.type == TOPIC:
+        check_topic(overrides, node.live_config)
+    else:
+        check_broker(overrides, node.live_config, is_default=not resource.name, stored=stored)
+    if node.alter_policy is not None:
+        node.alter_policy.validate(resource, overrides)
+    if validate_only:
+        return None
+    log.info("Settings of %s become %s", entity, shown(overrides, known=LogConfig.ROWS))
+    return overrides
+
+
+def _failure(resource: Resource, error: Exception) -> KafkaError:
+    if isinstance(error, ConfigError):
+        text = f"Invalid config value for resource {_shown(resource)}: {error.detail}"
+        return KafkaError(ErrorCode.INVALID_REQUEST, text)
+    return error_of(error, log, f"The settings of {_shown(resource)} were not changed")
+
+
+def _shown(resource: Resource) -> str:
+    return f"ConfigResource(type={TYPE_NAMES.get(resource.type, 'UNKNOWN')}, name='{resource.name}')"

@@ -1,0 +1,117 @@
+"""Produce requests of very many partitions: taken a few partitions at a time, and answered as one.
+
+Each piece goes the way of a request by itself (handlers/produce.py), but for its answer, which waits for the others.
+Its connection is muted meanwhile, so nothing that it sends later overtakes a piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kafka_py.base.turns import Turn
+from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
+from kafka_py.wire.frames import RequestHeader
+from kafka_py.wire.messages.produce import ProduceRequest, ProduceResponse, TopicProduceData
+
+PIECE = 32
+"""Partitions; an append to one takes some 30 microseconds."""
+
+Handle = Callable[[Node, RequestContext, ProduceRequest], object]
+
+
+async def in_pieces(
+    node: Node, context: RequestContext, request: ProduceRequest, handle: Handle, is_whole: Callable[[Any], bool]
+) -> object:
+    """Handles a large request in turns with other work.
+
+    handle: takes one piece. is_whole: whether records must not be parted from the others of their request.
+    """
+    turn = Turn(node.clock)
+    may_be_parted = True
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            await turn.maybe_yield()
+            may_be_parted = may_be_parted and not is_whole(data.records)
+    answers = _Answers(context)
+    for piece in pieces(request) if may_be_parted else [request]:
+        await turn.maybe_yield()
+        handle(node, answers.expect(), piece)
+    context.large_request = ()  # the pieces wait without the request, and without its records
+    answers.expect_no_more()
+    return ANSWERS_LATER
+
+
+def pieces(request: ProduceRequest) -> Iterator[ProduceRequest]:
+    """The request in parts of PIECE partitions, in its order."""
+    topics: list[TopicProduceData] = []
+    room = PIECE
+    for topic in request.topic_data:
+        taken = 0
+        while taken < len(topic.partition_data):
+            part = topic.partition_data[taken : taken + room]
+            topics.append(TopicProduceData(name=topic.name, partition_data=part))
+            taken += len(part)
+            room -= len(part)
+            if not room:
+                yield _like(request, topics)
+                topics, room = [], PIECE
+    if topics or not request.topic_data:
+        yield _like(request, topics)
+
+
+def _like(request: ProduceRequest, topics: list[TopicProduceData]) -> ProduceRequest:
+    return ProduceRequest(
+        transactional_id=request.transactional_id, acks=request.acks, timeout_ms=request.timeout_ms, topic_data=topics
+    )
+
+
+class _Answers:
+    """The answers of the pieces; the request is answered with the last one.
+
+    With acks=0 a failed piece has no answer: it ends the connection.
+    """
+
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+        self._found: list[ProduceResponse | None] = []
+        self._missing = 1  # until no more are expected
+
+    def expect(self) -> RequestContext:
+        """The context of one more piece."""
+        place = len(self._found)
+        self._found.append(None)
+        self._missing += 1
+
+        def take(_piece: RequestContext, response: Any) -> None:
+            self._found[place] = response
+            self._count_down()
+
+        context = self._context
+        header = RequestHeader(context.api.key, context.api_version, context.correlation_id, context.client_id)
+        return RequestContext(
+            context.connection, context.slot, context.api, header, context.request_bytes, context.metrics, take
+        )
+
+    def expect_no_more(self) -> None:
+        """All pieces have been handed over."""
+        self._count_down()
+
+    def _count_down(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._context.answer(_joined([response for response in self._found if response is not None]))
+
+
+def _joined(responses: list[ProduceResponse]) -> ProduceResponse | None:
+    """One answer; None if the pieces have none. A topic may have been parted between two of them."""
+    if not responses:
+        return None
+    topics = responses[0].responses
+    for response in responses[1:]:
+        rows = iter(response.responses)
+        if topics and response.responses and topics[-1].name == response.responses[0].name:
+            topics[-1].partition_responses += next(rows).partition_responses
+        topics.extend(rows)
+    return responses[0]

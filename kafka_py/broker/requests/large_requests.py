@@ -1,0 +1,77 @@
+"""Requests with many elements: decoded a little at a time, so that they hold up nobody but their own connection.
+
+One such request is decoded at a time, in the order in which they came, and its connection is muted from then until its
+answer leaves: what follows on it is handed on after that. How many elements a request may have is in the api table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.turns import Done, next_turn, run_turn
+from kafka_py.broker.requests.request_context import ClientConnection
+from kafka_py.wire.compiler import Steps
+from kafka_py.wire.primitives import MalformedMessage
+
+log = logging.getLogger(__name__)
+
+PLAIN_BYTES = 2048
+"""Frames up to this size are decoded as they come: they have no room for many elements."""
+AT_ONCE_ELEMENTS = 1000
+"""Larger ones too, when they have at most this many elements."""
+
+
+class LargeRequests:
+    """The requests that are decoded in turns."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lane = asyncio.Lock()
+
+    async def decode(
+        self,
+        connection: ClientConnection,
+        steps: Steps[Any],
+        serve: Callable[[Any], None],
+        malformed: Callable[[MalformedMessage], None],
+    ) -> None:
+        """Decodes one request and hands it to `serve`, or its fault to `malformed`; not when its connection ended.
+
+        steps: of a stepwise decoder (wire/compiler.py). The connection must be muted; who answers unmutes it. What was
+        not foreseen ends the connection: muted for ever, it would only look alive.
+        """
+        try:
+            await self._decode(connection, steps, serve, malformed)
+        except Exception:
+            log.exception("Closing connection of %s:%d: its request failed", connection.peer_host, connection.peer_port)
+            connection.close("a request failed")
+
+    async def _decode(
+        self,
+        connection: ClientConnection,
+        steps: Steps[Any],
+        serve: Callable[[Any], None],
+        malformed: Callable[[MalformedMessage], None],
+    ) -> None:
+        try:
+            async with self._lane:
+                done = await self._in_turns(connection, steps)
+        except MalformedMessage as error:
+            malformed(error)
+            return
+        if done is not None:
+            await next_turn()  # its handler has a turn of its own
+            serve(done.value[0])
+
+    async def _in_turns(self, connection: ClientConnection, steps: Steps[Any]) -> Done[tuple[Any, int]] | None:
+        """The request; None when nobody waits for it any longer."""
+        while not connection.closed:
+            done = run_turn(steps, self._clock.monotonic_ms)
+            if done is not None:
+                return done
+            await next_turn()
+        return None

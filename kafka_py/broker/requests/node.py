@@ -1,0 +1,105 @@
+"""The broker as its handlers see it: everything they may use, in one value. Built by server.py, by tests from fakes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.exclusion import KeyedLocks
+from kafka_py.base.purgatory import Purgatory
+from kafka_py.broker.metadata.metadata_cache import MetadataCache
+from kafka_py.broker.metadata.topic_waits import THE_CLUSTER, wait_for_topics
+from kafka_py.broker.observe.metrics import AllRequestMetrics
+from kafka_py.broker.requests.authorization import ALLOW_ALL, Authorizer
+from kafka_py.broker.requests.auto_creation import AutoCreation
+from kafka_py.broker.requests.fetch_sessions import SessionCache
+from kafka_py.broker.requests.metadata_answers import MetadataAnswers
+from kafka_py.broker.requests.producer_ids import ProducerIds
+from kafka_py.broker.settings.alter_policy import AlterPolicy
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.broker.settings.topic_configs import TopicConfigs
+from kafka_py.broker.wiring.coordinators import Coordinators
+from kafka_py.broker.wiring.replica_wiring import Replication
+from kafka_py.controller.controller import Controller
+from kafka_py.controller.topics import TopicAdmin
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.replication.leader.record_deletion import RecordDeletion
+from kafka_py.replication.leader.replica_manager import ReplicaManager
+from kafka_py.replication.role_changes import RoleChanges
+from kafka_py.zk.store import ZkStore
+
+CLUSTER_KNOWN_TIMEOUT_MS = 5000
+"""How long a broker that has just started waits for the controller's first description of the cluster."""
+
+
+async def _apply_nothing(entity: str) -> None:
+    """Where nothing runs that could use settings."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One broker.
+
+    live_config: the settings, which may change at run time. broker_epoch: of the present registration.
+    topic_waits: operations that wait for the metadata cache to show a topic, or no longer show it.
+    election_waits: those that wait for it to show a partition's new leader.
+    had_topics: whether the cluster had topics when this broker started.
+    apply_settings: reads the settings of an entity again and uses them, before the change is announced to this broker:
+    whoever got the answer to a change sees it here.
+    config_locks: held while the settings of an entity, named by its path, are read, changed and written.
+    """
+
+    broker_id: int
+    cluster_id: str
+    live_config: LiveConfig
+    clock: Clock
+    store: ZkStore
+    metadata: MetadataCache
+    metadata_answers: MetadataAnswers
+    log_dirs: LogDirs
+    replicas: ReplicaManager
+    replication: Replication
+    deletion: RecordDeletion
+    roles: RoleChanges
+    sessions: SessionCache
+    topic_configs: TopicConfigs
+    topics: TopicAdmin
+    auto_creation: AutoCreation
+    topic_waits: Purgatory[Hashable]
+    election_waits: Purgatory[Hashable]
+    producer_ids: ProducerIds
+    coordinators: Coordinators
+    controller: Controller
+    request_metrics: AllRequestMetrics
+    broker_epoch: int = -1
+    had_topics: bool = False
+    described: bool = False
+    authorizer: Authorizer = field(default=ALLOW_ALL)
+    alter_policy: AlterPolicy | None = None
+    config_locks: KeyedLocks = field(default_factory=KeyedLocks)
+    apply_settings: Callable[[str], Awaitable[None]] = _apply_nothing
+
+    @property
+    def is_cluster_known(self) -> bool:
+        """Whether the controller has described a cluster of which this broker is part, with its topics.
+
+        A new controller first names the live brokers alone; a client that got that answer would take its topics for
+        deleted and give up what it was about to send.
+        """
+        if not self.described:
+            topics_known = not self.had_topics or any(self.metadata.topics())
+            self.described = topics_known and self.metadata.is_live(self.broker_id)
+        return self.described
+
+    async def wait_cluster_known(self) -> None:
+        """Returns when the cluster is known; after CLUSTER_KNOWN_TIMEOUT_MS what is known must do."""
+        known = {THE_CLUSTER: lambda: self.is_cluster_known}
+        await wait_for_topics(self.topic_waits, known, CLUSTER_KNOWN_TIMEOUT_MS)
+        self.described = True
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The settings in force."""
+        return self.live_config.current

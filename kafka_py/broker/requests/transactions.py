@@ -1,0 +1,49 @@
+"""What this broker says about transactions, which it does not coordinate.
+
+Every client library ends for good with TRANSACTIONAL_ID_AUTHORIZATION_FAILED; all other errors are retried for ever by
+one of them (librdkafka asks for a coordinator again whatever else the answer was). In a cluster with Apache brokers
+these coordinate: a transactional id whose partition of __transaction_state another broker leads is sent there.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.requests.node import Node
+from kafka_py.records.java_hash import partition_for_id
+
+TOPIC = "__transaction_state"
+
+NOT_OFFERED = "this broker does not support transactions"
+
+
+def coordinator_of(node: Node, transactional_id: str) -> int:
+    """The other broker that coordinates a transactional id.
+
+    Raises KafkaError: COORDINATOR_NOT_AVAILABLE while the partition has no leader, and
+        TRANSACTIONAL_ID_AUTHORIZATION_FAILED when it is this broker, or there is no coordinator at all.
+    """
+    partitions = len(node.metadata.partitions_of(TOPIC))
+    if not partitions:
+        raise refused()
+    info = node.metadata.partition(TopicPartition(TOPIC, partition_for_id(transactional_id, partitions)))
+    if info is None or info.leader < 0:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if info.leader == node.broker_id:
+        raise refused()
+    leader: int = info.leader
+    return leader
+
+
+def refuse(node: Node, transactional_id: str) -> KafkaError:
+    """The error for a request of a transactional producer: another broker may be the coordinator, this one is not."""
+    try:
+        coordinator_of(node, transactional_id)
+    except KafkaError as error:
+        return error
+    return KafkaError(ErrorCode.NOT_COORDINATOR, f"{transactional_id} is coordinated by another broker")
+
+
+def refused() -> KafkaError:
+    """The error that ends a transactional producer."""
+    return KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOT_OFFERED)

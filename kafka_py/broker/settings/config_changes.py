@@ -1,0 +1,116 @@
+"""Settings that change while the broker runs: overrides of topics and brokers, read from ZooKeeper, put to work (I/O).
+
+At the start every entity is applied once; later `/config/changes` names the entity to read again.
+Source: docs/reference/zookeeper.md, section 10; docs/reference/controller.md, section 1 (unclean elections).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.turns import sliced
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.broker.settings.setting_names import shown
+from kafka_py.broker.settings.topic_configs import BUILT_A_TURN, TopicConfigs
+from kafka_py.controller.controller import Controller
+from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+
+log = logging.getLogger(__name__)
+
+UNCLEAN = "unclean.leader.election.enable"
+_UNUSED_KINDS = ("users", "clients", "ips")
+"""Entities with quotas and credentials, which this broker does not enforce."""
+
+
+class ConfigChanges:
+    """Applies overrides to this broker.
+
+    on_broker_config: gets the broker's new table and puts it in place wherever settings are used.
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        store: ZkStore,
+        live: LiveConfig,
+        topics: TopicConfigs,
+        log_dirs: LogDirs,
+        controller: Callable[[], Controller | None],
+        on_broker_config: Callable[[BrokerConfig], Awaitable[None]],
+    ) -> None:
+        self._broker_id = broker_id
+        self._store = store
+        self._live = live
+        self._topics = topics
+        self._log_dirs = log_dirs
+        self._controller = controller
+        self._on_broker_config = on_broker_config
+
+    async def load_broker(self) -> None:
+        """Reads the broker's own dynamic settings, first those of all brokers, then its own."""
+        self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
+        self._live.set_own(await self._broker_overrides(str(self._broker_id)))
+        await self._on_broker_config(self._live.current)
+
+    async def load_topics(self) -> None:
+        """Reads the overrides of all topics."""
+        async for some in sliced((await self._store.all_entity_configs("topics")).items(), BUILT_A_TURN):
+            for topic, overrides in some:
+                self.set_topic(topic, overrides)
+
+    async def apply(self, entity: str) -> None:
+        """One entity has changed, named by its path such as `topics/t` or `brokers/<default>`."""
+        kind, _, name = entity.partition("/")
+        if kind == "topics":
+            overrides = await self._store.topic_config(name)
+            is_new = overrides != self._topics.overrides(name)
+            self.set_topic(name, overrides)
+            if is_new:
+                log.info("Settings of topic %s are now %s", name, shown(overrides, known=LogConfig.ROWS))
+        elif kind == "brokers":
+            await self._apply_broker(name)
+        elif kind in _UNUSED_KINDS:
+            await self._note_unused(entity)
+        else:
+            log.error("A config change of an unknown kind is ignored: %s", entity)
+
+    def set_topic(self, topic: str, overrides: Mapping[str, str]) -> None:
+        """Puts a topic's overrides to work in its logs."""
+        config = self._topics.set_overrides(topic, overrides)
+        for partition_log in self._log_dirs.logs_of(topic):
+            partition_log.config = config
+        controller = self._controller()
+        if controller is not None and overrides.get(UNCLEAN, "").strip().lower() == "true":
+            controller.topic_unclean_election_enabled(topic)
+
+    async def _apply_broker(self, name: str) -> None:
+        before = {**self._live.cluster_wide, **self._live.own}
+        if name == DEFAULT_ENTITY:
+            self._live.set_cluster_wide(await self._broker_overrides(name))
+        elif name == str(self._broker_id):
+            self._live.set_own(await self._broker_overrides(name))
+        else:
+            return
+        after = {**self._live.cluster_wide, **self._live.own}
+        if after == before:
+            return
+        try:
+            await self._on_broker_config(self._live.current)
+        except ConfigError as error:
+            log.error("A dynamic setting cannot be put in place: %s", error.detail)
+        log.info("The broker's dynamic settings are now %s", shown(after))
+
+    async def _note_unused(self, entity: str) -> None:
+        """Says that a quota or credential in ZooKeeper changes nothing here; its value may be a secret."""
+        names = sorted(await self._store.entity_config(entity))
+        if names:
+            log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(names), entity)
+
+    async def _broker_overrides(self, name: str) -> dict[str, str]:
+        return await self._store.entity_config(entity_path(("brokers", name)))

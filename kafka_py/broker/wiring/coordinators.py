@@ -1,0 +1,192 @@
+"""The coordinators joined with the rest of the broker: which partitions are ours, where records go, who is told.
+
+A coordinator knows no replica and no request; this file hands it an append and a log, and passes on what the controller
+says of `__consumer_offsets`. Source: docs/reference/groups.md, sections 1, 2 and 10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.supervision import Supervisor
+from kafka_py.base.timers import Timers
+from kafka_py.broker.observe.metrics import PurgatoryMetrics
+from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.coordinator.groups.coordinator import Membership
+from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
+from kafka_py.coordinator.groups.records import ValueVersions
+from kafka_py.coordinator.loading import Turn
+from kafka_py.coordinator.metrics import GroupCoordinatorMetrics, GroupMetrics
+from kafka_py.coordinator.runtime import Appended, Surroundings
+from kafka_py.log.partition.partition_log import Origin, PartitionLog
+from kafka_py.replication.leader.delayed import AppendResult
+from kafka_py.replication.leader.replica_manager import ReplicaManager
+from kafka_py.replication.role_changes import RoleCallbacks
+from kafka_py.replication.state.partition import Partition
+
+_ACTIVITY = "group coordinator"
+_VALUE_VERSIONS = (
+    ("2.3-IV0", ValueVersions(3, 3)),
+    ("2.1-IV1", ValueVersions(3, 2)),
+    ("2.1-IV0", ValueVersions(2, 2)),
+    ("0.10.1-IV0", ValueVersions(1, 1)),
+)
+"""The inter-broker protocol from which on these are written, the newest first."""
+_OLDEST_VERSIONS = ValueVersions(1, 0)
+
+
+def value_versions(live: LiveConfig) -> ValueVersions:
+    """Which versions of values every broker of the cluster can read."""
+    protocol = live.current.inter_broker_version()
+    return next((row for name, row in _VALUE_VERSIONS if protocol.at_least(name)), _OLDEST_VERSIONS)
+
+
+class Coordinators:
+    """What this broker coordinates.
+
+    rebalances: where rounds of joining are parked. partition_count: of the offsets topic, as it is or will be made.
+    supervisor: of what runs in the background.
+    """
+
+    def __init__(
+        self,
+        live: LiveConfig,
+        replicas: ReplicaManager,
+        clock: Clock,
+        *,
+        timers: Timers,
+        registry: MetricRegistry,
+        rebalances: Purgatory[Hashable],
+        partition_count: int,
+        executor: Executor | None,
+        supervisor: Supervisor,
+    ) -> None:
+        self._replicas = replicas
+        self._clock = clock
+        self._executor = executor
+        self._supervisor = supervisor
+        self._spawn = partial(supervisor.spawn, activity=_ACTIVITY)
+        self._is_expiring = False
+        self.groups = GroupStore(
+            lambda: live.current,
+            lambda: value_versions(live),
+            partition_count,
+            Surroundings(
+                append=self._append,
+                log_of=self._log_of,
+                in_thread=self._in_thread,
+                spawn=self._spawn,
+                clock=clock,
+                # A million offsets live as long as the leadership: the collector must not walk them again and again.
+                settle=gc.freeze,
+                loaded=lambda took_ms: metrics.load_time.update(took_ms),
+                supervisor=supervisor,
+            ),
+        )
+        metrics = GroupCoordinatorMetrics(registry, self.groups)
+        GroupMetrics(registry, self.groups)
+        self.membership = Membership(
+            self.groups,
+            clock,
+            timers,
+            lambda: live.current,
+            rebalances=rebalances,
+            on_rebalance_completed=metrics.count_rebalance,
+        )
+        PurgatoryMetrics(registry, self.membership.sessions, delayedOperation="Heartbeat")
+        self.groups.events.on_loaded = self.membership.on_loaded
+        self.groups.events.on_unloaded = self.membership.on_unloaded
+
+    # ---- what the coordinators need
+
+    def _append(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
+        def appended(results: list[AppendResult]) -> None:
+            result = results[0]
+            on_done(result.error, result.base_offset)
+
+        self._replicas.append(
+            [(TopicPartition(TOPIC, partition), memoryview(bytearray(batch)))],
+            acks,
+            timeout_ms,
+            appended,
+            origin=Origin.COORDINATOR,
+            internal_topics_allowed=True,
+        )
+
+    def _log_of(self, partition: int) -> PartitionLog | None:
+        found = self._replicas.partitions.get(TopicPartition(TOPIC, partition))
+        return found.log if found is not None and found.is_leader else None
+
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    # ---- what the controller says
+
+    def listen(self, callbacks: RoleCallbacks) -> None:
+        """From now on hears of every change of roles, besides those who hear of it already."""
+        roles_changed, stopped = callbacks.on_roles_changed, callbacks.on_stopped
+
+        def on_roles_changed(leaders: list[Partition], followers: list[Partition]) -> None:
+            roles_changed(leaders, followers)
+            self._roles_changed(leaders, followers)
+
+        def on_stopped(partitions: list[tuple[TopicPartition, bool]]) -> None:
+            stopped(partitions)
+            self.lost(topic_partition for topic_partition, is_deleted in partitions if is_deleted)
+
+        callbacks.on_roles_changed = on_roles_changed
+        callbacks.on_stopped = on_stopped
+
+    def _roles_changed(self, leaders: list[Partition], followers: list[Partition]) -> None:
+        runtime = self.groups.runtime
+        for heed, partitions in ((runtime.elected, leaders), (runtime.resigned, followers)):
+            for partition in partitions:
+                topic, number = partition.topic_partition
+                if topic == TOPIC:
+                    with self._supervisor.guard(_ACTIVITY, partition.topic_partition):
+                        heed(number, partition.leader_epoch)
+
+    def lost(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """These are not hosted any more: they were taken away, or their log directory has failed."""
+        for topic, number in topic_partitions:
+            if topic == TOPIC:
+                with self._supervisor.guard(_ACTIVITY, f"{topic}-{number}"):
+                    self.groups.runtime.resigned(number, None)
+
+    def topics_deleted(self, topics: Iterable[str]) -> None:
+        """What groups have committed for these topics goes too."""
+        gone = frozenset(topics)
+        if gone:
+            self._spawn(self._in_turns(self.groups.remove_topics(gone)))
+
+    # ---- upkeep
+
+    def remove_expired(self) -> None:
+        """Looks through all groups for offsets that were kept long enough; one such round at a time."""
+        if not self._is_expiring:
+            self._is_expiring = True
+            self._spawn(self._expire())
+
+    async def _expire(self) -> None:
+        try:
+            await self._in_turns(self.groups.remove_expired())
+        finally:
+            self._is_expiring = False
+
+    async def _in_turns(self, steps: Iterator[object]) -> None:
+        turn = Turn(self._clock)
+        for _ in steps:
+            await turn.maybe_end()
+
+    def close(self) -> None:
+        """The broker stops: nobody is served any more."""
+        self.groups.is_active = False

@@ -1,0 +1,1 @@
+"""What commands share: option parsing, settings of clients, progress, signals, the connection to ZooKeeper."""

@@ -1,0 +1,1 @@
+"""Parts of kafka-configs.sh: settings in ZooKeeper, quotas, SCRAM credentials."""

@@ -1,0 +1,172 @@
+"""kafka-configs.sh --zookeeper for users, clients and ips: their quotas and SCRAM credentials (deprecated way).
+
+Brokers hear of a change by its notification.
+Source: docs/reference/tools.md, section 3; docs/reference/zookeeper.md, sections 1, 10 and 14.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.zookeeper_connection import on_zookeeper
+from kafka_py.cli.config_admin.configs_zookeeper import WARNING
+from kafka_py.cli.config_admin.entities import Changes, Entity, Refused, in_hash_order
+from kafka_py.cli.config_admin.scram_credentials import DIGESTS, credential_of
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+
+USERS, CLIENTS, IPS = "users", "clients", "ips"
+TITLES = {USERS: "user-principal", CLIENTS: "client-id", IPS: IPS}
+_CLIENT_QUOTAS: dict[str, type] = {
+    "producer_byte_rate": int,
+    "consumer_byte_rate": int,
+    "request_percentage": float,
+    "controller_mutation_rate": float,
+}
+_IP_QUOTAS: dict[str, type] = {"connection_creation_rate": int}
+_KIND_NAMES = {int: "LONG", float: "DOUBLE"}
+
+
+class QuotaEntity(NamedTuple):
+    """Whose quotas: of one kind, or those of clients of a user. A name None stands for all, "" for the default."""
+
+    root: Entity
+    child: Entity | None = None
+
+    @property
+    def parts(self) -> list[Entity]:
+        return [self.root] if self.child is None else [self.root, self.child]
+
+    @property
+    def title(self) -> str:
+        """`user-principal 'alice', default client-id`."""
+        return ", ".join(
+            f"{TITLES[part.type]} '{part.name}'" if part.name else f"default {TITLES[part.type]}" for part in self.parts
+        )
+
+    @property
+    def path(self) -> str:
+        """The path of its overrides below /config."""
+        return "/".join(_path_of(part) for part in self.parts)
+
+
+def _path_of(part: Entity) -> str:
+    return entity_path((part.type, part.name)) if part.name else f"{part.type}/{DEFAULT_ENTITY}"
+
+
+def quota_entity_of(parts: Sequence[tuple[str, str | None]], *, alter: bool) -> QuotaEntity:
+    """parts: type and name, in the order of the command line; where a name is missing it is None. Raises Refused."""
+    if alter and any(name is None for _, name in parts):
+        if len(parts) > 1:
+            raise Refused("--entity-name or --entity-default must be specified with each --entity-type for --alter")
+        raise Refused(
+            "an entity-name or default entity must be specified with --alter of users, clients, brokers or ips"
+        )
+    entities = [Entity(kind, name) for kind, name in parts]
+    for entity in entities:
+        if entity.type == IPS and entity.name and not _resolves(entity.name):
+            raise Refused(f"The entity name for ips must be a valid IP or resolvable host, but it is: {entity.name}")
+    entities.sort(key=lambda entity: entity.type != USERS)
+    return QuotaEntity(*entities)
+
+
+def _resolves(host: str) -> bool:
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return True
+
+
+def run_on_zookeeper(connect: str, entity: QuotaEntity, changes: Changes | None) -> None:
+    """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
+
+    async def work(store: ZkStore) -> None:
+        print(WARNING, flush=True)
+        await (describe(store, entity) if changes is None else alter(store, entity, changes))
+
+    on_zookeeper(connect, work, Refused)
+
+
+# ---- describe
+
+
+async def describe(store: ZkStore, asked: QuotaEntity) -> None:
+    """Prints the overrides of an entity, or of all that are meant."""
+    for entity in await entities_of(store, asked):
+        overrides = await store.entity_config(entity.path)
+        if overrides or asked != QuotaEntity(Entity(USERS, None)):  # users with quotas of clients only are left out
+            shown = ",".join(f"{key}={overrides[key]}" for key in in_hash_order([*reversed(overrides)]))
+            print(f"Configs for {entity.title} are {shown}")
+
+
+async def entities_of(store: ZkStore, asked: QuotaEntity) -> list[QuotaEntity]:
+    """The entities that are meant, where a name that is not given stands for all."""
+    if asked.root.name is not None and (asked.child is None or asked.child.name is not None):
+        return [asked]
+    roots = [asked.root]
+    if asked.root.name is None:
+        roots = [Entity(asked.root.type, _named(name)) for name in await store.entity_names(asked.root.type)]
+    if asked.child is None:
+        return [QuotaEntity(root) for root in roots]
+    return [
+        QuotaEntity(root, Entity(asked.child.type, _named(name)))
+        for root in roots
+        for name in await store.entity_names(f"{_path_of(root)}/{asked.child.type}")
+    ]
+
+
+def _named(name: str) -> str:
+    return "" if name == DEFAULT_ENTITY else name
+
+
+# ---- alter
+
+
+async def alter(store: ZkStore, entity: QuotaEntity, changes: Changes) -> None:
+    """Changes the overrides and tells the brokers. Raises Refused, KafkaError."""
+    added = dict(changes.added)
+    if entity.root.type == USERS:
+        added = with_credentials(added)
+
+    async def edit(present: dict[str, str]) -> dict[str, str]:
+        unknown = [name for name in changes.deleted if name not in present]
+        if unknown:
+            raise Refused(f"Invalid config(s): {','.join(unknown)}")
+        wanted = {**present, **added}
+        for name in changes.deleted:
+            wanted.pop(name, None)
+        check(entity, wanted)
+        return wanted
+
+    await store.edit_entity_config(entity.path, edit)
+    print(f"Completed updating config for entity: {entity.title}.")
+
+
+def with_credentials(added: Mapping[str, str]) -> dict[str, str]:
+    """The settings with passwords made into credentials. Raises Refused."""
+    try:
+        return {name: credential_of(name, value).text() if name in DIGESTS else value for name, value in added.items()}
+    except CommandFailed as failure:
+        raise Refused(str(failure)) from None
+
+
+def check(entity: QuotaEntity, settings: Mapping[str, str]) -> None:
+    """Whether the entity may have these settings. Raises Refused for a name, KafkaError(INVALID_CONFIG) for a value."""
+    kinds = _IP_QUOTAS if entity.root.type == IPS else _CLIENT_QUOTAS
+    own = set(DIGESTS) if entity.root.type == USERS and entity.root.name and entity.child is None else set()
+    unknown = [name for name in settings if name not in kinds and name not in own]
+    if unknown:
+        raise Refused(f"requirement failed: Unknown Dynamic Configuration: HashSet({', '.join(unknown)}).")
+    for name, value in settings.items():
+        if name in kinds:
+            try:
+                kinds[name](value)
+            except ValueError:
+                kind = _KIND_NAMES[kinds[name]]
+                detail = f"Invalid value {value} for configuration {name}: Not a number of type {kind}"
+                raise KafkaError(ErrorCode.INVALID_CONFIG, detail) from None

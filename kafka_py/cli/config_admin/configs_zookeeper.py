@@ -1,0 +1,107 @@
+"""kafka-configs.sh --zookeeper: overrides read and written straight in ZooKeeper, past the brokers (deprecated).
+
+Brokers hear of a change by its notification. A broker's own settings may be changed this way only while it is down,
+but for the rates of replication. Source: docs/reference/tools.md, section 3; docs/reference/zookeeper.md, section 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.settings.config_edits import check_settings
+from kafka_py.broker.settings.setting_names import is_stored_password, row_of
+from kafka_py.cli.common.zookeeper_connection import on_zookeeper
+from kafka_py.cli.config_admin.entities import TOPICS, Changes, Entity, Refused, in_hash_order
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.zk.store import ZkStore
+from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+
+WARNING = (
+    "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.\n"
+    "Use --bootstrap-server instead to specify a broker to connect to."
+)
+WHILE_RUNNING = frozenset(
+    {
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
+
+
+def run_on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> None:
+    """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
+
+    async def work(store: ZkStore) -> None:
+        print(WARNING, flush=True)
+        await (describe(store, entity) if changes is None else alter(store, entity, changes))
+
+    on_zookeeper(connect, work, Refused)
+
+
+async def describe(store: ZkStore, entity: Entity) -> None:
+    """Prints the overrides of an entity, or of every one of its kind."""
+    found = {entity.name: await store.entity_config(path_of(entity))} if entity.name is not None else None
+    if found is None:
+        found = dict(await store.all_entity_configs(entity.type))
+    for name, overrides in found.items():
+        shown = ",".join(f"{key}={overrides[key]}" for key in in_hash_order([*reversed(overrides)]))
+        print(f"Configs for {title_of(Entity(entity.type, '' if name == DEFAULT_ENTITY else name))} are {shown}")
+
+
+def title_of(entity: Entity) -> str:
+    """`topic 't'`, `brokers '0'`, `default brokers`."""
+    if not entity.name:
+        return f"default {entity.type}"
+    return f"{'topic' if entity.type == TOPICS else entity.type} '{entity.name}'"
+
+
+def path_of(entity: Entity) -> str:
+    """The entity's path below /config."""
+    return entity_path((entity.type, entity.name or DEFAULT_ENTITY))
+
+
+async def alter(store: ZkStore, entity: Entity, changes: Changes) -> None:
+    """Changes the overrides and tells the brokers. Raises Refused, KafkaError."""
+
+    async def edit(present: dict[str, str]) -> dict[str, str]:
+        unknown = [name for name in changes.deleted if name not in present]
+        if unknown:
+            raise Refused(f"Invalid config(s): {','.join(unknown)}")
+        wanted = {**present, **changes.added}
+        for name in changes.deleted:
+            wanted.pop(name, None)
+        if entity.type == TOPICS:
+            await _check_topic(store, entity, wanted)
+        else:
+            await _check_broker(store, entity, changes)
+        return wanted
+
+    await store.edit_entity_config(path_of(entity), edit)
+    print(f"Completed updating config for entity: {title_of(entity)}.")
+
+
+async def _check_topic(store: ZkStore, entity: Entity, wanted: Mapping[str, str]) -> None:
+    assert entity.name
+    if entity.name not in await store.topics():
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{entity.name}' does not exist.")
+    LogConfig.check(wanted)
+
+
+async def _check_broker(store: ZkStore, entity: Entity, changes: Changes) -> None:
+    """What is stored already is not looked at: the brokers leave aside what they cannot use."""
+    others = sorted({*changes.added, *changes.deleted} - WHILE_RUNNING)
+    running = sorted(await store.brokers())
+    if others and (int(entity.name) in running if entity.name else running):
+        which = f"when broker {entity.name} is running" if entity.name else "if any broker is running"
+        raise Refused(
+            f"requirement failed: --bootstrap-server option must be specified to update broker configs "
+            f"Set({', '.join(others)}). {which}. Broker configuration updates using ZooKeeper are supported for "
+            "bootstrapping before brokers are started"
+        )
+    check_settings(changes.added, is_default=not entity.name)
+    for name in changes.added:
+        row = row_of(name)
+        if is_stored_password(name) or (row is not None and row.sensitive):
+            raise Refused(f"{name} is a password: it is not written to ZooKeeper in clear")

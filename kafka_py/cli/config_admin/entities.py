@@ -1,0 +1,45 @@
+"""What the parts of kafka-configs.sh share: entities, changes, and the order of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+TOPICS, BROKERS, LOGGERS = "topics", "brokers", "broker-loggers"
+
+
+class Refused(Exception):
+    """The arguments do not fit together, or not the cluster: the text goes to standard error by itself, exit 1."""
+
+
+class Entity(NamedTuple):
+    """What has the settings. name: None for all of the type, "" for the default of the type."""
+
+    type: str
+    name: str | None
+
+    @property
+    def one(self) -> str:
+        return self.type.removesuffix("s")
+
+
+class Changes(NamedTuple):
+    """What --alter asks for."""
+
+    added: dict[str, str]
+    deleted: list[str]
+
+
+def in_hash_order(names: Collection[str]) -> list[str]:
+    """As the classic tool lists settings: in the order of a Java hash map into which they are put one by one."""
+    from kafka_py.records.java_hash import java_hash_code
+
+    capacity = 16
+    while len(names) > capacity * 3 // 4:
+        capacity *= 2
+
+    def bucket(name: str) -> int:
+        code = java_hash_code(name) & 0xFFFFFFFF
+        return (code ^ code >> 16) & (capacity - 1)
+
+    return sorted(names, key=bucket)

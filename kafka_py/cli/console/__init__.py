@@ -1,0 +1,1 @@
+"""Records as text, in and out, for the console clients."""

@@ -1,0 +1,1 @@
+"""Parts of kafka-consumer-groups.sh: options, descriptions, resets, offsets as CSV."""

@@ -1,0 +1,1 @@
+"""Parts of kafka-dump-log.sh: what is printed of logs, indexes and snapshots."""

@@ -1,0 +1,1 @@
+"""Parts of kafka-reassign-partitions.sh: plans, and how they are carried out."""

@@ -1,0 +1,1 @@
+"""Commands that check a cluster, and clients that system tests drive."""

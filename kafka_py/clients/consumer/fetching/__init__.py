@@ -1,0 +1,1 @@
+"""Records on their way in: fetches under way, their sessions, and answers until they are handed out."""

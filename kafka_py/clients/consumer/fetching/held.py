@@ -1,0 +1,161 @@
+"""Fetched records that wait for the application, and errors that it has to be given; poll() takes both from here.
+
+What a poll took and did not hand out (delivery.py) comes first in the next one. Knows nothing of brokers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.consumer.delivery import Delivery, Returned
+from kafka_py.clients.consumer.fetching.fetch_counts import FetchCounts
+from kafka_py.clients.consumer.fetching.fetched import Fetched
+from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
+
+ANSWERS_AHEAD = 2
+"""Answers held per partition before it is left out of fetches: one to hand out, one so that the next is at hand."""
+
+
+class _Waiting(NamedTuple):
+    """An error for the application. generation: of the partition's position that it is about."""
+
+    error: KafkaError
+    generation: int
+
+
+class HeldAnswers:
+    """The records and errors that wait in one consumer. on_news: called when something was added."""
+
+    def __init__(self, subscriptions: Subscriptions, counts: FetchCounts, on_news: Callable[[], object]) -> None:
+        self._subscriptions = subscriptions
+        self._counts = counts
+        self._on_news = on_news
+        self._answers: deque[Fetched | Returned] = deque()
+        self._held: dict[TopicPartition, int] = {}
+        self._delivery = Delivery()
+        self._errors: dict[TopicPartition | int, _Waiting] = {}
+        """The latest of each partition (or node id), oldest first."""
+
+    def add(self, fetched: Fetched) -> None:
+        """Records of a partition, behind those that are held of it."""
+        self._answers.append(fetched)
+        self._count(fetched.topic_partition, 1)
+        self._subscriptions.touch(fetched.topic_partition)
+        self._on_news()
+
+    def count_of(self, partition: TopicPartition) -> int:
+        """How many answers are held of a partition."""
+        return self._held.get(partition, 0)
+
+    def has_enough(self, partition: TopicPartition) -> bool:
+        """Whether no more of a partition is to be fetched for now."""
+        return self._held.get(partition, 0) >= ANSWERS_AHEAD
+
+    def _count(self, partition: TopicPartition, change: int) -> None:
+        before = self._held.get(partition, 0)
+        self._held[partition] = before + change
+        if (before >= ANSWERS_AHEAD) is not (before + change >= ANSWERS_AHEAD):
+            self._subscriptions.touch(partition)
+
+    # Errors
+
+    def node_failed(self, node_id: int, error: KafkaError) -> None:
+        """Has the next poll without records raise it."""
+        self._errors[node_id] = _Waiting(error, 0)
+        self._on_news()
+
+    def partition_failed(self, state: AssignedPartition, error: KafkaError) -> None:
+        """As `node_failed`, unless the position moves before."""
+        self._errors[state.topic_partition] = _Waiting(error, state.generation)
+        self._subscriptions.touch(state.topic_partition)
+        self._on_news()
+
+    def has_error(self, state: AssignedPartition) -> bool:
+        """Whether an error of the partition waits: the application decides before more is fetched."""
+        if not self._errors:
+            return False
+        waiting = self._errors.get(state.topic_partition)
+        return waiting is not None and waiting.generation == state.generation
+
+    def _next_error(self) -> KafkaError | None:
+        """The oldest error that still holds: its partition is assigned, and its position has not moved."""
+        for where, waiting in list(self._errors.items()):
+            if isinstance(where, TopicPartition):
+                state = self._subscriptions.get(where)
+                if state is not None and state.generation == waiting.generation and state.paused:
+                    continue
+                del self._errors[where]
+                self._subscriptions.touch(where)
+                if state is None or state.generation != waiting.generation:
+                    continue
+            else:
+                del self._errors[where]
+            return waiting.error
+        return None
+
+    # Records
+
+    def collect(self, limit: int) -> Delivery:
+        """Up to `limit` records from what is held, for the application; what it has not got of the last ones first.
+
+        Raises an error that waits for the application, unless records can be returned first.
+        """
+        self._take_back()
+        delivery = self._delivery = Delivery()
+        aside: list[Fetched | Returned] = []
+        try:
+            self._collect(delivery, limit, aside)
+        finally:
+            self._answers.extendleft(reversed(aside))
+            delivery.close()
+        if self._errors and not delivery.records and (error := self._next_error()) is not None:
+            raise error
+        return delivery
+
+    def _collect(self, delivery: Delivery, limit: int, aside: list[Fetched | Returned]) -> None:
+        """Adds records to a delivery. aside: takes the answers of paused partitions."""
+        taken = 0
+        while taken < limit and self._answers:
+            fetched = self._answers[0]
+            state = self._subscriptions.get(fetched.topic_partition)
+            if state is None or state.generation != fetched.generation:
+                self._drop_first()
+                continue
+            if state.paused:
+                aside.append(self._answers.popleft())
+                continue
+            try:
+                records = fetched.take(limit - taken)
+            except KafkaError:
+                if taken:
+                    break
+                raise
+            taken += len(records)
+            delivery.add(state, records, fetched.next_offset, fetched.leader_epoch)
+            if records and isinstance(fetched, Fetched):
+                self._counts.consumed(state, len(records), fetched.take_size(), fetched.next_offset)
+            if fetched.exhausted:
+                self._drop_first()
+
+    def _take_back(self) -> None:
+        """Ends the last delivery: what was not handed out comes before everything else that is held."""
+        for part in reversed(self._delivery.end().values()):
+            if part.is_current:
+                state = part.state
+                part.stop()
+                if not part.is_handed_out and self._subscriptions.get(state.topic_partition) is state:
+                    self._answers.appendleft(Returned(part))
+                    self._count(state.topic_partition, 1)
+                state.end_delivery()
+
+    def _drop_first(self) -> None:
+        fetched = self._answers.popleft()
+        self._count(fetched.topic_partition, -1)
+
+    def clear(self) -> None:
+        """Forgets the records."""
+        self._answers.clear()

@@ -1,0 +1,289 @@
+"""One compaction of one log: reads its segments, writes what stays into `.cleaned` files. Blocks; for a thread.
+
+Captured on the loop as plain values, so that nothing of the live log is touched from here; PartitionLog.take_cleaned
+puts the result in place. Pauses often, for the loop needs the processor too.
+Source: docs/reference/log.md, sections 15 and 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import sleep as system_sleep
+
+from kafka_py.base.clock import Clock
+from kafka_py.log.compaction.compaction import LastBatch, Part, Sieve, Transactions, group_parts
+from kafka_py.log.compaction.key_offsets import ENTRY_BYTES, KeyOffsets
+from kafka_py.log.disk import filenames
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.files import Files
+from kafka_py.log.disk.handles import OpenHandles
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.segments.scanning import iter_file_batches, iter_file_headers
+from kafka_py.log.segments.segment import Segment
+from kafka_py.log.segments.time_index import TimeOffset
+from kafka_py.log.segments.txn_index import AbortedTransaction, TxnIndex
+from kafka_py.records.batch import BatchHeader, iter_record_pieces, read_header, verify_crc
+
+WORK_MS = 1.0
+"""How long it computes before others have the processor."""
+PAUSE_MS = 0.5
+
+
+def _never() -> bool:
+    return False
+
+
+class Stopped(Exception):
+    """The cleaning was told to stop, or the log has changed under it."""
+
+
+class CleanedDirectory(PartitionDirectory):
+    """The same directory, with names that say that the work is not done: `<base>.log.cleaned`."""
+
+    def segment_path(self, base_offset: int, suffix: str) -> str:
+        return super().segment_path(base_offset, suffix) + filenames.CLEANED
+
+
+@dataclass(slots=True)
+class Cleaned:
+    """One finished segment: its files are there as `.cleaned`.
+
+    sources: the base offsets of what it replaces. source_bytes: the size of all of them.
+    """
+
+    base_offset: int
+    size: int
+    sources: list[int]
+    source_bytes: int
+
+
+@dataclass(slots=True)
+class CleanJob:
+    """What to do and, after `run`, what came of it.
+
+    parts: the segments below `end`, oldest first. first_dirty, end: see Dirtiness. index_bases: of all segments, the
+    active one too, for a transaction may end there. producers: those still alive.
+    generation: of the log when this was captured. bytes_per_s: bound on reading and writing together.
+    end_offset: everything below it has been compacted. unused: results whose sources were gone when they were to be
+    put in place. is_complete: whether every segment below end_offset that the log still has is a compacted one.
+    """
+
+    path: str
+    files: Files
+    clock: Clock
+    config: LogConfig
+    parts: Sequence[Part]
+    first_dirty: int
+    end: int
+    index_bases: Sequence[int]
+    producers: Mapping[int, LastBatch]
+    generation: int
+    buffer_bytes: int
+    load_factor: float
+    bytes_per_s: float
+    is_stopped: Callable[[], bool] = _never
+    sleep: Callable[[float], None] = system_sleep
+    cleaned: list[Cleaned] = field(default_factory=list)
+    unused: list[Cleaned] = field(default_factory=list)
+    is_complete: bool = True
+    end_offset: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    records_read: int = 0
+    records_kept: int = 0
+    table_fullness: float = 0.0
+    _work_began_ms: float = 0.0
+    _began_ms: float = 0.0
+
+    # ---- the work
+
+    def run(self) -> CleanJob:
+        """Raises OSError, CorruptBatch, Stopped; then `discard` tidies up."""
+        self._began_ms = self._work_began_ms = self.clock.monotonic_ms()
+        place = PartitionDirectory(self.path, self.files, OpenHandles())
+        self._remove_leftovers(place)
+        horizon_ms = self._delete_horizon(place)
+        keys = self._make_table(place)
+        try:
+            aborted = self._aborted(place)
+            self._fill(place, keys, Transactions(one for one in aborted if one.last_offset >= self.first_dirty))
+            self.end_offset = keys.latest + 1
+            self.table_fullness = keys.fullness
+            sieve = Sieve(keys, Transactions(aborted), self.producers, self.first_dirty)
+            parts = [part for part in self.parts if part.base_offset < self.end_offset]
+            max_index = self.config.segment_index_bytes
+            for group in group_parts(parts, self.config.segment_bytes, max_index, self.end):
+                self._clean_group(place, group, sieve, horizon_ms)
+            self.records_kept = sieve.records_kept
+        finally:
+            keys.close()
+        return self
+
+    def take_result(self, done: CleanJob) -> None:
+        """What came of the same job elsewhere."""
+        self.cleaned, self.end_offset = done.cleaned, done.end_offset
+        self.bytes_read, self.bytes_written = done.bytes_read, done.bytes_written
+        self.records_read, self.records_kept = done.records_read, done.records_kept
+        self.table_fullness = done.table_fullness
+
+    def discard(self) -> None:
+        """Removes what was written."""
+        place = PartitionDirectory(self.path, self.files, OpenHandles())
+        for part in self.parts:
+            for suffix in filenames.SEGMENT_SUFFIXES:
+                with suppress(OSError):
+                    place.remove_if_present(filenames.segment_file(part.base_offset, suffix) + filenames.CLEANED)
+
+    def _remove_leftovers(self, place: PartitionDirectory) -> None:
+        """What could not be removed after a former compaction must not get into this one, nor be taken for its own.
+
+        A start after a crash believes in no `.swap` file behind a `.cleaned` one.
+        """
+        for entry in self.files.list(self.path):
+            name = filenames.parse_segment_file(entry.name)
+            if name is not None and name.state == filenames.CLEANED:
+                place.remove_if_present(entry.name)
+
+    def _delete_horizon(self, place: PartitionDirectory) -> int:
+        """Tombstones in segments that were last written at or before this moment may go (wall clock ms)."""
+        clean = [part for part in self.parts if part.base_offset < self.first_dirty]
+        return self._modified_ms(place, clean[-1]) - self.config.delete_retention_ms if clean else 0
+
+    @staticmethod
+    def _modified_ms(place: PartitionDirectory, part: Part) -> int:
+        return place.files.info(place.segment_path(part.base_offset, filenames.LOG)).modified_ms
+
+    # ---- first pass: the last offset of each key
+
+    def _dirty(self) -> list[tuple[Part, int]]:
+        """The parts from the first dirty offset on, each with where the next one begins."""
+        ends = [part.base_offset for part in self.parts[1:]] + [self.end]
+        return [(part, end) for part, end in zip(self.parts, ends, strict=True) if end > self.first_dirty]
+
+    def _make_table(self, place: PartitionDirectory) -> KeyOffsets:
+        """As large as the settings allow, but no larger than the dirty records can need."""
+        most = 0
+        for part, _ in self._dirty():
+            most += self._count_records(place, part)
+        wanted = int(most / self.load_factor + 2) * ENTRY_BYTES
+        return KeyOffsets(min(self.buffer_bytes, wanted), self.load_factor)
+
+    def _count_records(self, place: PartitionDirectory, part: Part) -> int:
+        file = self.files.open(place.segment_path(part.base_offset, filenames.LOG))
+        count = 0
+        try:
+            for _, header in iter_file_headers(file, 0, part.size):
+                count += max(header.record_count, 1)
+                self._pause()
+        finally:
+            file.close()
+        return count
+
+    def _fill(self, place: PartitionDirectory, keys: KeyOffsets, transactions: Transactions) -> None:
+        """Puts in the keys of the dirty part; stops early when the table is full."""
+        for part, next_base in self._dirty():
+            for _, header, batch in self._batches(place, part):
+                if not self._fill_from(batch, header, keys, transactions):
+                    return
+                if header.last_offset >= self.first_dirty:
+                    keys.latest = max(keys.latest, header.last_offset)
+            keys.latest = max(keys.latest, next_base - 1)
+
+    def _fill_from(self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: Transactions) -> bool:
+        """The keys of one batch; False when the table is full. Neither markers nor aborted data shadow anything."""
+        if header.magic < 2:
+            return True
+        verify_crc(batch, 0, header)
+        is_dropped = not header.is_control and transactions.data(header)
+        for records in iter_record_pieces(batch, header=header):
+            self.records_read += len(records)
+            if header.is_control:
+                transactions.marker(header, records[0])
+            elif not is_dropped:
+                for record in records:
+                    if record.key is not None and record.offset >= self.first_dirty:
+                        if keys.is_full:
+                            return False
+                        keys.put(record.key, record.offset)
+        if header.is_control and not header.record_count:
+            transactions.marker(header, None)
+        return True
+
+    # ---- second pass: what stays
+
+    def _clean_group(self, place: PartitionDirectory, group: Sequence[Part], sieve: Sieve, horizon_ms: int) -> None:
+        """Writes one `.cleaned` segment out of several, synced, with the last one's time of modification."""
+        base_offset = group[0].base_offset
+        target_place = CleanedDirectory(self.path, self.files, OpenHandles())
+        target = Segment.create(target_place, base_offset, self.config, 0)
+        sieve.transactions.kept.clear()
+        try:
+            for part in group:
+                keeps_deletes = self._modified_ms(place, part) > horizon_ms
+                for _, header, batch in self._batches(place, part):
+                    left = sieve.sift(batch, header, keeps_deletes=keeps_deletes)
+                    if left is not None:
+                        self._write(target, left)
+            for aborted in sieve.transactions.kept:
+                target.txn_index.append(aborted)
+            target.become_inactive(preallocated=self.config.preallocate)
+            size = target.size
+        finally:
+            target.let_go()
+        self._sync(target_place, base_offset, self._modified_ms(place, group[-1]))
+        sources = [part.base_offset for part in group]
+        self.cleaned.append(Cleaned(base_offset, size, sources, sum(part.size for part in group)))
+
+    def _write(self, target: Segment, batch: memoryview | bytes) -> None:
+        header = read_header(batch)
+        largest = TimeOffset(header.max_timestamp, header.last_offset)
+        target.append(batch, header.last_offset, largest, self.config.index_interval_bytes)
+        self.bytes_written += len(batch)
+
+    def _sync(self, place: CleanedDirectory, base_offset: int, modified_ms: int) -> None:
+        for suffix in filenames.SEGMENT_SUFFIXES:
+            path = place.segment_path(base_offset, suffix)
+            if self.files.exists(path):
+                file = self.files.open(path)
+                try:
+                    file.sync()
+                finally:
+                    file.close()
+        self.files.set_modified_ms(place.segment_path(base_offset, filenames.LOG), modified_ms)
+
+    # ---- reading
+
+    def _batches(self, place: PartitionDirectory, part: Part) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+        """Every batch of a part, with pauses in between."""
+        file = self.files.open(place.segment_path(part.base_offset, filenames.LOG))
+        try:
+            for position, header, batch in iter_file_batches(file, 0, part.size):
+                yield position, header, batch
+                self.bytes_read += len(batch)
+                self._pause()
+        finally:
+            file.close()
+
+    def _aborted(self, place: PartitionDirectory) -> list[AbortedTransaction]:
+        """All aborted transactions that the log's indexes know."""
+        found: list[AbortedTransaction] = []
+        for base_offset in self.index_bases:
+            index = TxnIndex(place, base_offset)
+            with suppress(FileNotFoundError):
+                index.opened(self.files.info(index.path).size)
+                found += index.all_entries()
+            index.close()
+        return found
+
+    def _pause(self) -> None:
+        """Lets others have the processor now and then, and keeps to the bound on reads and writes."""
+        now_ms = self.clock.monotonic_ms()
+        if now_ms - self._work_began_ms < WORK_MS:
+            return
+        if self.is_stopped():
+            raise Stopped
+        due_ms = (self.bytes_read + self.bytes_written) / self.bytes_per_s * 1000 - (now_ms - self._began_ms)
+        self.sleep(min(max(due_ms, PAUSE_MS), 1000.0) / 1000)
+        self._work_began_ms = self.clock.monotonic_ms()

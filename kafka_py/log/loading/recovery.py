@@ -1,0 +1,328 @@
+"""Opening a log from its directory: tidy up what a crash left, check what was not synced, know every offset again.
+
+Blocks; runs in the loading threads, one log at a time per thread. The cut is always at the last whole, sound batch.
+Source: docs/reference/log.md, section 13.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.disk import filenames
+from kafka_py.log.disk.context import LogContext
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.files import FileInfo, write_atomically
+from kafka_py.log.loading.leftovers import finish_swaps, remove_leftovers
+from kafka_py.log.loading.overflow import OffsetOverflow, split_segment
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.segments.log_segments import LogSegments
+from kafka_py.log.segments.scanning import iter_file_batches, iter_file_headers
+from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from kafka_py.log.segments.time_index import TimeOffset
+from kafka_py.log.segments.txn_index import CorruptTxnIndex
+from kafka_py.log.state import producer_replay
+from kafka_py.log.state.checkpoints import create_if_missing, format_epochs, read_epochs
+from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
+from kafka_py.log.state.partition_metadata import read_topic_id
+from kafka_py.log.state.producer_state import ProducerStates
+from kafka_py.records.batch import CorruptBatch, verify_crc
+
+_log = logging.getLogger(__name__)
+
+
+class Checkpointed(NamedTuple):
+    """What the checkpoints of the log directory say of one log; 0 where they say nothing."""
+
+    log_start_offset: int = 0
+    recovery_point: int = 0
+    high_watermark: int = 0
+    cleaned_to: int = 0
+
+
+NOTHING_CHECKPOINTED = Checkpointed()
+
+
+def open_log(
+    topic_partition: TopicPartition,
+    directory: str,
+    config: LogConfig,
+    context: LogContext,
+    *,
+    checkpointed: Checkpointed = NOTHING_CHECKPOINTED,
+    is_clean: bool = False,
+) -> PartitionLog:
+    """The log in `directory`, which exists; an empty directory becomes an empty log.
+
+    is_clean: the last stop was clean: nothing is checked and the recovery point is the log end.
+    Raises OSError: its log directory has failed.
+    """
+    place = PartitionDirectory(directory, context.files, context.handles)
+    while True:
+        try:
+            return _Loading(place, config, context).load(topic_partition, checkpointed, is_clean)
+        except OffsetOverflow as overflow:
+            split_segment(place, overflow.base_offset)
+
+
+class _Loading:
+    """One log on its way from disk."""
+
+    def __init__(self, place: PartitionDirectory, config: LogConfig, context: LogContext) -> None:
+        self.place = place
+        self.config = config
+        self.context = context
+        self.now_ms = context.clock.wall_ms()
+        self.epochs = LeaderEpochs()
+        self.producers = ProducerStates()
+        self.snapshots: list[int] = []
+        self.segments: list[Segment] = []
+        self.log_start_offset = 0
+
+    def load(self, topic_partition: TopicPartition, checkpointed: Checkpointed, is_clean: bool) -> PartitionLog:
+        entries = remove_leftovers(self.place)
+        damaged = self._open_segments(entries)
+        self.snapshots = _snapshots_in(entries)
+        epochs_path = self.place.file(filenames.LEADER_EPOCH_CHECKPOINT)
+        written_epochs = read_epochs(self.place.files, epochs_path)
+        self.epochs = LeaderEpochs(written_epochs)
+        first_base = self.segments[0].base_offset if self.segments else 0
+        self.log_start_offset = max(checkpointed.log_start_offset, first_base)
+        had_snapshots = bool(self.snapshots)
+        self._recover(damaged, checkpointed.recovery_point, is_clean)
+        log_end_offset = self._activate()
+        self._trim_epochs(written_epochs, epochs_path, log_end_offset, is_clean)
+        self._load_producers(log_end_offset, had_snapshots or not is_clean)
+        log = PartitionLog(
+            topic_partition,
+            self.place,
+            self.config,
+            self.context,
+            LogSegments(self.segments),
+            producers=self.producers,
+            snapshots=self.snapshots,
+            epochs=self.epochs.entries(),
+            log_start_offset=self.log_start_offset,
+            log_end_offset=log_end_offset,
+            recovery_point=log_end_offset if is_clean else min(checkpointed.recovery_point, log_end_offset),
+            cleaned_to=checkpointed.cleaned_to,
+            topic_id=read_topic_id(self.place.files, self.place.file(filenames.PARTITION_METADATA)),
+        )
+        log.update_high_watermark(checkpointed.high_watermark)
+        return log
+
+    def _open_segments(self, entries: Sequence[FileInfo]) -> set[int]:
+        """Makes a Segment of every .log file; the base offsets of those whose indexes cannot be used."""
+        sizes = {entry.name: entry.size for entry in entries}
+        damaged = set(finish_swaps(self.place, sizes))
+        for name in sorted(sizes):
+            parsed = filenames.parse_segment_file(name)
+            if parsed is None or parsed.suffix != filenames.LOG or parsed.state:
+                continue
+            segment = Segment(self.place, parsed.base_offset, size=sizes[name], created_ms=self.now_ms)
+            self.segments.append(segment)
+            if not _open_indexes(segment, sizes, self.config):
+                damaged.add(parsed.base_offset)
+        return damaged
+
+    def _recover(self, damaged: set[int], recovery_point: int, is_clean: bool) -> None:
+        """Reads the segments again that may hold unsynced data, or have lost an index."""
+        if not self.segments:
+            return
+        first = len(self.segments) if is_clean else LogSegments(self.segments).slot(recovery_point)
+        for number, segment in enumerate(self.segments[:first]):
+            if segment.base_offset in damaged:
+                _log.warning("%s: rebuilding the indexes", segment.path)
+                self._producers_before(number)
+                self._recover_segment(segment, self._base_after(number))
+        if first == len(self.segments):
+            return
+        self._producers_before(first)
+        for number in range(first, len(self.segments)):
+            cut = self._recover_segment(self.segments[number], self._base_after(number))
+            self._snapshot()
+            if cut:
+                _log.warning("%s: cut %d bytes after the last sound batch", self.segments[number].path, cut)
+                self._drop_segments(number + 1)
+                break
+
+    def _producers_before(self, number: int) -> None:
+        """Producer state as it was at the start of segment `number`."""
+        base_offset = self.segments[number].base_offset
+        self._load_snapshot(base_offset)
+        producer_replay.replay(self.segments[:number], self.producers, base_offset)
+
+    def _base_after(self, number: int) -> int | None:
+        """The base offset of the segment after number `number`; None when that is the last one."""
+        return self.segments[number + 1].base_offset if number + 1 < len(self.segments) else None
+
+    def _recover_segment(self, segment: Segment, next_base: int | None) -> int:
+        """Reads a segment from its start and rebuilds what hangs on it; the number of bytes cut from its end.
+
+        next_base: where the next segment begins, None when there is none.
+        """
+        try:
+            valid = self._read_again(segment, _orderly_bytes(segment, next_base))
+        except ValueError as error:  # an offset that the index refuses
+            _log.warning("%s: offsets go backwards, dropping the whole segment: %s", segment.path, error)
+            segment.reset_indexes(self.config)
+            self.producers.end_offset = segment.base_offset
+            valid = 0
+        cut = segment.size - valid
+        if cut:
+            segment.cut_file(valid)
+        segment.add_last_time_entry()
+        segment.offset_index.trim()
+        segment.time_index.trim()
+        return cut
+
+    def _read_again(self, segment: Segment, end: int) -> int:
+        """The position after the last sound batch before position `end`. Raises ValueError, OffsetOverflow."""
+        segment.reset_indexes(self.config)
+        valid = 0
+        try:
+            for position, header, batch in iter_file_batches(segment.file(), 0, end):
+                verify_crc(batch, 0, header)
+                last_offset = header.last_offset
+                too_far = last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+                if too_far and position > 0:
+                    raise OffsetOverflow(segment.base_offset)
+                if too_far or last_offset < segment.base_offset:
+                    raise CorruptBatch(f"offset {last_offset} does not belong into this segment", position)
+                aborted = None
+                if header.producer_id >= 0:  # fails here, if at all: a batch that is cut must leave no trace
+                    aborted = producer_replay.apply_batch(self.producers, header, batch)
+                largest = TimeOffset(header.max_timestamp, last_offset)
+                segment.index(position, len(batch), last_offset, largest, self.config.index_interval_bytes)
+                self.epochs.found(header.partition_leader_epoch, header.base_offset)
+                if aborted is not None:
+                    segment.txn_index.append(aborted)
+                self.producers.end_offset = header.next_offset
+                valid = position + len(batch)
+        except CorruptBatch as corrupt:
+            _log.warning("%s: %s", segment.path, corrupt)
+        return valid
+
+    def _drop_segments(self, first: int) -> None:
+        """Removes the segments from number `first` on, files included."""
+        for segment in self.segments[first:]:
+            segment.let_go()
+            for suffix in (*filenames.SEGMENT_SUFFIXES, filenames.SNAPSHOT):
+                self.place.remove_if_present(filenames.segment_file(segment.base_offset, suffix))
+            if segment.base_offset in self.snapshots:
+                self.snapshots.remove(segment.base_offset)
+        del self.segments[first:]
+
+    def _activate(self) -> int:
+        """Makes the last segment active, or a new one where there is none; the log end offset."""
+        end_offset = self._open_last() if self.segments else self.log_start_offset
+        if self.segments and end_offset < self.log_start_offset:
+            _log.warning("%s: ends at %d, before its start %d", self.place.path, end_offset, self.log_start_offset)
+            self._drop_segments(0)
+            end_offset = self.log_start_offset
+        if not self.segments:
+            self.segments.append(Segment.create(self.place, self.log_start_offset, self.config, self.now_ms))
+        jitter = self.context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
+        self.segments[-1].roll_jitter_ms = jitter
+        return end_offset
+
+    def _open_last(self) -> int:
+        """Makes the last segment active; the offset after its last batch. What cannot be read at its end is cut."""
+        segment = self.segments[-1]
+        try:
+            segment.make_active(self.config)
+            return segment.next_offset()
+        except CorruptBatch as corrupt:  # only after a clean stop: everything else has been checked
+            _log.warning("%s: %s", segment.path, corrupt)
+        self._producers_before(len(self.segments) - 1)
+        cut = self._recover_segment(segment, None)
+        _log.warning("%s: cut %d bytes after the last sound batch", segment.path, cut)
+        segment.make_active(self.config)
+        return segment.next_offset()
+
+    def _trim_epochs(self, written: list[EpochStart], path: str, log_end_offset: int, is_clean: bool) -> None:
+        """Keeps the epochs of [log start, log end) and writes them down if that, or recovery, changed them.
+
+        After a clean stop it is the next change that writes them: what is outside of the log is cut by every reader
+        anew, and a synced write for each log that never got a record would double the time of a start.
+        """
+        self.epochs.truncate_from_end(log_end_offset)
+        self.epochs.truncate_from_start(self.log_start_offset)
+        if is_clean or self.epochs.entries() == written:
+            create_if_missing(self.place.files, path)
+        else:
+            write_atomically(self.place.files, path, format_epochs(self.epochs.entries()))
+
+    def _load_producers(self, log_end_offset: int, kept_snapshots: bool) -> None:
+        """Producer state up to the log end. kept_snapshots: whether who wrote the log knew of snapshots at all."""
+        bases = [segment.base_offset for segment in self.segments]
+        if not kept_snapshots and log_end_offset > self.log_start_offset:
+            # Written by a version that kept none: there are no producers to know of.
+            for offset in sorted({*bases[-2:], log_end_offset}):
+                self.producers.end_offset = offset
+                self._snapshot()
+            return
+        strays = [offset for offset in self.snapshots if offset not in bases and offset <= log_end_offset]
+        for offset in strays if not strays or strays[-1] < bases[-1] else strays[:-1]:
+            self.place.remove_if_present(filenames.segment_file(offset, filenames.SNAPSHOT))
+            self.snapshots.remove(offset)
+        self._load_snapshot(log_end_offset)
+        producer_replay.replay(self.segments, self.producers, log_end_offset)
+
+    def _load_snapshot(self, end_offset: int) -> None:
+        producer_replay.load_snapshot(
+            self.place, self.producers, self.snapshots, self.log_start_offset, end_offset,
+            self.now_ms, self.context.producer_expiration_ms,
+        )  # fmt: skip
+
+    def _snapshot(self) -> None:
+        producer_replay.write_snapshot(self.place, self.producers, self.snapshots)
+
+
+def _orderly_bytes(segment: Segment, next_base: int | None) -> int:
+    """How much of a segment has rising offsets below the next segment's; all of it where a header cannot be read.
+
+    Base offsets lie outside of the checksum. Where they go backwards, the batch before is the wrong one if it came
+    after a gap, as only compaction leaves one; the classic would give up the whole segment.
+    """
+    due, gap_at = segment.base_offset, None
+    try:
+        for position, header in iter_file_headers(segment.file(), 0, segment.size):
+            if header.base_offset < due or (next_base is not None and header.last_offset >= next_base):
+                kept = position if gap_at is None else gap_at
+                _log.warning(
+                    "%s: offset %d where %d is due, keeping %d bytes", segment.path, header.base_offset, due, kept
+                )
+                return kept
+            gap_at = position if header.base_offset > due else None
+            due = header.next_offset
+    except CorruptBatch:
+        pass  # the one who checks the batches says so
+    return segment.size
+
+
+def _open_indexes(segment: Segment, sizes: dict[str, int], config: LogConfig) -> bool:
+    """Takes the index files as they are; False when one is missing or cannot be trusted."""
+    base_offset, room = segment.base_offset, config.segment_index_bytes
+    offset_bytes = sizes.get(filenames.segment_file(base_offset, filenames.OFFSET_INDEX))
+    time_bytes = sizes.get(filenames.segment_file(base_offset, filenames.TIME_INDEX))
+    segment.offset_index.opened(offset_bytes or 0, room)
+    segment.time_index.opened(time_bytes or 0, room)
+    segment.txn_index.opened(sizes.get(filenames.segment_file(base_offset, filenames.TXN_INDEX), 0))
+    if offset_bytes is None:
+        return False
+    try:
+        segment.txn_index.check()
+    except CorruptTxnIndex as corrupt:
+        _log.warning("%s", corrupt)
+        return False
+    return True
+
+
+def _snapshots_in(entries: Sequence[FileInfo]) -> list[int]:
+    """The offsets of the producer snapshots in a directory, ascending."""
+    parsed = (filenames.parse_segment_file(entry.name) for entry in entries)
+    return sorted(found.base_offset for found in parsed if found and found.suffix == filenames.SNAPSHOT)

@@ -1,0 +1,456 @@
+"""All logs of a broker: opened at the start, placed, looked after while it runs, closed at the stop.
+
+`open`, `load` and `shutdown` block and belong to the start and the stop; everything else runs on the loop and leaves
+what blocks to the background. Knows nothing of roles, requests or ZooKeeper.
+Source: docs/reference/log.md, sections 12 to 15 and 17.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.supervision import Supervisor
+from kafka_py.log.cleaner import Cleaner
+from kafka_py.log.descriptions import LogDirDescription as LogDirDescription
+from kafka_py.log.descriptions import describe_directory
+from kafka_py.log.disk import filenames
+from kafka_py.log.disk.background import Background, InlineBackground
+from kafka_py.log.disk.context import LATER, LONGEST_DELAY_MS, PRODUCER_EXPIRATION_MS, LogContext
+from kafka_py.log.disk.files import Files, remove_tree
+from kafka_py.log.disk.handles import MOST_OPEN, OpenHandles
+from kafka_py.log.future_logs import FutureLogs
+from kafka_py.log.loading.closing import close_directory
+from kafka_py.log.loading.loading import LoadedDirectory, load_directory
+from kafka_py.log.loading.log_dir import LogDir, LogDirError
+from kafka_py.log.loading.meta_properties import MetaProperties, agreed
+from kafka_py.log.loading.offset_checkpoints import OffsetCheckpoints
+from kafka_py.log.loading.recovery import open_log
+from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters, measure_cleaner
+from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.upkeep import Upkeep
+
+_log = logging.getLogger(__name__)
+
+_PRODUCER_EXPIRY_CHECK_MS = 600_000
+_IDLE_HANDLES_CHECK_MS = 10_000
+
+
+class LoadReport(NamedTuple):
+    """How the loading of one directory went, for whoever starts the broker. error: it has failed."""
+
+    path: str
+    logs: int
+    is_clean: bool
+    took_ms: float
+    error: OSError | None
+
+
+class LogDirs(FutureLogs):
+    """The log directories of a broker and the logs in them.
+
+    cleaner_background: threads for compactions, which take long; without it they have `background`.
+    later: calls back on the loop after some milliseconds (Timers.schedule).
+    on_failure: told on the loop, after the call that met the error, of a directory that went offline and of the
+        partitions it held; `live_directories` is empty when it was the last one.
+    """
+
+    def __init__(
+        self,
+        options: LogOptions,
+        files: Files,
+        clock: Clock,
+        *,
+        background: Background | None = None,
+        cleaner_background: Background | None = None,
+        later: LATER | None = None,
+        on_failure: Callable[[str, Exception, list[TopicPartition]], None] | None = None,
+        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        flush_in_append: bool = True,
+        max_open_handles: int = MOST_OPEN,
+        metrics: MetricRegistry | None = None,
+        supervisor: Supervisor | None = None,
+    ) -> None:
+        self.options = options
+        self.on_failure = on_failure
+        self._clock = clock
+        self.loaded: list[LoadReport] = []
+        """How the loading of each directory went."""
+        self._later = later
+        self.background: Background = InlineBackground() if background is None else background
+        """Where blocking work of these logs runs."""
+        self._handles = OpenHandles(max_open_handles)
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._futures: dict[TopicPartition, PartitionLog] = {}
+        self._counts: Counter[str] = Counter()
+        """How many logs are in each directory; of one that is offline it says nothing."""
+        self._found_futures: set[TopicPartition] = set()
+        """Futures that were there at the start; see resume_future."""
+        self._preferred: dict[TopicPartition, str] = {}
+        self._to_delete: list[tuple[LogDir, str]] = []
+        self._meters = LogMeters(metrics)
+        supervisor = Supervisor(clock) if supervisor is None else supervisor
+        self.cleaner = Cleaner(
+            options,
+            clock,
+            self.background if cleaner_background is None else cleaner_background,
+            later,
+            logs=self.all_logs,
+            is_current=self._is_current,
+            is_paused=lambda log: log.topic_partition in self._futures,
+            save=lambda path: self._checkpoints.write(filenames.CLEANER_CHECKPOINT, only=path),
+            io_failed=self._io_failed,
+            after=lambda log: self.upkeep.apply_retention(log),
+            supervisor=supervisor,
+        )
+        self.upkeep = Upkeep(
+            clock, later, self.all_logs, self._is_current, self.cleaner.is_compacting, supervisor, self.background
+        )
+        self._stopped = False
+        self._default_config = LogConfig.for_topic(options)
+        self._dirs: dict[str, LogDir] = {}
+        self._checkpoints = OffsetCheckpoints(self._dirs, clock, later, self.all_logs, self._io_failed)
+        for path in map(os.path.abspath, options.log_directories):
+            if path in self._dirs:
+                raise LogDirError(f"log directory {path} is configured twice")
+            context = LogContext(
+                path,
+                files,
+                clock,
+                handles=self._handles,
+                background=self.background,
+                later=later,
+                io_failed=self._io_failed,
+                flush_in_append=flush_in_append,
+                producer_expiration_ms=producer_expiration_ms,
+                flushed=self._meters.flushed,
+                checkpoints_lowered=self._checkpoints.lowered,
+                settle_checkpoints=self._checkpoints.settle,
+            )
+            log_dir = self._dirs[path] = LogDir(path, context, self._failed_callback(path))
+            if metrics is not None:
+                LogDirectoryMetrics(metrics, log_dir, logDirectory=path)
+        if metrics is not None:
+            LogManagerMetrics(metrics, self)
+            measure_cleaner(metrics, self.cleaner, self._dirs)
+
+    # -- start
+
+    def open(self) -> None:
+        """Makes, checks and locks the directories; one that cannot be used is offline from the start. Blocks.
+
+        Raises LogDirError when none can be used, or when another broker runs on one of them.
+        """
+        for log_dir in self._dirs.values():
+            try:
+                log_dir.open()
+            except OSError as error:
+                log_dir.go_offline(error)
+        self._require_one()
+
+    def _require_one(self) -> None:
+        if not self._live():
+            reasons = "; ".join(f"{log_dir.path}: {log_dir.error}" for log_dir in self._dirs.values())
+            raise LogDirError(f"none of the log directories can be used: {reasons}")
+
+    def read_meta(self) -> MetaProperties:
+        """What meta.properties of the directories agree on; empty fields when there is none yet. Blocks.
+
+        Raises InconsistentBrokerId, InconsistentMetadata. A directory whose file cannot be read goes offline.
+        """
+        found: dict[str, MetaProperties | None] = {}
+        for log_dir in self._live():
+            try:
+                found[log_dir.path] = log_dir.read_meta()
+            except OSError as error:
+                log_dir.go_offline(error)
+        return agreed(found)
+
+    def write_meta(self, meta: MetaProperties) -> None:
+        """Writes meta.properties where it is missing or says less. Blocks."""
+        for log_dir in self._live():
+            try:
+                if log_dir.read_meta() != meta:
+                    log_dir.write_meta(meta)
+            except OSError as error:
+                self._io_failed(log_dir.path, error)
+
+    def load(self, config_of: Callable[[str], LogConfig] | None = None) -> None:
+        """Opens every log, in parallel threads; recovers where the last stop was not clean.
+
+        Blocks, for long after a crash; may be called from any thread, for nothing is running yet.
+
+        config_of: the settings of a topic; without it all have the broker's.
+        Raises LogDirError for a directory that holds something else, for a partition that lies in two of them, and when
+            no directory is left that works.
+        """
+        config_of = config_of or (lambda _topic: self._default_config)
+        live = self._live()
+        threads = self.options.num_recovery_threads_per_data_dir
+
+        def load_one(log_dir: LogDir) -> tuple[LoadedDirectory, float]:
+            began_ms = self._clock.monotonic_ms()
+            found = load_directory(log_dir, config_of, threads)
+            return found, self._clock.monotonic_ms() - began_ms
+
+        with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-loading") as pool:
+            loaded = list(pool.map(load_one, live))
+        for log_dir, (found, took_ms) in zip(live, loaded, strict=True):
+            if found.error is not None:
+                log_dir.go_offline(found.error)
+            else:
+                self._take(log_dir, found)
+            count = len(found.logs) + len(found.futures)
+            self.loaded.append(LoadReport(log_dir.path, count, found.is_clean, took_ms, found.error))
+        self._require_one()
+
+    def _take(self, log_dir: LogDir, found: LoadedDirectory) -> None:
+        for logs, known in ((found.logs, self._logs), (found.futures, self._futures)):
+            for log in logs:
+                other = known.setdefault(log.topic_partition, log)
+                if other is not log:
+                    raise LogDirError(f"{log.topic_partition} is in both {other.directory} and {log.directory}")
+                self._counts[log_dir.path] += 1
+                self._meters.add(log)
+        self._found_futures.update(log.topic_partition for log in found.futures)
+        self._to_delete += [(log_dir, path) for path in found.to_delete]
+
+    # -- logs
+
+    @property
+    def live_directories(self) -> list[str]:
+        """The directories that work."""
+        return [log_dir.path for log_dir in self._live()]
+
+    @property
+    def offline_directories(self) -> list[str]:
+        """The directories that have failed."""
+        return [log_dir.path for log_dir in self._dirs.values() if not log_dir.is_online]
+
+    def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The log of a partition that lives here."""
+        return self._logs.get(topic_partition)
+
+    def _is_current(self, log: PartitionLog) -> bool:
+        return log in (self.get(log.topic_partition), self.get_future(log.topic_partition))
+
+    def all_logs(self) -> Iterable[PartitionLog]:
+        """Every log, those being moved included."""
+        return [*self._logs.values(), *self._futures.values()]
+
+    def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
+        """Where the partition's log is to be made when it is made. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
+        if directory not in self._dirs or not self._dirs[directory].is_online:
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory that works")
+        self._preferred[topic_partition] = directory
+
+    def get_or_create(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig | None = None,
+        is_new: bool = True,
+        topic_id: TopicId | None = None,
+    ) -> PartitionLog:
+        """The log of a partition; made in the directory with the fewest logs when there is none.
+
+        is_new: the partition never had a log; if not, it may lie in a directory that is offline.
+        Raises KafkaError(KAFKA_STORAGE_ERROR), also for a partition that is not new while a directory is offline;
+            INCONSISTENT_TOPIC_ID when its directory belongs to another topic; INVALID_TOPIC_EXCEPTION for a name or
+            a number that no directory can have.
+        """
+        log = self._logs.get(topic_partition)
+        if log is None:
+            if not filenames.can_have_directory(topic_partition):
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic_partition} cannot have a directory")
+            if not is_new and self.offline_directories:
+                raise KafkaError(
+                    ErrorCode.KAFKA_STORAGE_ERROR,
+                    f"a directory that is offline may hold {topic_partition}: {', '.join(self.offline_directories)}",
+                )
+            log = self._create(self._place(topic_partition), topic_partition, config or self._default_config)
+        if topic_id is not None:
+            log.assign_topic_id(topic_id)
+        return log
+
+    def _create(self, log_dir: LogDir, topic_partition: TopicPartition, config: LogConfig) -> PartitionLog:
+        directory = log_dir.file(filenames.partition_directory(topic_partition))
+        self._checkpoints.settle_before_creation(topic_partition)
+        try:
+            log_dir.context.files.make_directory(directory)
+            log = open_log(topic_partition, directory, config, log_dir.context, is_clean=True)
+        except OSError as error:
+            self._io_failed(log_dir.path, error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {directory}: {error}") from error
+        self._logs[topic_partition] = log
+        self._counts[log_dir.path] += 1
+        self._meters.add(log)
+        self._preferred.pop(topic_partition, None)
+        _log.debug("created the log of %s in %s", topic_partition, log_dir.path)
+        return log
+
+    def _place(self, topic_partition: TopicPartition) -> LogDir:
+        """The preferred directory, or else the live one with the fewest logs."""
+        preferred = self._dirs.get(self._preferred.get(topic_partition, ""))
+        if preferred is not None and preferred.is_online:
+            return preferred
+        live = self._live()
+        if not live:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "all log directories are offline")
+        if len(live) == 1:
+            return live[0]
+        return min(live, key=lambda log_dir: self._counts[log_dir.path])
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Renames the partition's directory at once, and removes it after file.delete.delay.ms.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
+        self.drop_future(topic_partition)
+        log = self._logs.get(topic_partition)
+        if log is None:
+            return
+        self._retire(log)  # if it fails, the log is among those that the directory has lost
+        del self._logs[topic_partition]
+        self.cleaner.forget(topic_partition)
+        self._meters.remove(log)
+        self._checkpoints.removed(topic_partition)
+
+    def _retire(self, log: PartitionLog) -> None:
+        """The log is in use no more: its directory gets another name now and goes later."""
+        log_dir = self._dirs[log.log_dir]
+        path = log_dir.file(filenames.delete_directory(log.topic_partition, uuid.uuid4()))
+        try:
+            log.move_to(path)
+        except OSError as error:
+            self._io_failed(log_dir.path, error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
+        log.let_go("deleted")
+        self._counts[log_dir.path] -= 1
+        _log.debug("the log of %s is renamed to %s and will be removed", log.topic_partition, path)
+        self._remove_later(log_dir, path, log.config.file_delete_delay_ms)
+
+    def _remove_later(self, log_dir: LogDir, path: str, delay_ms: int) -> None:
+        files = log_dir.context.files
+        failed = self._failed_callback(log_dir.path)
+        log_dir.context.later(
+            min(delay_ms, LONGEST_DELAY_MS),
+            lambda: self.background.run(lambda: remove_tree(files, path), None, failed),
+        )
+
+    def logs_of(self, topic: str) -> list[PartitionLog]:
+        """The logs of a topic, those being moved included; a new LogConfig is put in place by assigning `config`."""
+        return [log for log in self.all_logs() if log.topic_partition.topic == topic]
+
+    # -- upkeep
+
+    def start_tasks(self) -> None:
+        """Begins the periodic upkeep: retention, flushes, checkpoints, producer expiry, idle files.
+
+        Directories that were found marked for deletion are removed after the delay of a deletion.
+        """
+        options, upkeep = self.options, self.upkeep
+        for log_dir, path in self._to_delete:
+            self._remove_later(log_dir, path, options.log_segment_delete_delay_ms)
+        self._to_delete.clear()
+        recovery_ms = options.log_flush_offset_checkpoint_interval_ms
+        start_ms = options.log_flush_start_offset_checkpoint_interval_ms
+        upkeep.every(options.log_retention_check_interval_ms, upkeep.delete_old_segments, "retention")
+        upkeep.every(options.log_flush_scheduler_interval_ms, upkeep.flush_dirty_logs, "flush of logs")
+        upkeep.every(recovery_ms, self.checkpoint_recovery_points, "recovery point checkpoint")
+        upkeep.every(start_ms, self.checkpoint_log_start_offsets, "log start checkpoint")
+        upkeep.every(_PRODUCER_EXPIRY_CHECK_MS, upkeep.remove_expired_producers, "expiry of producers")
+        upkeep.every(_IDLE_HANDLES_CHECK_MS, self._handles.close_idle, "idle files")
+        self.cleaner.start()
+
+    def checkpoint_high_watermarks(self, *, now: bool = False) -> None:
+        """Writes the high watermarks of every directory, in the background or (at the stop) before it returns."""
+        self._checkpoints.write(filenames.HIGH_WATERMARK_CHECKPOINT, now=now)
+
+    def checkpoint_recovery_points(self) -> None:
+        """Writes up to where each log is synced."""
+        self._checkpoints.write(filenames.RECOVERY_POINT_CHECKPOINT)
+
+    def checkpoint_log_start_offsets(self) -> None:
+        """Writes the log start offsets that lie above the first segment's base."""
+        self._checkpoints.write(filenames.LOG_START_CHECKPOINT)
+
+    def describe(self, wanted: Callable[[TopicPartition], bool] = lambda _: True) -> list[LogDirDescription]:
+        """Every directory with the logs in it, as DescribeLogDirs answers."""
+        logs = [log for log in self.all_logs() if wanted(log.topic_partition)]
+        return [describe_directory(log_dir, logs, self.get) for log_dir in self._dirs.values()]
+
+    # -- failure and stop
+
+    def _live(self) -> list[LogDir]:
+        return [log_dir for log_dir in self._dirs.values() if log_dir.is_online]
+
+    def _failed_callback(self, path: str) -> Callable[[Exception], None]:
+        """For work of a directory in the background: the disk has failed, or what was asked of it was wrong."""
+
+        def failed(error: Exception) -> None:
+            if isinstance(error, OSError):
+                self._io_failed(path, error)
+            else:  # as where no thread could be started
+                _log.error("%s: background work failed", path, exc_info=error)
+
+        return failed
+
+    def _io_failed(self, path: str, error: Exception) -> None:
+        """Takes a directory offline with its logs; whom it concerns hears of it on the loop's next round."""
+        log_dir = self._dirs[path]
+        if not log_dir.is_online:
+            return
+        log_dir.go_offline(error)
+        lost: list[TopicPartition] = []
+        for logs in (self._logs, self._futures):
+            for log in [log for log in logs.values() if log.log_dir == path]:
+                log.let_go(f"in the offline directory {path}")
+                lost.append(log.topic_partition)
+                if logs is self._logs:
+                    self.cleaner.forget(log.topic_partition)
+                self._meters.remove(log)
+                if not self._stopped:
+                    del logs[log.topic_partition]
+        on_failure = self.on_failure
+        if on_failure is not None and not self._stopped:
+            log_dir.context.later(0, lambda: on_failure(path, error, lost))
+
+    def shutdown(self) -> None:
+        """Flushes and closes every log, writes all checkpoints, and marks the directories that closed clean. Blocks.
+
+        Runs in any thread, once the loop uses the logs no more and the background has nothing left to do.
+        """
+        self._stopped = True
+        self.upkeep.stop()
+        self.cleaner.stop()
+        self._checkpoints.settle()
+        self._checkpoints.stop()
+        self.checkpoint_high_watermarks(now=True)
+        live = self._live()
+        threads = self.options.num_recovery_threads_per_data_dir
+        with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-closing") as pool:
+            list(pool.map(lambda log_dir: close_directory(log_dir, self._logs_in(log_dir), threads), live))
+
+    def _logs_in(self, log_dir: LogDir) -> list[PartitionLog]:
+        return [log for log in self.all_logs() if log.log_dir == log_dir.path]
+
+    def abandon(self) -> None:
+        """Lets go of every file and lock without writing anything: a stop that is not clean."""
+        self._stopped = True
+        self.upkeep.stop()
+        self.cleaner.stop()
+        self._checkpoints.stop()
+        for log in self.all_logs():
+            log.let_go("abandoned")
+        for log_dir in self._dirs.values():
+            log_dir.close()

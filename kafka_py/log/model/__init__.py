@@ -1,0 +1,1 @@
+"""What all parts of a log share as values: its settings, what it answers, the record formats of versions."""

@@ -1,0 +1,1 @@
+"""One segment with its three indexes, all segments of a log, and the search in them by offset and by time."""

@@ -1,0 +1,147 @@
+"""Walks over the batches of a .log file: by their first bytes to find an offset, or whole to check and replay them.
+
+Knows a file and a range of it, nothing of segments. Formats 0 and 1 are walked over like format 2: the offset, the
+size and the magic byte sit at the same places.
+Source: docs/reference/record-formats.md, sections 1 and 4; docs/reference/log.md, section 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from kafka_py.log.disk.files import File
+from kafka_py.records.batch import LOG_OVERHEAD, SIZE_UP_TO_MAGIC, BatchHeader, CorruptBatch, read_header
+
+_PLACE = Struct(">qi4xb6xi")
+"""Base offset, size, magic, last offset delta; the formats 0 and 1 have something else in place of the last one."""
+_BEGINNING = Struct(">qi4xb")
+BATCH_START = 61
+"""Bytes from the start of a batch that a scan looks at."""
+_SMALLEST_SIZE_FIELD = 14
+HEADERS_AT_ONCE = 8192
+"""Bytes that a scan reads in one go; more than the index leaves between two entries, unless batches are large."""
+_BATCHES_AT_ONCE = 1 << 20
+
+
+class BatchPlace(NamedTuple):
+    """Where a batch lies in its file, and the offsets it covers (both inclusive)."""
+
+    position: int
+    size_bytes: int
+    base_offset: int
+    last_offset: int
+
+
+class NoBatchThere(Exception):
+    """No batch begins where one was said to."""
+
+
+def find_batch(
+    file: File,
+    position: int,
+    end: int,
+    offset: int,
+    *,
+    begins_within: tuple[int, int] | None = None,
+    first_read: int = HEADERS_AT_ONCE,
+) -> BatchPlace | None:
+    """The first whole batch of [position, end) whose last offset is >= `offset`; None when there is none.
+
+    begins_within: lowest and highest base offset that the batch at `position` may have, both inclusive.
+    first_read: BATCH_START where the batch at `position` most likely is large, and the one sought.
+    Raises CorruptBatch where a size is impossible, NoBatchThere when `begins_within` is given and not true.
+    """
+    if begins_within is not None and (position < 0 or end - position < SIZE_UP_TO_MAGIC):
+        raise NoBatchThere
+    while end - position >= SIZE_UP_TO_MAGIC:
+        chunk = file.read(min(first_read, end - position), position)
+        first_read = HEADERS_AT_ONCE
+        if begins_within is not None:
+            if not _begins_batch(chunk, end - position, *begins_within):
+                raise NoBatchThere
+            begins_within = None
+        if len(chunk) < SIZE_UP_TO_MAGIC:
+            return None
+        at, last_at = 0, len(chunk) - BATCH_START
+        chunk = chunk.ljust(_PLACE.size, b"\0")
+        while True:
+            base_offset, size, magic, last_offset_delta = _PLACE.unpack_from(chunk, at)
+            if size < _SMALLEST_SIZE_FIELD:
+                raise CorruptBatch(f"size {size} is below {_SMALLEST_SIZE_FIELD}", position + at)
+            size += LOG_OVERHEAD
+            if end - position - at < size:
+                return None
+            last_offset = base_offset + last_offset_delta if magic >= 2 else base_offset
+            if last_offset >= offset:
+                return BatchPlace(position + at, size, base_offset, last_offset)
+            at += size
+            if at > last_at:
+                break
+        position += at
+    return None
+
+
+def begins_batch(file: File, position: int, end: int, lowest: int, highest: int) -> bool:
+    """Whether a batch of [position, end) begins at `position`, its base offset from `lowest` to `highest` inclusive."""
+    if position < 0 or end - position < SIZE_UP_TO_MAGIC:
+        return False
+    return _begins_batch(file.read(SIZE_UP_TO_MAGIC, position), end - position, lowest, highest)
+
+
+def _begins_batch(chunk: bytes, room: int, lowest: int, highest: int) -> bool:
+    if len(chunk) < SIZE_UP_TO_MAGIC:
+        return False
+    base_offset, size, magic = _BEGINNING.unpack_from(chunk)
+    return bool(lowest <= base_offset <= highest and _SMALLEST_SIZE_FIELD <= size <= room and 0 <= magic <= 2)
+
+
+def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of every whole batch of [position, end). Raises CorruptBatch at an impossible header."""
+    chunk, chunk_at = b"", position
+    while end - position >= SIZE_UP_TO_MAGIC:
+        at = position - chunk_at
+        if at + BATCH_START > len(chunk):
+            chunk, chunk_at, at = file.read(min(HEADERS_AT_ONCE, end - position), position), position, 0
+        header = read_header(chunk, at)
+        if end - position < header.size_bytes:
+            return
+        yield position, header
+        position += header.size_bytes
+
+
+def iter_file_batches(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """(position, header, bytes) of every whole batch of [position, end); the checksum is not looked at.
+
+    The bytes are only good until the next one is asked for. An incomplete batch at the end is left out; raises
+    CorruptBatch at an impossible header (such as the zeroes of a preallocated file).
+    """
+    chunk, chunk_at = memoryview(b""), position
+    while end - position >= LOG_OVERHEAD:
+        at = position - chunk_at
+        if at + BATCH_START > len(chunk):
+            chunk, chunk_at, at = _read(file, position, min(_BATCHES_AT_ONCE, end - position)), position, 0
+        size = _size_at(chunk, at, position) + LOG_OVERHEAD
+        if end - position < max(size, SIZE_UP_TO_MAGIC):
+            return
+        if at + size > len(chunk):
+            chunk, chunk_at, at = _read(file, position, min(max(_BATCHES_AT_ONCE, size), end - position)), position, 0
+            if len(chunk) < size:
+                return
+        batch = chunk[at : at + size]
+        yield position, read_header(batch), batch
+        position += size
+
+
+def _read(file: File, position: int, size: int) -> memoryview:
+    return memoryview(file.read(size, position))
+
+
+def _size_at(chunk: memoryview, at: int, position: int) -> int:
+    if len(chunk) - at < LOG_OVERHEAD:
+        raise CorruptBatch("the file is shorter than it was", position)
+    size = int.from_bytes(chunk[at + 8 : at + 12], "big", signed=True)
+    if size < _SMALLEST_SIZE_FIELD:
+        raise CorruptBatch(f"size {size} is below {_SMALLEST_SIZE_FIELD}", position)
+    return size

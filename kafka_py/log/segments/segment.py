@@ -1,0 +1,444 @@
+"""One .log file with its offset, time and transaction index: append, find, truncate.
+
+Knows positions and offsets, and whether it is full (`should_roll`). What may be appended, partition_log.py decides;
+the next segment is created in stored_log.py.
+Source: docs/reference/log.md, sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable
+
+from kafka_py.base.texts import listed
+from kafka_py.log.disk import filenames
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.disk.files import Buffer, File
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.segments.offset_index import OffsetIndex, OffsetPosition
+from kafka_py.log.segments.scanning import (
+    BATCH_START,
+    HEADERS_AT_ONCE,
+    BatchPlace,
+    NoBatchThere,
+    begins_batch,
+    find_batch,
+    iter_file_headers,
+)
+from kafka_py.log.segments.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
+from kafka_py.log.segments.txn_index import TxnIndex
+from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS
+from kafka_py.records.batch import (
+    HEADER_SIZE,
+    MAGIC,
+    CorruptBatch,
+    OversizedBatch,
+    TimestampType,
+    read_header,
+    records_payload,
+)
+from kafka_py.records.survey import AT_ONCE, first_at_time
+
+_log = logging.getLogger(__name__)
+
+MAX_RELATIVE_OFFSET = (1 << 31) - 1
+_VERIFIED_PLAIN_BYTES = 2 << 20
+_VERIFIED_RECORDS = 4000
+"""What the event loop has time for when retention doubts a timestamp."""
+
+
+class _TooMany(Exception):
+    """The batch has more records than are walked over."""
+
+
+def _walk_of(records: int) -> Callable[[], None]:
+    """In the place of a pause: ends a walk over more records. Raises _TooMany."""
+    pauses = iter(range(records // AT_ONCE))
+
+    def pause() -> None:
+        if next(pauses, None) is None:
+            raise _TooMany
+
+    return pause
+
+
+class Segment:
+    """One segment; `size` is the length of its data. The active one holds its file open, others open it when read."""
+
+    __slots__ = (
+        "_active",
+        "_bytes_since_entry",
+        "_file",
+        "_first_timestamp",
+        "_largest",
+        "_verified",
+        "base_offset",
+        "created_ms",
+        "directory",
+        "offset_index",
+        "roll_jitter_ms",
+        "size",
+        "time_index",
+        "txn_index",
+        "used",
+    )  # fmt: skip
+
+    def __init__(self, directory: PartitionDirectory, base_offset: int, *, size: int = 0, created_ms: int = 0) -> None:
+        self.directory = directory
+        self.base_offset = base_offset
+        self.size = size
+        self.created_ms = created_ms
+        self.roll_jitter_ms = 0
+        self.used = False
+        self.offset_index = OffsetIndex(directory, base_offset)
+        self.time_index = TimeIndex(directory, base_offset)
+        self.txn_index = TxnIndex(directory, base_offset)
+        self._active = False
+        self._file: File | None = None
+        self._largest: TimeOffset | None = None
+        self._first_timestamp: int | None = None
+        self._verified: tuple[TimeOffset, bool] | None = None
+        self._bytes_since_entry = 0
+
+    @classmethod
+    def create(cls, directory: PartitionDirectory, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
+        """A new, empty and active segment with its files."""
+        segment = cls(directory, base_offset, created_ms=now_ms)
+        segment._file = directory.open(base_offset, filenames.LOG, create=True)
+        segment._file.truncate(0)
+        if config.preallocate:
+            segment._file.truncate(config.segment_bytes)
+        segment._active = True
+        segment._largest = TimeOffset(NO_TIMESTAMP, base_offset)
+        segment.offset_index.create(config.segment_index_bytes)
+        segment.time_index.create(config.segment_index_bytes)
+        return segment
+
+    @property
+    def path(self) -> str:
+        return self.directory.segment_path(self.base_offset, filenames.LOG)
+
+    @property
+    def largest(self) -> TimeOffset:
+        """The largest timestamp and its offset; timestamp -1 when no record has one."""
+        largest = self._largest
+        if largest is None:
+            largest = self._largest = self._last_time_entry() or self._scan_largest()
+        return largest
+
+    @property
+    def has_unknown_largest(self) -> bool:
+        """Whether it is at rest, and files have to be read to know its largest timestamp."""
+        return self._largest is None and not self._active
+
+    def take_largest(self, twin: Segment) -> None:
+        """What a twin has found by reading, unless the segment has changed since."""
+        if self.has_unknown_largest and self.size == twin.size:
+            self._largest = twin._largest
+
+    def largest_timestamp_or_modified(self, now_ms: int) -> int:
+        """What retention goes by: the largest timestamp, or when the file was last written if there is none.
+
+        A largest timestamp far ahead of the clock counts only if a record bears it out: a header written by a broker
+        that did not verify it would otherwise keep the segment for ever. Of a batch too large to be walked over here
+        the base timestamp is taken for the others. now_ms: the wall clock.
+        """
+        timestamp = self.largest.timestamp
+        if timestamp - now_ms > CLOCK_SLACK_MS and not self._is_future_true(now_ms):
+            timestamp = NO_TIMESTAMP
+        return timestamp if timestamp >= 0 else self.directory.files.info(self.path).modified_ms
+
+    def _is_future_true(self, now_ms: int) -> bool:
+        """Whether the batch with the largest timestamp holds a record that has it; looked at once per timestamp."""
+        largest = self.largest
+        if self._verified is None or self._verified[0] != largest:
+            self._verified = largest, self._holds(largest, now_ms)
+        return self._verified[1]
+
+    def _holds(self, wanted: TimeOffset, now_ms: int) -> bool:
+        try:
+            place = self.find(wanted.offset)
+            if place is None:
+                return False
+            batch = self.file().read(place.size_bytes, place.position)
+            header = read_header(batch)
+            if header.magic < MAGIC or header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+                return True
+            try:
+                plain = records_payload(batch, 0, header, _VERIFIED_PLAIN_BYTES)
+                found = first_at_time(plain, header, wanted.timestamp, 0, pause=_walk_of(_VERIFIED_RECORDS))
+            except (OversizedBatch, _TooMany):
+                return header.base_timestamp - now_ms > CLOCK_SLACK_MS
+        except (CorruptBatch, ValueError) as error:
+            _log.warning("%s: the batch at offset %d cannot be read: %s", self.path, wanted.offset, error)
+            return False
+        if found is None:
+            _log.warning(
+                "%s: the header of the batch at offset %d announces timestamp %d, which none of its records has",
+                self.path, wanted.offset, wanted.timestamp,
+            )  # fmt: skip
+        return found is not None
+
+    def append(self, data: Buffer, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
+        """Writes one append at the end of the file, with an index entry when one is due.
+
+        largest: the largest timestamp of the append and its offset. Raises OSError; `size` then is what it was.
+        """
+        position = self.size
+        size = len(data)
+        if self._bytes_since_entry > index_interval_bytes:  # fails here, if at all, before anything is written
+            self.offset_index.file()
+            self.time_index.file()
+        (self._file or self.file()).write(data, position)
+        if position == 0:
+            self._first_timestamp = largest[0]
+        if largest[0] > (self._largest or self.largest)[0]:
+            self._largest = largest
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(position, last_offset)
+        self._bytes_since_entry += size
+        self.size = position + size
+
+    def index(self, position: int, size: int, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
+        """Accounts for an append of `size` bytes at `position`: its timestamp, and an entry when one is due."""
+        if largest[0] > self.largest[0]:
+            self._largest = largest
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(position, last_offset)
+        self._bytes_since_entry += size
+
+    def _add_entry(self, position: int, last_offset: int) -> None:
+        if not self.offset_index.is_full:
+            self.offset_index.append(last_offset, position)
+            self.time_index.maybe_append(*self.largest)
+            self._bytes_since_entry = 0
+
+    def should_roll(self, size: int, last_offset: int, largest_timestamp: int, config: LogConfig, now_ms: int) -> bool:
+        """Whether an append of `size` bytes up to `last_offset` belongs into the next segment."""
+        present = self.size
+        if (
+            present + size > config.segment_bytes
+            or self.time_index.is_full
+            or self.offset_index.is_full
+            or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
+        ):
+            return True
+        if not present:
+            return False
+        first = self._first_timestamp  # as waited_ms: this runs for every append
+        if first is None or first < 0:
+            waited_ms = self.waited_ms(largest_timestamp, now_ms)
+        else:
+            waited_ms = largest_timestamp - first
+        return waited_ms > config.roll_ms - self.roll_jitter_ms
+
+    def waited_ms(self, timestamp: int, now_ms: int) -> int:
+        """Time from the first batch to `timestamp`; by the clock when the first batch has no timestamp."""
+        first = self._first_timestamp
+        if first is None:
+            first = self._first_timestamp = self._read_first_timestamp()
+        return timestamp - first if first >= 0 else now_ms - self.created_ms
+
+    def find(self, offset: int) -> BatchPlace | None:
+        """The batch that holds `offset`, or the next one after it in this segment; None when all are below it."""
+        entry, following = self.offset_index.around(offset)
+        file = self.file()
+        if entry.offset < offset and following - entry.position > HEADERS_AT_ONCE:
+            # Large batches have an entry each: the one sought most likely begins where the next entry says.
+            bounds = self.base_offset, offset
+            with contextlib.suppress(NoBatchThere):
+                return find_batch(file, following, self.size, offset, begins_within=bounds, first_read=BATCH_START)
+        if entry.position:
+            bounds = self.base_offset, entry.offset
+            try:
+                return find_batch(file, entry.position, self.size, offset, begins_within=bounds)
+            except NoBatchThere:
+                self._distrust_index(entry)
+        return find_batch(file, 0, self.size, offset)
+
+    def start_for(self, offset: int) -> int:
+        """Where the search for `offset` begins: where the index says, if a batch begins there that it can mean."""
+        entry = self.offset_index.lookup(offset)
+        position = entry.position
+        if position == 0 or begins_batch(self.file(), position, self.size, self.base_offset, entry.offset):
+            return position
+        self._distrust_index(entry)
+        return 0
+
+    def start_for_time(self, timestamp: int, lowest_offset: int) -> int:
+        """Where the search for a record of `timestamp`, at or after `lowest_offset`, begins."""
+        entry = self.time_index.lookup(timestamp)
+        return self.start_for(max(entry.offset if self._is_borne_out(entry) else self.base_offset, lowest_offset))
+
+    def next_offset(self) -> int:
+        """The offset after the last batch; the base offset when there is none.
+
+        Raises CorruptBatch when the file does not end with a whole batch.
+        """
+        last = self.offset_index.last
+        next_offset, start = self.base_offset, self.start_for(last.offset)
+        end = start
+        for position, header in iter_file_headers(self.file(), start, self.size):
+            next_offset, end = header.next_offset, position + header.size_bytes
+        if end != self.size:
+            raise CorruptBatch("the last batch is not whole", end)
+        if self.offset_index.entries and next_offset <= last.offset:
+            self._distrust_index(last)
+        return next_offset
+
+    def _distrust_index(self, entry: OffsetPosition) -> None:
+        """An entry is wrong, so any may be: searches begin at the start, until the next start rebuilds the index."""
+        _log.warning("%s: the entry %s is wrong, the index is left aside", self.offset_index.path, listed(entry))
+        self.offset_index.truncate_to_entries(0)
+        if not self._active:
+            self.offset_index.close()
+            self.directory.files.remove(self.offset_index.path)
+
+    def _last_time_entry(self) -> TimeOffset | None:
+        """The last entry of the time index; None when there is none, or a wrong one."""
+        last = self.time_index.last
+        return last if self.time_index.entries and self._is_borne_out(last) else None
+
+    def _is_borne_out(self, entry: TimeOffset) -> bool:
+        """Whether the batch that a time entry means has the entry's timestamp."""
+        if entry.timestamp < 0:
+            return True
+        try:
+            place = self.find(entry.offset)
+            if place is None:
+                return False
+            header = read_header(self.file().read(min(place.size_bytes, HEADER_SIZE), place.position))
+        except CorruptBatch:
+            return False
+        return header.magic < MAGIC or header.max_timestamp == entry.timestamp
+
+    def cut_position(self, offset: int) -> int:
+        """Where the batch that holds `offset` begins; the segment's size when all batches are below it.
+
+        Raises CorruptBatch when batches on the way there cannot be told apart.
+        """
+        place = self.find(offset)
+        if place is not None:
+            return place.position
+        end = self.start_for(offset)
+        for position, header in iter_file_headers(self.file(), end, self.size):
+            end = position + header.size_bytes
+        if end != self.size:  # a size beyond the end of the file looks as if no batch followed
+            raise CorruptBatch("a batch reaches beyond the end of the file", end)
+        return self.size
+
+    def truncate_to(self, offset: int, config: LogConfig, now_ms: int) -> int:
+        """Cuts the batch that holds `offset` and all after it; the number of bytes cut.
+
+        Raises CorruptBatch, as `cut_position` does, before anything is changed.
+        """
+        position = self.cut_position(offset)
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.txn_index.truncate_to(offset)
+        self._bytes_since_entry = 0
+        cut = self.size - position
+        if cut:
+            self.cut_file(position)
+            if self.size == 0:
+                self.created_ms = now_ms
+                self._first_timestamp = None
+        self._largest = self._scan_largest()
+        return cut
+
+    def cut_file(self, size: int) -> None:
+        """Makes the .log file `size` bytes long; the indexes are the caller's business."""
+        self.file().truncate(size)
+        self.size = size
+
+    def make_active(self, config: LogConfig) -> None:
+        """Gets the segment ready for appends: its file stays open, its indexes get their full size."""
+        file = self.file()
+        self.offset_index.drop_zero_tail()
+        self.time_index.drop_zero_tail()
+        if not self._active:
+            self.directory.handles.closed(self)
+            self._active = True
+            self._file = file
+        self.offset_index.resize(config.segment_index_bytes)
+        self.time_index.resize(config.segment_index_bytes)
+        if self._largest is None:
+            self._largest = self._scan_largest()
+        if config.preallocate and self.size < config.segment_bytes:
+            file.truncate(config.segment_bytes)
+
+    def become_inactive(self, *, preallocated: bool) -> None:
+        """Closes the segment for appends: the last time entry is written, files get their real sizes."""
+        self.add_last_time_entry()
+        self.offset_index.trim()
+        self.time_index.trim()
+        if preallocated:
+            self.file().truncate(self.size)
+        if self._active:
+            self._active = False
+            if self._file is not None:
+                self.directory.handles.opened(self)
+
+    def add_last_time_entry(self) -> None:
+        """The entry that a roll, a close and a recovery add; nothing when it says nothing new."""
+        largest = self.largest
+        if largest.timestamp >= 0:
+            self.time_index.maybe_append(*largest, closing=True)
+
+    def open_indexes(self, config: LogConfig) -> None:
+        """Takes the index files as they lie on disk; the segment was made elsewhere and is sound."""
+        files, room = self.directory.files, config.segment_index_bytes
+        self.offset_index.opened(files.info(self.offset_index.path).size, room)
+        self.time_index.opened(files.info(self.time_index.path).size, room)
+        with contextlib.suppress(FileNotFoundError):
+            self.txn_index.opened(files.info(self.txn_index.path).size)
+
+    def reset_indexes(self, config: LogConfig) -> None:
+        """Empties all indexes and forgets what was known of timestamps; the segment is about to be read again."""
+        self.offset_index.create(config.segment_index_bytes)
+        self.time_index.create(config.segment_index_bytes)
+        self.txn_index.reset()
+        self._largest = TimeOffset(NO_TIMESTAMP, self.base_offset)
+        self._first_timestamp = None
+        self._bytes_since_entry = 0
+
+    def file(self) -> File:
+        """The open .log file."""
+        self.used = True
+        file = self._file
+        if file is None:
+            file = self._file = self.directory.open(self.base_offset, filenames.LOG)
+            self.directory.handles.opened(self)
+        return file
+
+    def release(self) -> None:
+        self._file = None
+
+    def let_go(self) -> None:
+        """Drops every open file; slices in flight keep theirs."""
+        if self._file is not None and not self._active:
+            self.directory.handles.closed(self)
+        self._file = None
+        self._active = False
+        self.offset_index.close()
+        self.time_index.close()
+        self.txn_index.close()
+
+    def _scan_largest(self) -> TimeOffset:
+        """The last time entry, or a larger timestamp of the batches behind it."""
+        entry = self._last_time_entry()
+        largest = entry or TimeOffset(NO_TIMESTAMP, self.base_offset)
+        start = 0 if entry is None else self.start_for(entry.offset)
+        try:
+            for _, header in iter_file_headers(self.file(), start, self.size):
+                if header.max_timestamp > largest.timestamp:
+                    largest = TimeOffset(header.max_timestamp, header.last_offset)
+        except CorruptBatch as corrupt:  # the batches up to there do; whoever reads beyond meets it himself
+            _log.warning("%s: %s", self.path, corrupt)
+        return largest
+
+    def _read_first_timestamp(self) -> int:
+        for _, header in iter_file_headers(self.file(), 0, self.size):
+            return header.max_timestamp
+        return NO_TIMESTAMP

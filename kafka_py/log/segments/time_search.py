@@ -1,0 +1,118 @@
+"""The search for the first record at or after a time, in steps short enough for an event loop.
+
+A generator yields None where others may have their turn, and a BatchLook for a batch whose records must be read; who
+drives it sends back what the look found. A batch that cannot be read is skipped, and named in the log: a wrong header
+must not take the lookup of the whole partition. Source: docs/reference/log.md, section 4; KIP-33.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from typing import NamedTuple
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.disk.files import File
+from kafka_py.log.segments.scanning import iter_file_headers
+from kafka_py.log.segments.segment import Segment
+from kafka_py.log.segments.time_index import TimeOffset
+from kafka_py.log.validation.record_work import ON_LOOP_COMPRESSED_BYTES, ON_LOOP_PLAIN_BYTES, ON_LOOP_RECORDS
+from kafka_py.records import legacy
+from kafka_py.records.batch import (
+    LOG_APPEND_TIME_FLAG,
+    MAGIC,
+    BatchHeader,
+    CorruptBatch,
+    OversizedBatch,
+    records_payload,
+)
+from kafka_py.records.survey import first_at_time
+
+_log = logging.getLogger(__name__)
+
+_HEADERS_PER_TURN = 100
+
+
+def _no_pause() -> None:
+    pass
+
+
+class BatchLook(NamedTuple):
+    """One batch that may hold the record. limit: bytes that its records may have once decompressed."""
+
+    topic_partition: TopicPartition
+    file: File
+    position: int
+    header: BatchHeader
+    timestamp: int
+    lowest_offset: int
+    limit: int
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it belongs into a thread, as far as can be seen before the records are decompressed."""
+        header = self.header
+        if header.record_count > ON_LOOP_RECORDS:
+            return True
+        return header.size_bytes > (ON_LOOP_COMPRESSED_BYTES if header.codec_id else ON_LOOP_PLAIN_BYTES)
+
+    def run_on_loop(self) -> tuple[bool, TimeOffset | None]:
+        """Whether it was little enough for the event loop, and what `run` gives."""
+        if self.is_large:
+            return False, None
+        try:
+            return True, self._search(min(self.limit, ON_LOOP_PLAIN_BYTES), _no_pause)
+        except OversizedBatch:
+            return False, None
+
+    def run(self, pause: Callable[[], None] = _no_pause) -> TimeOffset | None:
+        """The first record of the batch that is not older; None when there is none, or the batch cannot be read.
+
+        A batch beyond the limit is answered with its first offset: a reader then begins a little early, but reads all.
+        pause: called now and then. Raises OSError; KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT) for formats 0 and 1.
+        """
+        try:
+            return self._search(self.limit, pause)
+        except OversizedBatch:
+            return TimeOffset(self.header.max_timestamp, max(self.header.base_offset, self.lowest_offset))
+
+    def _search(self, limit: int, pause: Callable[[], None]) -> TimeOffset | None:
+        header = self.header
+        batch = self.file.read(header.size_bytes, self.position)
+        if header.magic != MAGIC:
+            legacy.refuse(header.magic)
+        try:
+            plain = records_payload(batch, 0, header, limit)
+            found = first_at_time(plain, header, self.timestamp, self.lowest_offset, pause=pause)
+        except OversizedBatch:
+            raise
+        except (CorruptBatch, ValueError) as error:
+            _log.warning(
+                "%s: the batch at offset %d is skipped in a search by time: %s",
+                self.topic_partition, header.base_offset, error,
+            )  # fmt: skip
+            return None
+        return None if found is None else TimeOffset(*found)
+
+
+Search = Generator[BatchLook | None, TimeOffset | None, TimeOffset | None]
+
+
+def search_segment(
+    segment: Segment, topic_partition: TopicPartition, timestamp: int, lowest_offset: int, limit: int
+) -> Search:
+    """The first record of one segment at or after `timestamp` and `lowest_offset`. Raises OSError, CorruptBatch."""
+    start = segment.start_for_time(timestamp, lowest_offset)
+    file = segment.file()
+    for number, (position, header) in enumerate(iter_file_headers(file, start, segment.size)):
+        if number and number % _HEADERS_PER_TURN == 0:
+            yield None
+        if header.max_timestamp < timestamp or header.last_offset < lowest_offset:
+            continue
+        is_whole = header.record_count == header.last_offset_delta + 1
+        if is_whole and header.attributes & LOG_APPEND_TIME_FLAG:  # every record has that time
+            return TimeOffset(header.max_timestamp, max(header.base_offset, lowest_offset))
+        found = yield BatchLook(topic_partition, file, position, header, timestamp, lowest_offset, limit)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,65 @@
+"""The leader epochs of a log together with their file, `leader-epoch-checkpoint`.
+
+Every change goes to disk, synced, in the background: a crash before that loses nothing that recovery does not find in
+the batches themselves. Source: docs/reference/log.md, sections 10 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kafka_py.log.disk import filenames
+from kafka_py.log.disk.background import Background
+from kafka_py.log.disk.background_file import BackgroundFile
+from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.state.checkpoints import format_epochs
+from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
+
+
+class EpochCheckpoint(LeaderEpochs):
+    """Leader epochs that write themselves down. entries: what the file holds; failed: told of a failed write."""
+
+    __slots__ = ("_file",)
+
+    def __init__(
+        self,
+        place: PartitionDirectory,
+        background: Background,
+        failed: Callable[[Exception], None],
+        entries: Iterable[EpochStart] = (),
+    ) -> None:
+        super().__init__()
+        for epoch, start in entries:
+            LeaderEpochs.assign(self, epoch, start)
+        self._file = BackgroundFile(
+            lambda data: place.replace(filenames.LEADER_EPOCH_CHECKPOINT, data), background, failed
+        )
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        return super().assign(epoch, start_offset) and self._changed()
+
+    def truncate_from_end(self, end_offset: int) -> bool:
+        return super().truncate_from_end(end_offset) and self._changed()
+
+    def truncate_from_start(self, start_offset: int) -> bool:
+        return super().truncate_from_start(start_offset) and self._changed()
+
+    def clear(self) -> bool:
+        return super().clear() and self._changed()
+
+    def save_now(self) -> None:
+        """Brings the file up to date before it returns; blocks. Raises OSError."""
+        self._file.save_now()
+
+    def save_again(self) -> bool:
+        """Makes another attempt to write the file if the last one failed; whether it does."""
+        return self._file.save_again()
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file is up to date and nobody writes it."""
+        return self._file.is_saved
+
+    def _changed(self) -> bool:
+        self._file.save(format_epochs(self.entries()))
+        return True

@@ -1,0 +1,288 @@
+"""What a partition knows of its idempotent and transactional producers (KIP-98, KIP-360).
+
+Pure: decides whether a batch may be appended, and what the log knows after it. The bytes of its snapshot file are in
+producer_snapshots.py. Source: docs/reference/log.md, section 8; KIP-98.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.segments.txn_index import AbortedTransaction
+from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS
+from kafka_py.records.batch import BatchHeader
+from kafka_py.records.control import ControlType, EndTxnMarker
+
+NO_EPOCH = -1
+NO_SEQUENCE = -1
+BATCHES_KEPT = 5
+"""Batches per producer among which a repeated one is recognised; clients keep at most five in flight."""
+
+_SEQUENCE_MASK = 0x7FFFFFFF
+
+
+class AppendedBatch(NamedTuple):
+    """One of a producer's last batches; offset_delta is last offset - base offset."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @classmethod
+    def of(cls, header: BatchHeader) -> AppendedBatch:
+        """What is kept of an appended batch; its offsets are final."""
+        last_offset = header.base_offset + header.last_offset_delta
+        return cls(header.last_sequence, last_offset, header.last_offset_delta, header.max_timestamp)
+
+    @property
+    def first_sequence(self) -> int:
+        return (self.last_sequence - self.offset_delta) & _SEQUENCE_MASK
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+
+class Producer:
+    """One producer id. `batches`: the newest last, at most BATCHES_KEPT, all of the present epoch."""
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "txn_first_offset")
+
+    def __init__(self, epoch: int = NO_EPOCH) -> None:
+        self.epoch = epoch
+        self.batches: list[AppendedBatch] = []
+        self.coordinator_epoch = -1
+        self.last_timestamp = -1
+        self.txn_first_offset: int | None = None
+
+    @property
+    def last_sequence(self) -> int:
+        """-1 when no batch of this epoch is known."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+
+class CompletedTransaction(NamedTuple):
+    """A transaction whose marker has been appended; last_offset is the marker's."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    is_aborted: bool
+
+
+class _Unreplicated:
+    """Decided transactions whose marker is not below the high watermark yet, in order of the marker's offset.
+
+    _lowest: those of them that no later one begins before, so that the first is the one with the lowest first offset.
+    """
+
+    __slots__ = ("_lowest", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: deque[CompletedTransaction] = deque()
+        self._lowest: deque[CompletedTransaction] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    @property
+    def first_offset(self) -> int | None:
+        """The lowest first offset; None when there is no transaction."""
+        return self._lowest[0].first_offset if self._lowest else None
+
+    def add(self, completed: CompletedTransaction) -> None:
+        self._waiting.append(completed)
+        lowest = self._lowest
+        while lowest and lowest[-1].first_offset >= completed.first_offset:
+            lowest.pop()
+        lowest.append(completed)
+
+    def forget_below(self, high_watermark: int) -> None:
+        """Drops those whose marker is below the high watermark."""
+        waiting = self._waiting
+        while waiting and waiting[0].last_offset < high_watermark:
+            dropped = waiting.popleft()
+            if self._lowest[0] is dropped:
+                self._lowest.popleft()
+
+    def clear(self) -> None:
+        self._waiting.clear()
+        self._lowest.clear()
+
+
+class ProducerStates:
+    """The producers of one log, by id. `end_offset`: the state holds everything below it."""
+
+    __slots__ = ("_ongoing", "_unreplicated", "end_offset", "producers")
+
+    def __init__(self) -> None:
+        self.producers: dict[int, Producer] = {}
+        self.end_offset = 0
+        self._ongoing: dict[int, int] = {}  # first offset -> producer id, in order of the offset
+        self._unreplicated = _Unreplicated()
+
+    def check(self, header: BatchHeader, *, from_client: bool) -> AppendedBatch | None:
+        """Whether a data batch of a producer may be appended here by a leader.
+
+        header: with a producer id; offsets are not looked at.
+        from_client: checks sequences and looks for repetitions; coordinators are only checked for their epoch.
+        Returns the batch that this one repeats, or None.
+        Raises KafkaError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE).
+        """
+        producer = self.producers.get(header.producer_id)
+        if producer is None:
+            return None
+        if header.producer_epoch == producer.epoch:
+            if from_client:
+                for known in producer.batches:
+                    if known.last_sequence == header.last_sequence and known.first_sequence == header.base_sequence:
+                        return known
+                _check_next(header, producer.last_sequence)
+        elif header.producer_epoch < producer.epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {header.producer_id} has epoch {producer.epoch}, the batch {header.producer_epoch}",
+            )
+        elif from_client and header.base_sequence != 0:
+            raise KafkaError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {header.producer_id} begins epoch {header.producer_epoch} with sequence "
+                f"{header.base_sequence}, not with 0",
+            )
+        if producer.txn_first_offset is not None and not header.is_transactional:
+            raise KafkaError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"producer {header.producer_id} has an open transaction, the batch belongs to none",
+            )
+        return None
+
+    def apply(self, header: BatchHeader) -> None:
+        """Takes over an appended data batch; offsets are final. Never refuses."""
+        producer = self._producer(header.producer_id, header.producer_epoch)
+        batches = producer.batches
+        if len(batches) == BATCHES_KEPT:
+            del batches[0]
+        batches.append(AppendedBatch.of(header))
+        producer.last_timestamp = header.max_timestamp
+        if header.is_transactional and producer.txn_first_offset is None:
+            producer.txn_first_offset = header.base_offset
+            self._ongoing[header.base_offset] = header.producer_id
+
+    def check_marker(self, header: BatchHeader, marker: EndTxnMarker) -> None:
+        """Whether a leader may append a transaction marker.
+
+        Raises KafkaError(INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED).
+        """
+        producer = self.producers.get(header.producer_id)
+        if producer is None:
+            return
+        if header.producer_epoch < producer.epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {header.producer_id} has epoch {producer.epoch}, the marker {header.producer_epoch}",
+            )
+        if marker.coordinator_epoch < producer.coordinator_epoch:
+            raise KafkaError(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"producer {header.producer_id}: marker of coordinator epoch {marker.coordinator_epoch}, "
+                f"already seen {producer.coordinator_epoch}",
+            )
+
+    def apply_marker(self, header: BatchHeader, marker: EndTxnMarker) -> CompletedTransaction | None:
+        """Takes over an appended marker; what it completed, or None when no transaction was open. Never refuses."""
+        producer = self._producer(header.producer_id, header.producer_epoch)
+        producer.coordinator_epoch = marker.coordinator_epoch
+        producer.last_timestamp = header.max_timestamp
+        first_offset = producer.txn_first_offset
+        if first_offset is None:
+            return None
+        producer.txn_first_offset = None
+        self._ongoing.pop(first_offset, None)
+        is_aborted = marker.control_type is ControlType.ABORT
+        completed = CompletedTransaction(header.producer_id, first_offset, header.base_offset, is_aborted)
+        self._unreplicated.add(completed)
+        return completed
+
+    def index_entry(self, completed: CompletedTransaction) -> AbortedTransaction:
+        """What the transaction index keeps of an aborted transaction that has just been applied."""
+        ongoing = next(iter(self._ongoing), None)
+        stable = completed.last_offset + 1 if ongoing is None else ongoing
+        return AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
+
+    def first_unstable_offset(self) -> int | None:
+        """The first offset of a transaction that is open, or decided but not below the high watermark."""
+        ongoing = next(iter(self._ongoing), None)
+        decided = self._unreplicated.first_offset
+        if ongoing is None or decided is None:
+            return decided if ongoing is None else ongoing
+        return min(ongoing, decided)
+
+    @property
+    def has_unstable(self) -> bool:
+        """Whether `first_unstable_offset` can be anything but None."""
+        return bool(self._ongoing or self._unreplicated)
+
+    def forget_replicated(self, high_watermark: int) -> None:
+        """Drops the decided transactions whose marker lies below the high watermark."""
+        self._unreplicated.forget_below(high_watermark)
+
+    def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
+        """Forgets producers without an open transaction that were silent for `expiration_ms`; how many.
+
+        A timestamp far ahead of the clock counts as one of now, so that it does not keep a producer for ever.
+        """
+        for producer in self.producers.values():
+            if producer.last_timestamp - now_ms > CLOCK_SLACK_MS:
+                producer.last_timestamp = now_ms
+        expired = [
+            producer_id
+            for producer_id, producer in self.producers.items()
+            if producer.txn_first_offset is None and now_ms - producer.last_timestamp >= expiration_ms
+        ]
+        for producer_id in expired:
+            del self.producers[producer_id]
+        return len(expired)
+
+    def restore(self, producer_id: int, producer: Producer) -> None:
+        """Takes a producer from a snapshot; after the last one comes `restored`."""
+        self.producers[producer_id] = producer
+        if producer.txn_first_offset is not None:
+            self._ongoing[producer.txn_first_offset] = producer_id
+
+    def restored(self) -> None:
+        """A snapshot has been taken over: its producers came in any order."""
+        self._ongoing = dict(sorted(self._ongoing.items()))
+
+    def reset(self, end_offset: int) -> None:
+        """Forgets everything; the state is to be rebuilt from `end_offset` on."""
+        self.producers.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
+        self.end_offset = end_offset
+
+    def active(self) -> Iterator[tuple[int, Producer]]:
+        """Every producer with its id, as DescribeProducers lists them."""
+        yield from self.producers.items()
+
+    def _producer(self, producer_id: int, epoch: int) -> Producer:
+        """The entry of a producer, its batches gone when the epoch is another one."""
+        producer = self.producers.get(producer_id)
+        if producer is None:
+            producer = self.producers[producer_id] = Producer(epoch)
+        elif producer.epoch != epoch:
+            producer.epoch = epoch
+            producer.batches.clear()
+        return producer
+
+
+def _check_next(header: BatchHeader, last_sequence: int) -> None:
+    expected = (last_sequence + 1) & _SEQUENCE_MASK
+    if header.base_sequence != expected:
+        raise KafkaError(
+            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            f"producer {header.producer_id}: sequence {header.base_sequence} where {expected} is due",
+        )

@@ -1,0 +1,264 @@
+"""What has to be done with the records of a batch before a leader may append it: verify, bound, recompress, repair.
+
+A pure job over one batch: it may run on the event loop when it is small, in any thread when it is not. Knows no file
+and no offset but the batch's own; which batches need it is decided in validation.py.
+Source: LogValidator; docs/architecture.md, "What a batch header may claim".
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.model.answers import MOST_ERRORS, Fault, RecordError, RecordErrors, Refused
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.validation.header_trust import HeaderTrust
+from kafka_py.records.batch import (
+    HEADER_SIZE,
+    BatchHeader,
+    CorruptBatch,
+    OversizedBatch,
+    TimestampType,
+    decode_records,
+    read_header,
+    records_payload,
+    stamp_log_append_time,
+    stamp_max_timestamp,
+)
+from kafka_py.records.builder import BatchBuilder, with_records
+from kafka_py.records.compression import Codec, MiB, compress
+from kafka_py.records.survey import INT64_MAX, SMALLEST_RECORD, Survey, UnexpectedOffset, survey_records
+
+_log = logging.getLogger(__name__)
+
+PLAIN_BYTES_PER_MESSAGE_BYTE = 8
+LEAST_PLAIN_LIMIT = 64 * MiB
+"""Records may hold so many times max.message.bytes once decompressed, and this much in any case."""
+
+ON_LOOP_RECORDS = 2000
+ON_LOOP_COMPRESSED_BYTES = 16 * 1024
+ON_LOOP_PLAIN_BYTES = MiB
+ON_LOOP_RECOMPRESSED_BYTES = 32 * 1024
+"""What takes at most about a millisecond and may therefore be done on the event loop."""
+_ON_LOOP_PAUSES = 2
+
+MOST_RENUMBERED = 50_000
+"""Records of a batch that is written again record by record; a larger one with wrong offset deltas is refused."""
+
+
+Prepared = tuple[memoryview, BatchHeader]
+"""A batch that may be appended, and its header; offsets are not assigned yet."""
+
+
+def plain_limit(max_message_bytes: int) -> int:
+    """How many bytes the records of one batch may have once decompressed."""
+    return max(PLAIN_BYTES_PER_MESSAGE_BYTE * max_message_bytes, LEAST_PLAIN_LIMIT)
+
+
+def _no_pause() -> None:
+    pass
+
+
+class _TooMuch(Exception):
+    """What has been begun on the event loop takes too long for it."""
+
+
+class _LoopBudget:
+    """In the place of a pause: ends a walk that turns out to be long, as over a record of very many headers."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _ON_LOOP_PAUSES
+
+    def __call__(self) -> None:
+        if not self._left:
+            raise _TooMuch
+        self._left -= 1
+
+
+class RecordWork:
+    """One batch and what it needs.
+
+    target: the codec that the topic wants, None to keep the batch's. trust: of the connection, where the header is to
+    be verified. checks_keys: whether a compacted topic's records need keys. is_required: False when the batch is only
+    looked at by chance; it is then taken as it is when its records hold more than they may.
+    """
+
+    __slots__ = ("_checks_keys", "_config", "_now_ms", "header", "is_required", "records", "target", "trust")
+
+    def __init__(
+        self,
+        records: memoryview,
+        header: BatchHeader,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        target: Codec | None,
+        trust: HeaderTrust | None,
+        checks_keys: bool,
+        is_required: bool,
+    ) -> None:
+        self.records = records
+        self.header = header
+        self.target = target
+        self.trust = trust
+        self.is_required = is_required
+        self._checks_keys = checks_keys and config.is_compacted
+        self._config = config
+        self._now_ms = now_ms
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it belongs into a thread, as far as can be seen before the records are decompressed."""
+        size = len(self.records)
+        return (
+            self.header.record_count > ON_LOOP_RECORDS
+            or (self.header.codec_id != 0 and size > ON_LOOP_COMPRESSED_BYTES)
+            or (self.target is not None and size > ON_LOOP_RECOMPRESSED_BYTES)
+        )
+
+    def run_on_loop(self) -> Prepared | None:
+        """As `run`, within what the event loop has time for; None when it turns out to be more than that."""
+        if self.is_large:
+            return None
+        limit = ON_LOOP_RECOMPRESSED_BYTES if self.target is not None else ON_LOOP_PLAIN_BYTES
+        try:
+            return self._run(min(limit, plain_limit(self._config.max_message_bytes)), _LoopBudget(), on_loop=True)
+        except (OversizedBatch, _TooMuch):
+            return None
+
+    def run(self, pause: Callable[[], None] = _no_pause) -> Prepared:
+        """Does it all; blocks.
+
+        pause: called now and then. Raises KafkaError(INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE).
+        """
+        try:
+            return self._run(plain_limit(self._config.max_message_bytes), pause)
+        except OversizedBatch as oversized:
+            if not self.is_required:
+                return self._finish(self.records, self.header)
+            raise Refused(ErrorCode.INVALID_RECORD, str(oversized)) from oversized
+
+    def _run(self, limit: int, pause: Callable[[], None], *, on_loop: bool = False) -> Prepared:
+        """Raises as `run`; OversizedBatch; on the loop _TooMuch, before anything is changed."""
+        header = self.header
+        if header.codec_id and header.record_count * SMALLEST_RECORD > limit:
+            raise OversizedBatch(f"{header.record_count} records do not fit into {limit} bytes")
+        try:
+            plain = records_payload(self.records, 0, header, limit)
+            found = survey_records(plain, header, bounds=self._bounds(), pause=pause)
+        except OversizedBatch:
+            raise
+        except UnexpectedOffset:
+            if on_loop:  # to write each record again takes many times as long as to walk over it
+                raise _TooMuch from None
+            return self._renumbered(limit, pause)
+        except (CorruptBatch, ValueError) as error:
+            raise Refused(ErrorCode.INVALID_RECORD, str(error), Fault.OFFSETS) from error
+        self._check(found)
+        if self.target is not None and self.target != header.codec_id:
+            return self._recompressed(plain, found)
+        return self._repaired(found)
+
+    def _bounds(self) -> tuple[int, int] | None:
+        if not self._config.checks_timestamps:
+            return None
+        allowed = self._config.message_timestamp_difference_max_ms
+        return self._now_ms - allowed, self._now_ms + allowed
+
+    def _check(self, found: Survey) -> None:
+        """Raises RecordErrors for missing keys of a compacted topic, and for timestamps out of bounds."""
+        no_key = found.keyless_count if self._checks_keys else 0
+        late = found.out_of_bounds_count
+        if not no_key and not late:
+            return
+        keyless = found.keyless if no_key else []
+        errors = [RecordError(place, "a compacted topic cannot take a record without a key") for place in keyless]
+        allowed = self._config.message_timestamp_difference_max_ms
+        known = frozenset(keyless)
+        for place, timestamp in found.out_of_bounds:
+            if place not in known:
+                reason = f"timestamp {timestamp} is more than {allowed} ms away from the broker's {self._now_ms}"
+                errors.append(RecordError(place, reason))
+        code = ErrorCode.INVALID_TIMESTAMP if len(errors) > len(keyless) else ErrorCode.INVALID_RECORD
+        detail = f"of {self.header.record_count} records {no_key} have no key, {late} a timestamp out of bounds"
+        raise RecordErrors(code, detail, sorted(errors)[:MOST_ERRORS], no_key=no_key)
+
+    def _repaired(self, found: Survey) -> Prepared:
+        """The same bytes, the largest timestamp put right."""
+        header = self.header
+        if found.max_timestamp != header.max_timestamp and not self._config.stamps_append_time:
+            self._note_wrong_header()
+            stamp_max_timestamp(self.records, 0, TimestampType.CREATE_TIME, found.max_timestamp)
+            header = read_header(self.records)
+        return self._finish(self.records, header)
+
+    def _recompressed(self, plain: bytes, found: Survey) -> Prepared:
+        """The same records in the topic's codec."""
+        assert self.target is not None
+        if found.max_timestamp != self.header.max_timestamp:
+            self._note_wrong_header()
+        body = compress(self.target, plain)
+        size = HEADER_SIZE + len(body)
+        if size > self._config.max_message_bytes:
+            raise too_large(size, self._config)
+        made = memoryview(with_records(self.header, self.target, body, found.max_timestamp))
+        return self._finish(made, read_header(made))
+
+    def _renumbered(self, limit: int, pause: Callable[[], None]) -> Prepared:
+        """Every record written again at its place: the offset deltas of the batch cannot be used."""
+        header = self.header
+        if header.record_count > MOST_RENUMBERED:
+            detail = f"the offset deltas of {header.record_count} records are not 0, 1, 2 and so on"
+            raise Refused(ErrorCode.INVALID_RECORD, detail, Fault.OFFSETS)
+        self._note_wrong_header()
+        try:
+            records = decode_records(self.records, header=header, limit=limit)
+        except (CorruptBatch, KafkaError) as error:
+            raise Refused(ErrorCode.INVALID_RECORD, str(error), Fault.OFFSETS) from error
+        builder = BatchBuilder(
+            self.target if self.target is not None else header.codec,
+            producer_id=header.producer_id,
+            producer_epoch=header.producer_epoch,
+            base_sequence=header.base_sequence,
+            transactional=header.is_transactional,
+        )
+        for record in records:
+            if not -1 - INT64_MAX <= record.timestamp <= INT64_MAX:
+                raise Refused(ErrorCode.INVALID_RECORD, "a record's timestamp is out of range", Fault.OFFSETS)
+            builder.append(record.timestamp, record.key, record.value, record.headers)
+        made = memoryview(bytearray(builder.build()))
+        if len(made) > self._config.max_message_bytes:
+            raise too_large(len(made), self._config)
+        work = RecordWork(
+            made, read_header(made), self._config, self._now_ms, target=None, trust=None, checks_keys=self._checks_keys,
+            is_required=True,
+        )
+        return work.run(pause)
+
+    def _finish(self, records: memoryview, header: BatchHeader) -> Prepared:
+        """With the broker's time, if the topic wants it."""
+        if not self._config.stamps_append_time:
+            return records, header
+        stamp_log_append_time(records, 0, self._now_ms)
+        return records, read_header(records)
+
+    def _note_wrong_header(self) -> None:
+        trust = self.trust
+        if trust is None:
+            return
+        trust.wrong += 1
+        if trust.wrong == 1:
+            _log.warning(
+                "%s sends batches whose header does not say what their records are; each is put right from now on",
+                trust.client,
+            )
+
+
+def too_large(size: int, config: LogConfig) -> KafkaError:
+    """The refusal of a batch beyond max.message.bytes."""
+    return KafkaError(
+        ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes exceeds max.message.bytes {config.max_message_bytes}"
+    )

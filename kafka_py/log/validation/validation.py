@@ -1,0 +1,237 @@
+"""What is checked, and what is rewritten, before a batch is appended.
+
+The common case (one v2 batch for a topic that keeps the producer's codec and timestamps) is a straight line over the
+header and costs one checksum. What needs a look at the records (keys of a compacted topic, bounded timestamps, another
+codec, a header that is to be verified) becomes a RecordWork (record_work.py). Knows no file and no offset but the
+batch's own. Formats 0 and 1 are refused for now. Source: Log.append, LogValidator; docs/reference/log.md, section 6.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.model.answers import (
+    MOST_ERRORS,
+    Fault,
+    Origin,
+    RecordError,
+    RecordErrors,
+    Refused,
+    UnexpectedAppendOffset,
+)
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS, HeaderTrust, is_plausible
+from kafka_py.log.validation.record_work import Prepared, RecordWork, too_large
+from kafka_py.records.batch import (
+    CODEC_MASK,
+    CONTROL_FLAG,
+    CRC_START,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    SIZE_UP_TO_MAGIC,
+    BatchHeader,
+    CorruptBatch,
+    iter_headers,
+    read_header,
+    stamp_log_append_time,
+    verify_crc,
+)
+from kafka_py.records.compression import Codec
+from kafka_py.records.crc32c import crc32c
+
+_SMALLEST_RECORD = 7
+_LAST_CODEC = max(Codec)
+
+
+def prepare_leader_append(
+    records: memoryview, config: LogConfig, now_ms: int, origin: Origin, trust: HeaderTrust | None = None
+) -> Prepared | RecordWork | None:
+    """The one batch to append, or what has to be done with its records first; None when there is no whole batch.
+
+    records: as they came, writable; a partial batch at the end is dropped. Append time is stamped in place.
+    trust: of the connection that sent them; without one every header of a client is verified.
+    Raises KafkaError: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP (as RecordErrors),
+        UNSUPPORTED_FOR_MESSAGE_FORMAT, UNKNOWN_SERVER_ERROR for a codec that does not exist, as the classic does.
+    """
+    if len(records) < LOG_OVERHEAD:
+        return None
+    try:
+        header = read_header(records)
+    except CorruptBatch as corrupt:
+        _check_cut_short(records, corrupt)
+        return None
+    size = header.batch_length + LOG_OVERHEAD
+    if header.magic != MAGIC and size <= len(records):
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"records of message format {header.magic} are not supported"
+        )
+    if size != len(records):
+        if size > len(records):
+            return None
+        _refuse_second_batch(records, size)
+        records = records[:size]
+    if origin is Origin.CLIENT and header.base_offset != 0:
+        raise _invalid(f"the base offset of a produced batch must be 0, not {header.base_offset}")
+    if size > config.max_message_bytes:
+        raise too_large(size, config)
+    if crc32c(records[CRC_START:]) != header.crc:
+        raise Refused(
+            ErrorCode.CORRUPT_MESSAGE, f"the checksum of the batch is not {header.crc}", Fault.CHECKSUM
+        )
+    if origin is Origin.CLIENT:
+        _check_client_header(header, size)
+        wants_look = (
+            trust is None
+            or not config.takes_as_sent
+            or not -1 < header[8] >= header[7]  # as is_plausible, without the call
+            or header[8] - now_ms > CLOCK_SLACK_MS
+            or trust.wants_look(header)
+        )
+    else:
+        wants_look = config.target_codec is not None or config.checks_timestamps
+    if header.attributes & LOG_APPEND_TIME_FLAG:
+        raise _all_refused(header, "a producer cannot send batches with timestamp type LogAppendTime")
+    if wants_look:
+        work = _record_work(records, header, config, now_ms, origin, trust)
+        if work is not None:
+            return work
+    return _stamped(records, now_ms) if config.stamps_append_time else (records, header)
+
+
+def _record_work(
+    records: memoryview,
+    header: BatchHeader,
+    config: LogConfig,
+    now_ms: int,
+    origin: Origin,
+    trust: HeaderTrust | None,
+) -> RecordWork | None:
+    """What the records must be looked at for; None when the header is enough.
+
+    Coordinators know their keys and write their own headers; what they append are also the control batches.
+    """
+    if header.attributes & CONTROL_FLAG:
+        return None
+    target = config.target_codec
+    if target is not None and target == header.attributes & CODEC_MASK:
+        target = None
+    from_client = origin is Origin.CLIENT
+    is_required = target is not None or config.checks_timestamps or (from_client and config.is_compacted)
+    if not is_required:
+        if not from_client:
+            return None
+        if trust is None or not (config.stamps_append_time or is_plausible(header, now_ms)):
+            is_required = True
+        elif not config.takes_as_sent and not trust.wants_look(header):
+            return None
+    return RecordWork(
+        records, header, config, now_ms, target=target, trust=trust, checks_keys=from_client, is_required=is_required
+    )
+
+
+def check_follower_batches(
+    records: memoryview, log_start_offset: int, log_end_offset: int
+) -> list[tuple[int, BatchHeader]]:
+    """(position, header) of every whole batch that a follower got; an incomplete one at the end is dropped.
+
+    Raises KafkaError(CORRUPT_MESSAGE); UnexpectedAppendOffset when they do not lie behind the log's end in order.
+    """
+    batches = []
+    next_offset = -1
+    position, end = 0, len(records)
+    try:
+        while (header := _whole_batch(records, position, end)) is not None:
+            next_position = position + header[1] + LOG_OVERHEAD
+            if crc32c(records[position + CRC_START : next_position]) != header[4]:
+                verify_crc(records, position, header)
+            if header[0] < next_offset or header[6] < 0:
+                raise UnexpectedAppendOffset(
+                    f"fetched batch at offset {header.base_offset} lies before offset {next_offset}",
+                    header.base_offset,
+                    header.last_offset,
+                )
+            next_offset = header[0] + header[6] + 1
+            batches.append((position, header))
+            position = next_position
+    except CorruptBatch as corrupt:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
+    if batches and batches[0][1].base_offset < log_end_offset:
+        raise UnexpectedAppendOffset(
+            f"fetched records begin at offset {batches[0][1].base_offset}, the log ends at {log_end_offset}",
+            batches[0][1].base_offset,
+            batches[-1][1].last_offset,
+        )
+    return batches
+
+
+def _whole_batch(records: memoryview, position: int, end: int) -> BatchHeader | None:
+    """The header of the v2 batch at `position`; None when it is not all there.
+
+    Raises CorruptBatch, KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT).
+    """
+    if end - position >= HEADER_SIZE:
+        header = read_header(records, position)
+        if position + header[1] + LOG_OVERHEAD > end:
+            return None
+    else:
+        found = next(iter_headers(records, position, end), None)  # an older format may be shorter
+        if found is None:
+            return None
+        header = found[1]
+    if header[3] != MAGIC:
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {header.magic} is not supported")
+    return header
+
+
+def _check_cut_short(records: memoryview, corrupt: CorruptBatch) -> None:
+    """A header that is merely cut short belongs to a partial batch; raises for any other that cannot be read."""
+    size = int.from_bytes(records[8:12], "big", signed=True)
+    if size < _SMALLEST_RECORD or size + LOG_OVERHEAD <= len(records):
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
+
+
+def _refuse_second_batch(records: memoryview, size: int) -> None:
+    """Raises when another whole batch follows the first one."""
+    rest = len(records) - size
+    if rest >= LOG_OVERHEAD:
+        following = int.from_bytes(records[size + 8 : size + 12], "big", signed=True)
+        if following + LOG_OVERHEAD <= rest:
+            other_format = rest >= SIZE_UP_TO_MAGIC and records[size + 16] != records[16]
+            fault = Fault.MAGIC if other_format else None
+            raise _invalid("a produce request must hold exactly one batch per partition", fault)
+
+
+def _check_client_header(header: BatchHeader, size: int) -> None:
+    """What a batch from a client must fulfil beyond its checksum."""
+    count = header.record_count
+    if count <= 0 or header.last_offset_delta + 1 != count:
+        raise _invalid(
+            f"the batch announces {count} records and a last offset delta of {header.last_offset_delta}", Fault.OFFSETS
+        )
+    codec = header.attributes & CODEC_MASK
+    if codec == 0 and size - HEADER_SIZE < count * _SMALLEST_RECORD:
+        raise _invalid(f"{count} records do not fit into {size} bytes")
+    if codec > _LAST_CODEC:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression id {codec} does not exist")
+    if header.attributes & CONTROL_FLAG:
+        raise _invalid("clients cannot write control batches")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise _invalid(
+            f"producer {header.producer_id} sent the invalid sequence {header.base_sequence}", Fault.OFFSETS
+        )
+
+
+def _stamped(records: memoryview, now_ms: int) -> Prepared:
+    """The batch with the broker's time."""
+    stamp_log_append_time(records, 0, now_ms)
+    return records, read_header(records)
+
+
+def _invalid(detail: str, fault: Fault | None = None) -> KafkaError:
+    return Refused(ErrorCode.INVALID_RECORD, detail, fault)
+
+
+def _all_refused(header: BatchHeader, detail: str) -> RecordErrors:
+    errors = [RecordError(index, detail) for index in range(min(max(header.record_count, 0), MOST_ERRORS))]
+    return RecordErrors(ErrorCode.INVALID_TIMESTAMP, detail, errors)

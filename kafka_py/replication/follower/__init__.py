@@ -1,0 +1,1 @@
+"""What a follower does: it fetches from the leader, cuts its log where the leader's epochs say so."""

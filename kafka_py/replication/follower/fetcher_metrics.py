@@ -1,0 +1,64 @@
+"""What the followers' fetchers count, and how far they are behind. Source: docs/reference/metrics.tsv."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Gauge, Rate
+
+if TYPE_CHECKING:
+    from kafka_py.replication.follower.fetch_state import Followed
+    from kafka_py.replication.follower.fetcher_manager import FetcherManager
+
+CLIENT_ID = "Replica"
+
+
+class FetcherMetrics(
+    MetricTable, group="kafka.server:type=FetcherStats", tags=("clientId", "brokerHost", "brokerPort")
+):
+    """One fetcher's traffic."""
+
+    requests = Rate("RequestsPerSec", unit="requests", about="Fetches that were answered.")
+    bytes = Rate("BytesPerSec", unit="bytes", about="Record bytes that were fetched.")
+
+    def fetch_rate(self) -> float:
+        """Fetches per second, as the one-minute average."""
+        return float(FetcherMetrics.requests.read(self).get("OneMinuteRate", 0.0))
+
+
+class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaFetcherManager", tags=("clientId",)):
+    """All fetchers of a broker; the owner is the FetcherManager."""
+
+    max_lag = Gauge("MaxLag", of=lambda m: m.max_lag(), about="How many records the partition furthest behind lacks.")
+    min_fetch_rate = Gauge("MinFetchRate", of=lambda m: m.min_fetch_rate(), about="Of the slowest fetcher, per second.")
+    failed = Gauge("FailedPartitionsCount", of=lambda m: len(m.failed), about="Partitions given up after an error.")
+    dead = Gauge("DeadThreadCount", of=lambda m: m.count_dead(), about="Fetchers whose loop ended by itself.")
+
+
+class MoverMetrics(MetricTable, group="kafka.server:type=ReplicaAlterLogDirsManager", tags=("clientId",)):
+    """Moves between log directories; the owner is the LogDirMover."""
+
+    max_lag = Gauge("MaxLag", of=lambda m: m.max_lag(), about="How many records the move furthest behind lacks.")
+    min_fetch_rate = Gauge("MinFetchRate", of=lambda _: 0.0, about="Always 0: moves do not fetch.")
+    failed = Gauge("FailedPartitionsCount", of=lambda m: len(m.failed), about="Moves given up after an error.")
+    dead = Gauge("DeadThreadCount", of=lambda _: 0, about="Always 0: moves have no threads of their own.")
+
+
+class LagMetrics(Fleet, group="kafka.server:type=FetcherLagMetrics", tags=("clientId", "topic", "partition")):
+    """Every followed partition."""
+
+    lag = Gauge("ConsumerLag", of=lambda one: max(one.lag, 0), about="Records this replica lacks of its leader's.")
+
+
+def measure_fetchers(manager: FetcherManager, registry: MetricRegistry) -> None:
+    """From now on the manager and what it fetches are measured."""
+
+    def followed() -> Iterator[tuple[Sequence[str], Followed]]:
+        for (leader, number), fetcher in manager.fetchers.items():
+            for (topic, partition), one in fetcher.followed.items():
+                yield (f"ReplicaFetcherThread-{number}-{leader}", topic, str(partition)), one
+
+    ManagerMetrics(registry, manager, clientId=CLIENT_ID)
+    LagMetrics(registry, followed)

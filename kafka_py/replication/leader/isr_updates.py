@@ -1,0 +1,161 @@
+"""How a leader makes its in-sync sets durable: it writes them to ZooKeeper, and tells the controller in batches (I/O).
+
+A change begins in the partition (pending), is written expecting the version that this leader knows, and counts when
+that succeeds. One that is refused leaves the partition pending until the controller says who leads.
+Source: docs/reference/replication.md, section 4; docs/reference/zookeeper.md, sections 9 and 11.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.supervision import Supervisor
+from kafka_py.base.texts import listed
+from kafka_py.replication.state.isr import Expanding, Shrinking
+from kafka_py.replication.state.metrics import ManagerMetrics
+from kafka_py.replication.state.partition import Partition
+from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.session import ZkError
+
+log = logging.getLogger(__name__)
+
+NOTICE_CHECK_MS = 2_500
+"""How often it is looked whether the controller must hear of changes."""
+QUIET_MS = 5_000
+"""It hears of them when the last one is this long ago..."""
+LONGEST_SILENCE_MS = 60_000
+"""...or when it last heard this long ago."""
+RETRY_MS = 1_000
+
+
+class IsrStore(Protocol):
+    """What is needed of ZooKeeper."""
+
+    async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None: ...
+
+    async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None: ...
+
+
+@dataclass(slots=True)
+class _Change:
+    """A pending change and the role in which it was begun. is_answered: it was written or refused."""
+
+    partition: Partition
+    isr: Expanding | Shrinking
+    state: PartitionState
+    is_answered: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to be done: it was answered, or the role has changed."""
+        return self.is_answered or self.partition.isr is not self.isr
+
+
+class IsrUpdates:
+    """The pending changes of a broker's partitions.
+
+    on_committed: told of a partition whose set has changed, and whether its high watermark moved with that.
+    """
+
+    def __init__(
+        self,
+        store: IsrStore,
+        clock: Clock,
+        metrics: ManagerMetrics,
+        on_committed: Callable[[Partition, bool], None],
+        supervisor: Supervisor | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._metrics = metrics
+        self._on_committed = on_committed
+        self._supervisor = (supervisor or Supervisor(clock)).child()
+        self._unannounced: dict[TopicPartition, None] = {}
+        self._last_change_ms = self._last_notice_ms = clock.monotonic_ms()
+        self._is_announcing = False
+
+    # ---- changes
+
+    def submit(self, partition: Partition) -> None:
+        """Writes the partition's pending change."""
+        isr = partition.isr
+        if not isinstance(isr, Expanding | Shrinking):
+            return
+        members = tuple(partition.ordered(isr.intended))
+        log.info(
+            "%s: in-sync set %s -> %s",
+            partition.topic_partition, listed(partition.ordered(isr.members)), listed(members),
+        )  # fmt: skip
+        state = PartitionState(
+            partition.local_id, partition.leader_epoch, members, partition.controller_epoch, partition.zk_version
+        )
+        change = _Change(partition, isr, state)
+        self._supervisor.loop(
+            lambda: self._write(change), "in-sync sets", partition.topic_partition, until=lambda: change.is_over
+        )
+
+    async def _write(self, change: _Change) -> None:
+        """One attempt; what fails, also unforeseen, is tried again until the change is over."""
+        try:
+            zk_version = await self._store.write_isr(change.partition.topic_partition, change.state)
+        except ZkError as error:
+            log.warning("%s: in-sync set not written, trying again: %s", change.partition.topic_partition, error)
+            await asyncio.sleep(RETRY_MS / 1000.0)
+            return
+        if not change.is_over:
+            change.is_answered = True
+            self._settle(change, zk_version)
+
+    def _settle(self, change: _Change, zk_version: int | None) -> None:
+        partition = change.partition
+        if zk_version is None:
+            self._metrics.failed_isr_updates += 1
+            log.info(
+                "%s: the in-sync set was refused, waiting for the controller; leader epoch %d, version %d",
+                partition.topic_partition, partition.leader_epoch, partition.zk_version,
+            )  # fmt: skip
+            return
+        now_ms = self._clock.monotonic_ms()
+        raised = partition.commit_isr(change.isr, zk_version, now_ms)
+        if isinstance(change.isr, Expanding):
+            self._metrics.isr_expands += 1
+        else:
+            self._metrics.isr_shrinks += 1
+        self._unannounced[partition.topic_partition] = None
+        self._last_change_ms = now_ms
+        self._on_committed(partition, raised)
+
+    # ---- the controller's notice
+
+    def announce_if_due(self) -> None:
+        """Called every NOTICE_CHECK_MS: tells the controller of the changes so far, unless more seem to come."""
+        now_ms = self._clock.monotonic_ms()
+        is_due = self._last_change_ms + QUIET_MS < now_ms or self._last_notice_ms + LONGEST_SILENCE_MS < now_ms
+        if self._unannounced and is_due and not self._is_announcing:
+            self._is_announcing = True
+            self._last_notice_ms = now_ms
+            changed, self._unannounced = self._unannounced, {}
+            self._supervisor.spawn(self._announce(changed), "announcement of in-sync sets")
+
+    async def _announce(self, changed: dict[TopicPartition, None]) -> None:
+        try:
+            await self._store.announce_isr_changes(changed)
+        except BaseException as error:
+            self._unannounced = {**changed, **self._unannounced}
+            if not isinstance(error, ZkError):
+                raise
+            log.warning("In-sync sets that changed were not announced to the controller, trying again: %s", error)
+        finally:
+            self._is_announcing = False
+
+    # ---- end
+
+    def close(self) -> None:
+        """Leaves what is not written yet: the controller decides over it now."""
+        self._supervisor.cancel()

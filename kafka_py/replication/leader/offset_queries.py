@@ -1,0 +1,86 @@
+"""Where in a partition's log a time, an end or a leader epoch lies: ListOffsets and OffsetForLeaderEpoch.
+
+Synchronous; looks and changes nothing. Source: docs/reference/replication.md, sections 6 and 12.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.partition.partition_log import TimestampOffset
+from kafka_py.replication.state.partition import NO_EPOCH, NO_TIMESTAMP, Partition
+from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, EpochEnd, Isolation
+
+EARLIEST_TIMESTAMP = -2
+LATEST_TIMESTAMP = -1
+UNKNOWN_END = EpochEnd(-1, -1)
+
+
+def is_search(timestamp: int) -> bool:
+    """Whether that stands for a time, and not for an end of the log."""
+    return timestamp not in (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP)
+
+
+def offset_for_timestamp(
+    partition: Partition,
+    timestamp: int,
+    isolation: Isolation,
+    current_leader_epoch: int,
+    *,
+    leader_only: bool,
+    replica_id: int,
+    by_time: TimestampOffset | None = None,
+) -> TimestampOffset | None:
+    """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None if there is none.
+
+    by_time: what the search of the log by time has found, where it `is_search`.
+    Raises KafkaError(OFFSET_NOT_AVAILABLE) to clients while a new leader's high watermark has not reached the
+    start of its epoch: until then "latest" could seem to go backwards.
+    """
+    log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
+    end_offset = partition.end_offset(isolation)
+    lagging = (
+        replica_id == CONSUMER
+        and partition.leader_epoch_start is not None
+        and partition.leader_epoch_start > log.high_watermark
+    )
+    if timestamp == LATEST_TIMESTAMP and not lagging:
+        return TimestampOffset(NO_TIMESTAMP, end_offset, partition.leader_epoch)
+    if timestamp == EARLIEST_TIMESTAMP:
+        return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, log.epoch_of(log.log_start_offset))
+    if timestamp != LATEST_TIMESTAMP and by_time is not None and by_time.offset < end_offset:
+        return by_time
+    if lagging:
+        raise KafkaError(
+            ErrorCode.OFFSET_NOT_AVAILABLE,
+            f"{partition.topic_partition}: the high watermark has not reached the leader's epoch yet",
+        )
+    return None
+
+
+def old_style_offsets(partition: Partition, timestamp: int, limit: int, replica_id: int, now_ms: int) -> list[int]:
+    """ListOffsets v0: segment starts (and the log end) at or before `timestamp`, the newest first, at most `limit`.
+
+    A client sees none above the high watermark, but that one in their place.
+    """
+    log = partition.readable_log(NO_EPOCH, leader_only=replica_id != DEBUG_CONSUMER)
+    starts = [
+        (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp_or_modified(now_ms))
+        for segment in log.segments
+    ]
+    if log.segments[-1].size:
+        starts.append((log.log_end_offset, now_ms))
+    if timestamp == EARLIEST_TIMESTAMP:
+        starts = starts[:1]
+    elif timestamp != LATEST_TIMESTAMP:
+        starts = [start for start in starts if start[1] <= timestamp]
+    offsets = sorted((offset for offset, _time in starts), reverse=True)[: max(limit, 0)]
+    if replica_id != CONSUMER or not any(offset > log.high_watermark for offset in offsets):
+        return offsets
+    return [log.high_watermark, *(offset for offset in offsets if offset <= log.high_watermark)]
+
+
+def end_of_epoch(partition: Partition, epoch: int, current_leader_epoch: int, *, leader_only: bool = True) -> EpochEnd:
+    """OffsetForLeaderEpoch: where `epoch` ends here; (-1, -1) when not known (KIP-101)."""
+    log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
+    end = log.end_offset_for_epoch(epoch)
+    return EpochEnd(end.epoch, end.end_offset) if end.epoch >= 0 else UNKNOWN_END

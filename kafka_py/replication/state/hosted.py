@@ -1,0 +1,69 @@
+"""Which partitions this broker hosts, and what is said of one that it does not host.
+
+Knows partitions, the failed ones among them, and what to count over them; nothing of requests.
+Source: docs/reference/replication.md, section 1; docs/reference/log.md, section 17.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.replication.state.partition import Partition
+
+log = logging.getLogger(__name__)
+
+
+class HostedPartitions:
+    """The broker's partitions.
+
+    is_known: whether the cluster has the partition, by the metadata cache: decides between "not here" and "not at all".
+    offline: those on failed log directories. on_storage_error: told of an I/O error that the log did not report itself.
+    """
+
+    def __init__(self, broker_id: int, is_known: Callable[[TopicPartition], bool]) -> None:
+        self.broker_id = broker_id
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.offline: set[TopicPartition] = set()
+        self.on_storage_error: Callable[[TopicPartition, OSError], None] = _log_storage_error
+        self._is_known = is_known
+
+    def partition(self, topic_partition: TopicPartition) -> Partition:
+        """The hosted partition.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR) on a failed directory, NOT_LEADER_OR_FOLLOWER when it lives elsewhere,
+        UNKNOWN_TOPIC_OR_PARTITION when the cluster has no such partition.
+        """
+        found = self.partitions.get(topic_partition)
+        if found is not None:
+            return found
+        if topic_partition in self.offline:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic_partition} is in an offline log directory")
+        if self._is_known(topic_partition):
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {self.broker_id} does not host {topic_partition}"
+            )
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic_partition} does not exist")
+
+    def led_partitions(self) -> Iterator[Partition]:
+        return (partition for partition in self.partitions.values() if partition.is_leader)
+
+    def count_led(self) -> int:
+        return sum(1 for _ in self.led_partitions())
+
+    def count_under_replicated(self) -> int:
+        return sum(partition.is_under_replicated for partition in self.led_partitions())
+
+    def count_reassigning(self) -> int:
+        return sum(bool(one.adding_replicas or one.removing_replicas) for one in self.led_partitions())
+
+    def count_against_minimum(self, sign: int) -> int:
+        """Led partitions whose in-sync set is below (-1) or just at (0) min.insync.replicas."""
+        margins = (partition.isr_against_minimum() for partition in self.led_partitions())
+        return sum(margin is not None and (margin < 0 if sign else margin == 0) for margin in margins)
+
+
+def _log_storage_error(topic_partition: TopicPartition, error: OSError) -> None:
+    log.error("I/O error on %s: %s", topic_partition, error)

@@ -1,0 +1,201 @@
+"""What replication counts: traffic per topic, in-sync set changes, time-outs. Source: docs/reference/metrics.tsv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
+from kafka_py.base.metric_rows import Gauge, Rate
+
+if TYPE_CHECKING:
+    from kafka_py.replication.state.partition import Partition
+
+_TOPIC = ("topic",)
+
+
+class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
+    """Traffic of one topic, or (without tag) of all."""
+
+    messages_in = Rate("MessagesInPerSec", unit="messages", tags=_TOPIC, about="Records appended by producers.")
+    bytes_in = Rate("BytesInPerSec", unit="bytes", tags=_TOPIC, about="Bytes appended by producers, as compressed.")
+    bytes_out = Rate("BytesOutPerSec", unit="bytes", tags=_TOPIC, about="Record bytes sent to consumers.")
+    bytes_rejected = Rate(
+        "BytesRejectedPerSec", unit="bytes", tags=_TOPIC, about="Bytes refused because a batch was too large."
+    )
+    failed_produce_requests = Rate(
+        "FailedProduceRequestsPerSec", unit="requests", tags=_TOPIC, about="Appends to a partition that failed."
+    )
+    failed_fetch_requests = Rate(
+        "FailedFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Reads of a partition that failed unforeseen."
+    )
+    produce_requests = Rate(
+        "TotalProduceRequestsPerSec", unit="requests", tags=_TOPIC, about="Appends tried, per partition."
+    )
+    fetch_requests = Rate("TotalFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Reads tried, per partition.")
+    fetch_conversions = Rate(
+        "FetchMessageConversionsPerSec", unit="requests", tags=_TOPIC, about="Records converted for old fetchers."
+    )
+    produce_conversions = Rate(
+        "ProduceMessageConversionsPerSec", unit="requests", tags=_TOPIC, about="Records converted on append."
+    )
+    no_key_records = Rate(
+        "NoKeyCompactedTopicRecordsPerSec", unit="requests", tags=_TOPIC,
+        about="Keyless records that a compacted topic refused.",
+    )
+    invalid_magic_records = Rate(
+        "InvalidMagicNumberRecordsPerSec", unit="requests", tags=_TOPIC, about="Records of a wrong format version."
+    )
+    invalid_crc_records = Rate(
+        "InvalidMessageCrcRecordsPerSec", unit="requests", tags=_TOPIC, about="Records whose checksum fails."
+    )
+    invalid_offset_records = Rate(
+        "InvalidOffsetOrSequenceRecordsPerSec", unit="requests", tags=_TOPIC, about="Records with broken inner offsets."
+    )
+    replication_bytes_in = Rate("ReplicationBytesInPerSec", unit="bytes", about="Bytes fetched as a follower.")
+    replication_bytes_out = Rate("ReplicationBytesOutPerSec", unit="bytes", about="Record bytes sent to followers.")
+    reassignment_bytes_in = Rate(
+        "ReassignmentBytesInPerSec", unit="bytes", about="Bytes fetched for partitions that are being reassigned."
+    )
+    reassignment_bytes_out = Rate(
+        "ReassignmentBytesOutPerSec", unit="bytes", about="Bytes sent to followers that a reassignment adds."
+    )
+
+
+class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
+    """State of the broker's partitions; the owner is the ReplicaManager."""
+
+    leader_count = Gauge("LeaderCount", of=lambda m: m.count_led(), about="Partitions led here.")
+    partition_count = Gauge("PartitionCount", of=lambda m: len(m.partitions), about="Partitions hosted here, online.")
+    offline_replica_count = Gauge(
+        "OfflineReplicaCount", of=lambda m: len(m.offline), about="Replicas on failed log directories."
+    )
+    under_replicated = Gauge(
+        "UnderReplicatedPartitions", of=lambda m: m.count_under_replicated(),
+        about="Led partitions short of in-sync replicas.",
+    )
+    under_min_isr = Gauge(
+        "UnderMinIsrPartitionCount", of=lambda m: m.count_against_minimum(-1),
+        about="Led partitions whose in-sync set is below the minimum.",
+    )
+    at_min_isr = Gauge(
+        "AtMinIsrPartitionCount", of=lambda m: m.count_against_minimum(0), about="Led, in-sync set just at the minimum."
+    )
+    reassigning = Gauge(
+        "ReassigningPartitions", of=lambda m: m.count_reassigning(), about="Led partitions under reassignment."
+    )
+    isr_expands = Rate("IsrExpandsPerSec", unit="expands", about="Replicas added to an in-sync set.")
+    isr_shrinks = Rate("IsrShrinksPerSec", unit="shrinks", about="In-sync sets that shrank.")
+    failed_isr_updates = Rate("FailedIsrUpdatesPerSec", unit="failedUpdates", about="In-sync set writes refused.")
+
+
+class PartitionMetrics(Fleet, group="kafka.cluster:type=Partition", tags=("topic", "partition")):
+    """Every hosted partition; what only its leader knows is 0 on the others."""
+
+    under_replicated = Gauge(
+        "UnderReplicated", of=lambda one: int(one.is_under_replicated), about="1: led here, short of in-sync replicas."
+    )
+    in_sync = Gauge(
+        "InSyncReplicasCount", of=lambda one: len(one.isr.members) if one.is_leader else 0,
+        about="In-sync replicas, where it leads.",
+    )
+    under_min_isr = Gauge(
+        "UnderMinIsr", of=lambda one: int((one.isr_against_minimum() or 0) < 0),
+        about="1: led here, in-sync set below the minimum.",
+    )
+    at_min_isr = Gauge(
+        "AtMinIsr", of=lambda one: int(one.isr_against_minimum() == 0), about="1: led here, in-sync set at the minimum."
+    )
+    replicas = Gauge(
+        "ReplicasCount", of=lambda one: len(one.replicas) if one.is_leader else 0, about="Replicas, where it leads."
+    )
+    stable_lag = Gauge(
+        "LastStableOffsetLag",
+        of=lambda one: 0 if one.log is None else one.log.high_watermark - one.log.last_stable_offset,
+        about="How far open transactions hold the last stable offset behind the high watermark.",
+    )
+
+
+class FetchExpiryMetrics(MetricTable, group="kafka.server:type=DelayedFetchMetrics"):
+    """Long polls that ran into their wait limit."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", tags=("fetcherType",), about="Fetches that waited in vain.")
+
+
+class ProduceExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceMetrics"):
+    """acks=-1 produces that timed out."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
+
+
+class PartitionExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceMetrics", tags=("topic", "partition")):
+    """The same of one partition, once it happened."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
+
+
+class DeleteRecordsExpiryMetrics(MetricTable, group="kafka.server:type=DelayedDeleteRecordsMetrics"):
+    """Deletions that not all replicas followed in time."""
+
+    expires = Rate("ExpiresPerSec", unit="requests", about="Partitions whose deletion was not replicated in time.")
+
+
+class ReplicaMetrics:
+    """All tables of replication, and those of each topic as it is first used."""
+
+    __slots__ = (
+        "_consumers", "_deletions", "_expired", "_followers", "_produce", "_registry", "all_topics",
+        "manager", "topics",
+    )  # fmt: skip
+
+    def __init__(self, registry: MetricRegistry) -> None:
+        self._registry = registry
+        self.topics: dict[str, TopicMetrics] = {}
+        self._expired: dict[TopicPartition, PartitionExpiryMetrics] = {}
+        self.all_topics = TopicMetrics(registry)
+        self.manager = ManagerMetrics(registry)
+        self._produce = ProduceExpiryMetrics(registry)
+        self._deletions = DeleteRecordsExpiryMetrics(registry)
+        self._followers = FetchExpiryMetrics(registry, fetcherType="follower")
+        self._consumers = FetchExpiryMetrics(registry, fetcherType="consumer")
+
+    def topic(self, topic: str) -> TopicMetrics:
+        """The topic's own table, made on first use."""
+        found = self.topics.get(topic)
+        if found is None:
+            found = self.topics[topic] = TopicMetrics(self._registry, topic=topic)
+        return found
+
+    def drop_topic(self, topic: str) -> None:
+        """The topic has no partition here any more."""
+        found = self.topics.pop(topic, None)
+        if found is not None:
+            found.close()
+        for topic_partition in [each for each in self._expired if each.topic == topic]:
+            self._expired.pop(topic_partition).close()
+
+    def measure_partitions(self, partitions: Mapping[TopicPartition, Partition]) -> None:
+        """From now on the partitions that are in there are measured one by one."""
+        PartitionMetrics(
+            self._registry,
+            lambda: [((tp.topic, str(tp.partition)), partition) for tp, partition in partitions.items()],
+        )
+
+    def produce_expired(self, topic_partition: TopicPartition) -> None:
+        self._produce.expires += 1
+        found = self._expired.get(topic_partition)
+        if found is None:
+            topic, partition = topic_partition
+            found = PartitionExpiryMetrics(self._registry, topic=topic, partition=str(partition))
+            self._expired[topic_partition] = found
+        found.expires += 1
+
+    def consumer_fetch_expired(self) -> None:
+        self._consumers.expires += 1
+
+    def follower_fetch_expired(self) -> None:
+        self._followers.expires += 1
+
+    def delete_records_expired(self, _topic_partition: TopicPartition) -> None:
+        self._deletions.expires += 1

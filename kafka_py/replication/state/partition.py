@@ -1,0 +1,386 @@
+"""One partition on this broker: its role, its leader epoch, its in-sync set and its high watermark.
+
+Synchronous. Knows its log and, as a leader, its followers' progress; nothing of requests, sockets or other
+partitions.
+Source: docs/reference/replication.md, sections 1 to 6; docs/reference/controller.md, section 13 (leader epochs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.log.partition.partition_log import AppendInfo, Origin, PartitionLog
+from kafka_py.log.validation.header_trust import HeaderTrust
+from kafka_py.log.validation.record_work import Prepared, RecordWork
+from kafka_py.replication.state.isr import NOBODY, Committed, Expanding, Isr, Shrinking
+from kafka_py.replication.state.progress import NEVER, FollowerProgress
+from kafka_py.replication.state.reads import (
+    EpochEnd,
+    FetchEntry,
+    Isolation,
+    NewsListener,
+    PartitionRead,
+)
+
+_new = tuple.__new__
+
+NO_EPOCH = -1
+NO_LEADER = -1
+NO_TIMESTAMP = -1
+
+
+class RoleState(Protocol):
+    """What the controller says of a partition: an entry of LeaderAndIsr."""
+
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    zk_version: int
+    replicas: list[int]
+    adding_replicas: list[int]
+    removing_replicas: list[int]
+    is_new: bool
+
+
+class Partition:
+    """The state of one hosted partition, changed by appends, fetches, role changes, ISR updates and the mover only.
+
+    leader_epoch: of the last accepted LeaderAndIsr; -1 before the first, so that epoch 0 is accepted.
+    leader_epoch_start: where this leader's own epoch began; None unless it leads.
+    isr: meaningful on the leader only.
+    """
+
+    __slots__ = (
+        "_lag_max_ms",
+        "adding_replicas",
+        "controller_epoch",
+        "followers",
+        "is_leader",
+        "isr",
+        "leader_epoch",
+        "leader_epoch_start",
+        "leader_id",
+        "listeners",
+        "local_id",
+        "log",
+        "noted_log_start",
+        "removing_replicas",
+        "replicas",
+        "topic_id",
+        "topic_partition",
+        "zk_version",
+    )
+
+    def __init__(self, topic_partition: TopicPartition, local_id: int, lag_max_ms: int) -> None:
+        self.topic_partition = topic_partition
+        self.local_id = local_id
+        self.log: PartitionLog | None = None
+        self.leader_id = NO_LEADER
+        self.is_leader = False
+        self.leader_epoch = NO_EPOCH
+        self.leader_epoch_start: int | None = None
+        self.controller_epoch = 0
+        self.zk_version = -1
+        self.replicas: tuple[int, ...] = ()
+        self.adding_replicas: tuple[int, ...] = ()
+        self.removing_replicas: tuple[int, ...] = ()
+        self.isr: Isr = NOBODY
+        self.followers: dict[int, FollowerProgress] = {}
+        self.topic_id: TopicId | None = None
+        self.listeners: dict[NewsListener, None] = {}
+        """Ordered, so that a simulated run repeats itself."""
+        self.noted_log_start = 0
+        self._lag_max_ms = lag_max_ms
+
+    # ---- roles
+
+    def become_leader(self, state: RoleState, log: PartitionLog, now_ms: float) -> bool:
+        """Takes the leader role; returns whether it did not lead before (so its epoch starts anew).
+
+        Even with the same role the epoch is new: followers get a fresh chance to be in sync.
+        """
+        newly_elected = not self.is_leader
+        self._take_assignment(state, log)
+        self.isr = Committed(frozenset(state.isr))
+        self.leader_epoch_start = log.log_end_offset
+        log.assign_epoch(state.leader_epoch, log.log_end_offset)
+        self.is_leader = True
+        self._reset_followers(now_ms, log.log_end_offset, forget_offsets=newly_elected)
+        self.maybe_raise_high_watermark(now_ms)
+        return newly_elected
+
+    def become_follower(self, state: RoleState, log: PartitionLog) -> bool:
+        """Takes the follower role; returns whether leader or epoch changed, so that fetching must start."""
+        changed = (state.leader, state.leader_epoch) != (self.leader_id, self.leader_epoch)
+        self._take_assignment(state, log)
+        self.isr = NOBODY
+        self.is_leader = False
+        self.leader_epoch_start = None
+        self.followers.clear()
+        return changed
+
+    def replace_log(self, log: PartitionLog) -> None:
+        """The same records in another directory; the role goes on."""
+        self.log = log
+
+    def resign(self) -> None:
+        """Gives the role up, as the partition leaves this broker; who still holds it gets NOT_LEADER_OR_FOLLOWER."""
+        self.is_leader = False
+        self.leader_epoch_start = None
+        self.isr = NOBODY
+        self.log = None
+
+    def _take_assignment(self, state: RoleState, log: PartitionLog) -> None:
+        self.log = log
+        self.controller_epoch = state.controller_epoch
+        self.leader_id = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.zk_version = state.zk_version
+        self.replicas = tuple(state.replicas)
+        self.adding_replicas = tuple(state.adding_replicas)
+        self.removing_replicas = tuple(state.removing_replicas)
+
+    def _reset_followers(self, now_ms: float, end_offset: int, *, forget_offsets: bool) -> None:
+        members = self.isr.members
+        followers = {}
+        for broker_id in self.replicas:
+            if broker_id == self.local_id:
+                continue
+            progress = self.followers.get(broker_id) or FollowerProgress(broker_id)
+            caught_up_ms = now_ms if broker_id in members else NEVER
+            progress.reset(caught_up_ms, end_offset, forget_offsets=forget_offsets)
+            followers[broker_id] = progress
+        self.followers = followers
+
+    # ---- guards
+
+    def leader_log(self) -> PartitionLog:
+        """The log, when this broker leads. Raises KafkaError(NOT_LEADER_OR_FOLLOWER)."""
+        if not self.is_leader or self.log is None:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {self.local_id} does not lead {self.topic_partition}"
+            )
+        return self.log
+
+    def readable_log(self, current_leader_epoch: int, *, leader_only: bool) -> PartitionLog:
+        """The log for a reader that believes in `current_leader_epoch` (-1: any).
+
+        Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH) before NOT_LEADER_OR_FOLLOWER: a reader with
+        the wrong epoch must learn that first.
+        """
+        if current_leader_epoch >= 0 and current_leader_epoch != self.leader_epoch:
+            older = current_leader_epoch < self.leader_epoch
+            raise KafkaError(
+                ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH,
+                f"{self.topic_partition}: epoch {current_leader_epoch} was asked, it is {self.leader_epoch}",
+            )
+        if (leader_only and not self.is_leader) or self.log is None:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {self.local_id} does not lead {self.topic_partition}"
+            )
+        return self.log
+
+    # ---- produce
+
+    def append(
+        self,
+        records: memoryview,
+        required_acks: int,
+        now_ms: int,
+        origin: Origin = Origin.CLIENT,
+        trust: HeaderTrust | None = None,
+    ) -> AppendInfo | RecordWork:
+        """Appends as the leader, or says what must be done with the records first (PartitionLog.begin_append).
+
+        Raises KafkaError(NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS) and what the log's validation raises.
+        """
+        log = self.log
+        if log is None or not self.is_leader or required_acks == -1:
+            log = self._log_to_append(required_acks)
+        return log.begin_append(records, self.leader_epoch, now_ms, origin, trust)
+
+    def finish_append(
+        self, prepared: Prepared, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
+    ) -> AppendInfo:
+        """Appends as the leader what has been prepared. Raises as `append`."""
+        log = self._log_to_append(required_acks)
+        return log.finish_append(prepared, self.leader_epoch, now_ms, origin=origin)
+
+    def _log_to_append(self, required_acks: int) -> PartitionLog:
+        log = self.log
+        if log is None or not self.is_leader:
+            log = self.leader_log()
+        if required_acks == -1 and len(self.isr.members) < log.config.min_insync_replicas:
+            raise KafkaError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{self.topic_partition}: {len(self.isr.members)} replicas are in sync, "
+                f"min.insync.replicas is {log.config.min_insync_replicas}",
+            )
+        return log
+
+    def acks_all_outcome(self, required_offset: int) -> ErrorCode | None:
+        """Whether an acks=-1 append that ends before `required_offset` may be answered, and how; None: not yet."""
+        if not self.is_leader or self.log is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < required_offset:
+            return None
+        if len(self.isr.maximal) < self.log.config.min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    # ---- high watermark
+
+    def maybe_raise_high_watermark(self, now_ms: float) -> bool:
+        """Moves the leader's high watermark to what every replica that counts holds; says whether it moved.
+
+        Those that count: the maximal in-sync set, and any follower caught up a moment ago (it may be about to join).
+        """
+        log = self.log
+        if log is None:
+            return False
+        candidate = log.log_end_offset if log.held_end is None else log.held_end  # counted_end_offset, for every append
+        if self.followers:
+            maximal = self.isr.maximal
+            for broker_id, progress in self.followers.items():
+                if broker_id in maximal or now_ms - progress.last_caught_up_ms <= self._lag_max_ms:
+                    candidate = min(candidate, progress.log_end_offset)
+        if candidate <= log.high_watermark:
+            return False
+        log.update_high_watermark(candidate)
+        return True
+
+    def record_follower_fetch(self, broker_id: int, entry: FetchEntry, end_offset: int, now_ms: float) -> bool:
+        """Notes what a follower's fetch tells of it; returns whether the high watermark moved.
+
+        A broker that is not assigned tells nothing (it is warned about by the caller).
+        """
+        progress = self.followers.get(broker_id)
+        if progress is None:
+            return False
+        before = progress.log_end_offset
+        progress.record_fetch(entry, end_offset, now_ms)
+        if broker_id not in self.isr.members and self._may_join(progress):
+            self.isr = Expanding(self.isr.members, broker_id)
+        return progress.log_end_offset != before and self.maybe_raise_high_watermark(now_ms)
+
+    # ---- in-sync set
+
+    def _may_join(self, progress: FollowerProgress) -> bool:
+        """Whether a follower has all that is committed, and has come as far as this leader's own epoch."""
+        log = self.log
+        return (
+            log is not None
+            and not self.isr.in_flight
+            and progress.log_end_offset >= log.high_watermark
+            and self.leader_epoch_start is not None
+            and progress.log_end_offset >= self.leader_epoch_start
+        )
+
+    def shrink_isr(self, now_ms: float) -> bool:
+        """Begins to take out who fell behind for longer than replica.lag.time.max.ms, or is no replica; whether any.
+
+        Until the change is committed, or refused for good, they count as in sync.
+        """
+        log = self.log
+        members = self.isr.members
+        if not self.is_leader or log is None or len(members) < 2 or self.isr.in_flight:
+            return False
+        end_offset = log.log_end_offset
+        late = frozenset(
+            broker_id
+            for broker_id in members
+            if broker_id != self.local_id and self._is_late(self.followers.get(broker_id), end_offset, now_ms)
+        )
+        if late:
+            self.isr = Shrinking(members, late)
+        return bool(late)
+
+    def _is_late(self, progress: FollowerProgress | None, end_offset: int, now_ms: float) -> bool:
+        """Whether a member of the in-sync set has to leave it; None for one that is not assigned."""
+        if progress is None:
+            return True
+        return progress.log_end_offset != end_offset and now_ms - progress.caught_up_ms() > self._lag_max_ms
+
+    def commit_isr(self, written: Expanding | Shrinking, zk_version: int, now_ms: float) -> bool:
+        """The change is durable; returns whether the high watermark moved. Nothing when the role changed meanwhile."""
+        if self.isr is not written:
+            return False
+        self.isr = Committed(written.intended)
+        self.zk_version = zk_version
+        return self.maybe_raise_high_watermark(now_ms)
+
+    def ordered(self, members: Iterable[int]) -> list[int]:
+        """Members of an in-sync set in the order of the assignment, whoever is not assigned last."""
+        wanted = set(members)
+        assigned = [broker_id for broker_id in self.replicas if broker_id in wanted]
+        return assigned + sorted(wanted.difference(assigned))
+
+    # ---- reads
+
+    def end_offset(self, isolation: Isolation) -> int:
+        """Where a reader's view of the log ends (exclusive)."""
+        assert self.log is not None
+        if isolation is Isolation.READ_UNCOMMITTED:
+            return self.log.high_watermark
+        if isolation is Isolation.READ_COMMITTED:
+            return self.log.last_stable_offset
+        return self.log.log_end_offset
+
+    def read(
+        self, entry: FetchEntry, max_bytes: int, isolation: Isolation, *, leader_only: bool, min_one_batch: bool
+    ) -> PartitionRead:
+        """Finds the bytes a fetch gets; all offsets in the result are taken before the data is looked up.
+
+        Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE).
+        """
+        log = self.log
+        if log is None or not self.is_leader or entry.current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            log = self.readable_log(entry.current_leader_epoch, leader_only=leader_only)
+        high_watermark, log_start_offset, stable = log.high_watermark, log.log_start_offset, log.last_stable_offset
+        end_offset = high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.end_offset(isolation)
+        diverging = self._divergence(log, entry) if entry.last_fetched_epoch >= 0 else None
+        if diverging is not None:
+            return PartitionRead(
+                ErrorCode.NONE, high_watermark, stable, log_start_offset,
+                end_offset=end_offset, diverging=diverging, partition=self,
+            )
+        data = log.read(entry.fetch_offset, max_bytes, up_to_offset=end_offset, min_one_batch=min_one_batch)
+        aborted = None
+        if isolation is Isolation.READ_COMMITTED:
+            aborted = log.aborted_transactions(entry.fetch_offset, data) if data.size else []
+        return _new(  # every field is there; the constructor would take longer
+            PartitionRead,
+            (
+                ErrorCode.NONE, high_watermark, stable, log_start_offset,
+                data.slice, data.size, end_offset, None, aborted, -1, self,
+            ),
+        )  # fmt: skip
+
+    def _divergence(self, log: PartitionLog, entry: FetchEntry) -> EpochEnd | None:
+        """Where the reader's log must be cut when its last epoch ends earlier here (KIP-595); None when it need not."""
+        end = log.end_offset_for_epoch(entry.last_fetched_epoch)
+        if end.epoch < 0 or end.end_offset < 0 or entry.fetch_offset < log.log_start_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.topic_partition}: offset {entry.fetch_offset} in epoch {entry.last_fetched_epoch}",
+            )
+        if end.epoch < entry.last_fetched_epoch or end.end_offset < entry.fetch_offset:
+            return EpochEnd(end.epoch, end.end_offset)
+        return None
+
+    # ---- gauges
+
+    @property
+    def is_under_replicated(self) -> bool:
+        """Leads, and fewer replicas are in sync than are assigned (those being added do not count)."""
+        return self.is_leader and len(self.replicas) - len(self.adding_replicas) > len(self.isr.members)
+
+    def isr_against_minimum(self) -> int | None:
+        """In-sync members minus min.insync.replicas; None unless this broker leads."""
+        if not self.is_leader or self.log is None:
+            return None
+        return len(self.isr.members) - int(self.log.config.min_insync_replicas)
