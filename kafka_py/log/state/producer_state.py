@@ -74,17 +74,22 @@ class CompletedTransaction(NamedTuple):
     is_aborted: bool
 
 
+_NONE: deque[CompletedTransaction] = deque(maxlen=0)
+"""Stands for an empty one in all logs; nothing can be put into it."""
+
+
 class _Unreplicated:
     """Decided transactions whose marker is not below the high watermark yet, in order of the marker's offset.
 
     _lowest: those of them that no later one begins before, so that the first is the one with the lowest first offset.
+    Most logs never hold a transaction, and an empty deque takes 700 bytes: both are made with the first one.
     """
 
     __slots__ = ("_lowest", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: deque[CompletedTransaction] = deque()
-        self._lowest: deque[CompletedTransaction] = deque()
+        self._waiting: deque[CompletedTransaction] = _NONE
+        self._lowest: deque[CompletedTransaction] = _NONE
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -95,6 +100,8 @@ class _Unreplicated:
         return self._lowest[0].first_offset if self._lowest else None
 
     def add(self, completed: CompletedTransaction) -> None:
+        if self._waiting is _NONE:
+            self._waiting, self._lowest = deque(), deque()
         self._waiting.append(completed)
         lowest = self._lowest
         while lowest and lowest[-1].first_offset >= completed.first_offset:
@@ -110,8 +117,7 @@ class _Unreplicated:
                 self._lowest.popleft()
 
     def clear(self) -> None:
-        self._waiting.clear()
-        self._lowest.clear()
+        self._waiting = self._lowest = _NONE
 
 
 class ProducerStates:
