@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from kafka_py.base.clock import Clock
+from kafka_py.base.garbage import Freed
 
 T = TypeVar("T")
 
@@ -125,7 +126,9 @@ async def sliced(elements: Collection[T], size: int = SLICE) -> AsyncIterator[li
 
 async def release(elements: list[Any]) -> None:
     """Empties a list in turns with other work: to free very many values at once takes long as well."""
+    freed = Freed()
     while len(elements) > SLICE:
         del elements[-SLICE:]
+        freed.add(SLICE)
         await asyncio.sleep(0)
     elements.clear()

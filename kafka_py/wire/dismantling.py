@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from sys import getrefcount
 from typing import Any
 
+from kafka_py.base.garbage import Freed
 from kafka_py.wire.schema import Message, schema_of
 
 STEP_VALUES = 256
@@ -23,12 +24,17 @@ def dismantle(messages: list[Any]) -> Generator[None, None, None]:
 
     Whatever is in the list and is no message, or is held by others too, is only dropped.
     """
+    return _dismantle(messages, Freed())
+
+
+def _dismantle(messages: list[Any], freed: Freed) -> Generator[None, None, None]:
     while messages:
         part = messages[-STEP_VALUES:]
         del messages[-STEP_VALUES:]
         arrays = _arrays_of(part)
         while arrays:
-            yield from dismantle(arrays.pop())
+            yield from _dismantle(arrays.pop(), freed)
+        freed.add(len(part))
         part.clear()
         yield
 
