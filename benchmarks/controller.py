@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
-from kafka_py.base.ids import random_uuid
 from kafka_py.controller.channels import Address
 from kafka_py.controller.controller import Controller
 from kafka_py.testing.fakes.controllers import ControllerWorld, NotedConnection
@@ -97,7 +97,7 @@ class World(ControllerWorld):
         made = {
             f"{prefix}-{number}": TopicAssignment.of(
                 {p: [(number + p + k) % brokers + 1 for k in range(replicas)] for p in range(partitions)},
-                random_uuid(),
+                Chance().new_topic_id(),
             )
             for number in range(topics)
         }
@@ -143,7 +143,7 @@ async def elect(world: World, brokers: int) -> Took:
     others = [id_ for id_ in range(1, brokers + 1) if id_ != victim]
     assignment = {p: [victim, others[p % len(others)]] for p in range(LED)}
     world.forget()
-    await store.create_topic("led", TopicAssignment.of(assignment, random_uuid()))
+    await store.create_topic("led", TopicAssignment.of(assignment, Chance().new_topic_id()))
     await world.wait(lambda: world.has_told(range(1, brokers + 1), LED * 2))
     broker = world.brokers.pop(victim)
     world.down.add(victim)

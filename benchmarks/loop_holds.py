@@ -25,8 +25,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
-from kafka_py.base.ids import TopicPartition, random_uuid
+from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import next_turn
@@ -166,7 +167,7 @@ def fill(cluster: Cluster, topics: int, partitions: int) -> None:
         cluster.brokers[broker] = RegisteredBroker(id=broker, epoch=1, endpoints=(endpoint,), rack=None, features={})
     for topic in range(topics):
         name = f"topic-{topic:05d}"
-        cluster.add_topic(name, random_uuid())
+        cluster.add_topic(name, Chance().new_topic_id())
         for number in range(partitions // topics):
             partition = TopicPartition(name, number)
             replicas = tuple((number + k) % 3 + 1 for k in range(3))
@@ -361,7 +362,7 @@ async def running_broker() -> AsyncIterator[LocalBroker]:
 async def broker_rows(table: Table, topics: int, partitions: int) -> None:
     """One broker that leads every partition."""
     named = {f"topic-{topic:05d}": range(partitions // topics) for topic in range(topics)}
-    ids = {topic: random_uuid() for topic in named}
+    ids = {topic: Chance().new_topic_id() for topic in named}
     async with running_broker() as broker:
         await hosted_rows(table, broker, named, ids)
 
@@ -456,7 +457,7 @@ def many_segments(folder: str) -> PartitionLog:
     partition = TopicPartition("t", 0)
     directory = f"{folder}/{partition_directory(partition)}"
     os.makedirs(directory)
-    context = LogContext(folder, RealFiles(), clock, later=lambda _delay_ms, _callback: None)
+    context = LogContext(folder, RealFiles(), clock, Chance().generator(), later=lambda _delay_ms, _callback: None)
     config = LogConfig.for_topic(None, {"segment.bytes": "200"})
     log = open_log(partition, directory, config, context, checkpointed=Checkpointed(), is_clean=True)
     for _ in range(SEGMENTS):

@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from operator import mul
-from random import randrange
 
 TICK_SECONDS = 5.0
 _WEIGHTS = {minutes: 1.0 - math.exp(-TICK_SECONDS / 60.0 / minutes) for minutes in (1, 5, 15)}
@@ -64,7 +63,7 @@ class Histogram:
     functions written in C, and a sample of them into weighted buckets. `extend` folds many in at once.
     """
 
-    __slots__ = ("_buckets", "_count", "_greatest", "_least", "_pending", "_squares", "_total")
+    __slots__ = ("_buckets", "_count", "_greatest", "_least", "_pending", "_squares", "_total", "_turn")
 
     def __init__(self) -> None:
         self._pending: list[float] = []
@@ -74,6 +73,8 @@ class Histogram:
         self._squares = 0.0
         self._least = math.inf
         self._greatest = -math.inf
+        self._turn = 0
+        """Where the next sample begins, so that no place in a batch is preferred."""
 
     def update(self, value: float) -> None:
         pending = self._pending
@@ -157,7 +158,8 @@ class Histogram:
         self._least = min(self._least, min(values))
         self._greatest = max(self._greatest, max(values))
         step = max(size // sample_size, 1)
-        sample = values[randrange(step) :: step]
+        sample = values[self._turn % step :: step]
+        self._turn += 1
         if count > size or step > 1:  # in bulk: like values share a bucket from the start
             sample = [_rounded(value) for value in sample]
         weight = count / len(sample)

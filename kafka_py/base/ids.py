@@ -34,14 +34,6 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
-def random_uuid() -> uuid.UUID:
-    """A version 4 uuid whose text does not begin with a dash, so that it is never taken for a command line option."""
-    while True:
-        candidate = uuid.uuid4()
-        if not uuid_to_text(candidate).startswith("-"):
-            return candidate
-
-
 def uuid_to_text(value: uuid.UUID) -> str:
     """The 22 characters by which znodes, files and tools name a uuid: base64url of its 16 bytes, no padding."""
     return base64.urlsafe_b64encode(value.bytes)[:22].decode("ascii")

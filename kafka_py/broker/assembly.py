@@ -6,7 +6,6 @@ over.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable, Hashable
 
 from kafka_py.base.purgatory import Purgatory
@@ -43,7 +42,6 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
     """
     config = env.live.current
     metadata = MetadataCache()
-    chance = random.SystemRandom()
     replicas = ReplicaManager(
         env.broker_id,
         config,
@@ -58,7 +56,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         is_known=metadata.has_partition,
         metrics=ReplicaMetrics(env.registry),
         background=log_dirs.background,
-        rng=random.Random(chance.getrandbits(64)),
+        rng=env.chance.generator(),
         supervisor=env.supervisor,
     )
     replication = Replication(env, replicas, metadata)
@@ -76,6 +74,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         env.live,
         replicas,
         env.clock,
+        env.chance,
         timers=env.timers,
         registry=env.registry,
         rebalances=_purgatory(env, "Rebalance"),
@@ -90,6 +89,8 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         lambda: env.live.current,
         live_brokers=lambda: [BrokerRack(*row) for row in metadata.racks().items()],
         validate_configs=lambda overrides: LogConfig.check(overrides, env.live.current),
+        chance=env.chance,
+        clock=env.clock,
         exists=metadata.has_topic,
         is_queued=controller.is_queued_for_deletion,
         policy=load_policy(config.create_topic_policy_class_name, config.originals),
@@ -108,7 +109,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         deletion=RecordDeletion(replicas, metadata.is_live),
         roles=roles,
         sessions=SessionCache(
-            config.max_incremental_fetch_session_cache_slots, lambda: chance.randint(1, MAX_EPOCH), env.registry
+            config.max_incremental_fetch_session_cache_slots, lambda: env.chance.number(1, MAX_EPOCH), env.registry
         ),
         topic_configs=env.topic_configs,
         topics=topics,
@@ -148,6 +149,7 @@ def _make_controller(env: BrokerEnvironment, register_again: Callable[[], Awaita
         connect=connect,
         register_broker=register_again,
         clock=env.clock,
+        chance=env.chance,
         registry=env.registry,
         listener=env.listening.inter_broker_listener,
         control_listener=env.listening.control_plane_listener,

@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from enum import IntEnum
 from functools import partial
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import TopicPartition
@@ -84,6 +85,7 @@ class KafkaServer:
         config: BrokerConfig,
         *,
         clock: Clock | None = None,
+        chance: Chance | None = None,
         files: Files | None = None,
         session: ZkSession | None = None,
         watch: LoopWatch | None = None,
@@ -95,6 +97,7 @@ class KafkaServer:
         self.cluster_id: str | None = None
         self.broker_id = config.broker_id
         self.clock = clock or SystemClock()
+        self._chance = chance or Chance()
         self.registry = MetricRegistry(self.clock)
         self.loop = asyncio.get_running_loop()
         self.failed: asyncio.Future[str] = self.loop.create_future()
@@ -160,7 +163,7 @@ class KafkaServer:
         measure(self._session, self.registry)
         await self._session.connect()
         await self._store.ensure_top_level_paths()
-        self.cluster_id = await self._store.cluster_id_or_create()
+        self.cluster_id = await self._store.cluster_id_or_create(self._chance.new_uuid)
         log.info("Cluster ID = %s", self.cluster_id)
         log_dirs = self._log_dirs = self._open_log_dirs()
         self.broker_id = await self._find_broker_id(log_dirs)
@@ -212,6 +215,7 @@ class KafkaServer:
             self.config,
             self._files,
             self.clock,
+            self._chance,
             background=self._background,
             cleaner_background=self._cleaner_background,
             later=self._timers.schedule,
@@ -298,6 +302,7 @@ class KafkaServer:
             topic_configs=self._topic_configs,
             listening=self._listening,
             clock=self.clock,
+            chance=self._chance,
             timers=self._timers,
             loop=self.loop,
             registry=self.registry,

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
@@ -104,6 +105,7 @@ class Controller:
         connect: Connect,
         register_broker: Callable[[], Awaitable[object]],
         clock: Clock,
+        chance: Chance,
         registry: MetricRegistry,
         listener: str,
         control_listener: str | None = None,
@@ -129,7 +131,8 @@ class Controller:
         self._given = Surroundings(
             broker_id=broker_id, store=store, config=config, listener=listener,
             control_listener=control_listener or listener, request_timeout_ms=request_timeout_ms, connect=connect,
-            clock=clock, registry=registry, stats=self._stats, put=self.put, supervisor=self._supervisor,
+            clock=clock, new_topic_id=chance.new_topic_id, registry=registry, stats=self._stats, put=self.put,
+            supervisor=self._supervisor,
         )  # fmt: skip
 
     # What the broker uses

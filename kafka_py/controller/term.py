@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicId, TopicPartition, random_uuid
+from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import Turn, finish
@@ -67,6 +67,7 @@ class Surroundings:
     request_timeout_ms: float
     connect: Connect
     clock: Clock
+    new_topic_id: Callable[[], TopicId]
     registry: MetricRegistry
     stats: ControllerStats
     put: Callable[[Event], object]
@@ -218,7 +219,7 @@ class Term:
         return partitions
 
     async def _with_ids(self, assignments: dict[str, TopicAssignment]) -> dict[str, TopicAssignment]:
-        made = {topic: random_uuid() for topic, one in assignments.items() if one.topic_id is None}
+        made = {topic: self.given.new_topic_id() for topic, one in assignments.items() if one.topic_id is None}
         written = await pipelined([self._give_id(topic, topic_id) for topic, topic_id in made.items()])
         raise_first(written)
         given = {topic: one for topic, one in zip(made, written, strict=True) if isinstance(one, TopicAssignment)}

@@ -8,15 +8,15 @@ Source: docs/reference/controller.md, section 14; docs/reference/zookeeper.md, s
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
-from kafka_py.base.ids import TopicId, random_uuid
+from kafka_py.base.ids import TopicId
 from kafka_py.base.turns import finish
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
@@ -102,10 +102,11 @@ class TopicAdmin:
         *,
         live_brokers: Callable[[], Sequence[BrokerRack]],
         validate_configs: Callable[[Mapping[str, str]], object],
+        chance: Chance,
+        clock: Clock,
         exists: Callable[[str], bool] = lambda _: False,
         is_queued: Callable[[str], bool] = lambda _: False,
         policy: CreateTopicPolicy | None = None,
-        chance: random.Random | None = None,
     ) -> None:
         self._store = store
         self._config = config
@@ -114,7 +115,9 @@ class TopicAdmin:
         self._exists = exists
         self._is_queued = is_queued
         self._policy = policy
-        self._chance = chance or random.Random()
+        self._placing = chance.generator()
+        self._new_topic_id = chance.new_topic_id
+        self._now_ms = clock.monotonic_ms
         self._growing = KeyedLocks()
 
     # Creation
@@ -139,17 +142,17 @@ class TopicAdmin:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs: {nulls}")
         counts = self._counts(new)
         if counts is None:
-            assignment = await _in_turns(_copied(new.assignment))
+            assignment = await finish(_copied(new.assignment), self._now_ms)
         else:
-            assignment = await _in_turns(placing(self._live_brokers(), *counts, chance=self._chance))
+            assignment = await finish(placing(self._live_brokers(), *counts, chance=self._placing), self._now_ms)
         await self._check_name(new.name)
-        await _in_turns(checking(assignment))
+        await finish(checking(assignment), self._now_ms)
         self._validate_configs(configs)
         if self._policy is not None:
             partitions, factor = counts or (None, None)
             explicit = None if counts else assignment
             self._policy.validate(TopicRequest(new.name, partitions, factor, explicit, configs))
-        topic_id = random_uuid() if self._config().inter_broker_version().has_topic_ids else None
+        topic_id = self._new_topic_id() if self._config().inter_broker_version().has_topic_ids else None
         return PlannedTopic(new.name, assignment, configs, topic_id)
 
     async def write(self, planned: PlannedTopic) -> None:
@@ -220,10 +223,18 @@ class TopicAdmin:
         if like is None:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Topic '{topic}' has no partition 0.")
         if replicas is None:
-            return PlannedGrowth(topic, before, await _continue(brokers, like.replicas, current, count))
+            return PlannedGrowth(topic, before, await self._continue(brokers, like.replicas, current, count))
         check_added_replicas(replicas, count - current, len(like.replicas), {broker.id for broker in brokers})
         added = {current + index: list(row) for index, row in enumerate(replicas)}
         return PlannedGrowth(topic, before, added)
+
+    async def _continue(
+        self, brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int
+    ) -> Placement:
+        """Placement continues from where partition 0 started: its first replica's index is start and shift."""
+        start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
+        steps = placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
+        return await finish(steps, self._now_ms)
 
     async def _write_growth(self, planned: PlannedGrowth) -> bool:
         """Adds the partitions to the topic's znode; False if the topic is not what was checked any longer."""
@@ -262,12 +273,6 @@ async def registered_brokers(store: ZkStore, mode: RackMode = RackMode.ENFORCED)
     if mode is RackMode.SAFE and all(broker.rack is not None for broker in brokers):
         return brokers
     return without_racks(brokers)
-
-
-async def _in_turns(steps: Generator[None, None, T]) -> T:
-    """What the generator returns; others have the loop between."""
-    loop = asyncio.get_running_loop()
-    return await finish(steps, lambda: loop.time() * 1000.0)
 
 
 def _copied(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, Placement]:
@@ -317,14 +322,6 @@ def check_added_replicas(replicas: Sequence[Sequence[int]], wanted: int, factor:
             raise _invalid_assignment(f"Duplicate brokers are not allowed in a replica assignment: {list(row)}.")
         if len(row) != factor:
             raise _invalid_assignment(f"Partition 0 has {factor} replicas, so {list(row)} cannot be a new partition's.")
-
-
-async def _continue(brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int) -> Placement:
-    """Placement continues from where partition 0 started: its first replica's place in the list is start and shift."""
-    start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
-    return await _in_turns(
-        placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
-    )  # fmt: skip
 
 
 def _already_exists(topic: str) -> KafkaError:

@@ -31,6 +31,7 @@ class FutureLogs:
     _logs: dict[TopicPartition, PartitionLog]
     _futures: dict[TopicPartition, PartitionLog]
     _counts: Counter[str]
+    _new_uuid: Callable[[], uuid.UUID]
     _meters: LogMeters
     _io_failed: Callable[[str, Exception], None]
     _retire: Callable[[PartitionLog], None]
@@ -65,7 +66,7 @@ class FutureLogs:
                 f"a directory that is offline may hold a future replica of {topic_partition}: {', '.join(offline)}",
             )
         current, log_dir = self._logs[topic_partition], self._dirs[directory]
-        path = log_dir.file(filenames.future_directory(topic_partition, uuid.uuid4()))
+        path = log_dir.file(filenames.future_directory(topic_partition, self._new_uuid()))
         self._checkpoints.settle_before_creation(topic_partition)
         self.cleaner.abort(topic_partition)
         try:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
@@ -70,6 +70,7 @@ class LogDirs(FutureLogs):
         options: LogOptions,
         files: Files,
         clock: Clock,
+        chance: Chance,
         *,
         background: Background | None = None,
         cleaner_background: Background | None = None,
@@ -84,6 +85,7 @@ class LogDirs(FutureLogs):
         self.options = options
         self.on_failure = on_failure
         self._clock = clock
+        self._new_uuid = chance.new_uuid
         self.loaded: list[LoadReport] = []
         """How the loading of each directory went."""
         self._later = later
@@ -127,6 +129,7 @@ class LogDirs(FutureLogs):
                 path,
                 files,
                 clock,
+                chance.generator(),
                 handles=self._handles,
                 background=self.background,
                 later=later,
@@ -328,7 +331,7 @@ class LogDirs(FutureLogs):
     def _retire(self, log: PartitionLog) -> None:
         """The log is in use no more: its directory gets another name now and goes later."""
         log_dir = self._dirs[log.log_dir]
-        path = log_dir.file(filenames.delete_directory(log.topic_partition, uuid.uuid4()))
+        path = log_dir.file(filenames.delete_directory(log.topic_partition, self._new_uuid()))
         try:
             log.move_to(path)
         except OSError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.background import InlineBackground
 from kafka_py.log.log_manager import LogDirs
@@ -31,6 +32,7 @@ class CompactedTopic:
 
     def __init__(self, *directories: str) -> None:
         self.clock = ManualClock()
+        self.chance = Chance(1)
         self.files = FakeFiles(now_ms=self.clock.wall_ms, names_need_sync=True)
         self.options = LogOptions.parse({"log.dirs": ",".join(directories), "log.cleaner.enable": "false"})
         self.config = LogConfig.for_topic(None, SETTINGS)
@@ -39,7 +41,10 @@ class CompactedTopic:
     # ---- lives
 
     def open(self) -> None:
-        self.dirs = LogDirs(self.options, self.files, self.clock, background=InlineBackground(), later=self.clock.later)
+        self.dirs = LogDirs(
+            self.options, self.files, self.clock, self.chance, background=InlineBackground(),
+            later=self.clock.later,
+        )  # fmt: skip
         self.dirs.open()
         self.dirs.load(lambda _topic: self.config)
 

@@ -6,9 +6,9 @@ Source: docs/reference/zookeeper.md, sections 6, 7 and 15; KIP-380 (epochs).
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
+from uuid import UUID
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import uuid_to_text
@@ -55,16 +55,16 @@ class BrokerStore(ZkAccess):
         found = await self.read(ClusterIdZNode.path())
         return None if found is None else ClusterIdZNode.decode(found[0]).id
 
-    async def cluster_id_or_create(self) -> str:
+    async def cluster_id_or_create(self, new_uuid: Callable[[], UUID]) -> str:
         """The cluster's id; the first broker makes it: 16 random uuid bytes, 22 characters."""
         known = await self.cluster_id()
         if known is not None:
             return known
-        made = uuid_to_text(uuid.uuid4())
+        made = uuid_to_text(new_uuid())
         try:
             await self.create_recursive(ClusterIdZNode.path(), ClusterIdZNode(made).encode())
         except NodeExists:
-            return await self.cluster_id_or_create()
+            return await self.cluster_id_or_create(new_uuid)
         return made
 
     async def generate_broker_id(self, reserved_max: int = 1000) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kazoo.client import KazooClient
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
@@ -68,7 +69,7 @@ class OurLogs:
 
     def _open(self) -> None:
         options = LogOptions.parse({"log.dirs": str(self.our_log_dir), "log.retention.ms": "-1"})
-        self.ours = LogDirs(options, RealFiles(), SystemClock())
+        self.ours = LogDirs(options, RealFiles(), SystemClock(), Chance())
         self.ours.open()
         self.ours.load(lambda topic: LogConfig.for_topic(options, TOPICS[topic]))
         for topic in TOPICS:

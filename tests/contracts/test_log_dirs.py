@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.files import RealFiles
 from kafka_py.log.log_manager import LogDirs
@@ -30,7 +31,7 @@ def make(request, tmp_path):
     }
 
     def make() -> LogDirs:
-        made = LogDirs(LogOptions.parse(settings), files, clock, later=clock.later, max_open_handles=4)
+        made = LogDirs(LogOptions.parse(settings), files, clock, Chance(), later=clock.later, max_open_handles=4)
         made.open()
         made.load()
         return made
@@ -114,7 +115,8 @@ def test_we4_41_descriptors_at_rest_are_one_per_log(tmp_path):
         return sum(os.readlink(link).startswith(str(tmp_path)) for link in links if os.path.islink(link))
 
     dirs = LogDirs(
-        LogOptions.parse({"log.dirs": str(tmp_path), "log.index.interval.bytes": "0"}), RealFiles(), ManualClock()
+        LogOptions.parse({"log.dirs": str(tmp_path), "log.index.interval.bytes": "0"}), RealFiles(), ManualClock(),
+        Chance(),
     )
     dirs.open()
     dirs.load()
@@ -136,7 +138,7 @@ def test_logs_of_several_threads_share_the_handles(tmp_path):
         {"log.dirs": str(tmp_path), "num.recovery.threads.per.data.dir": "8", "log.segment.bytes": "500"}
     )
     for _ in range(3):
-        dirs = LogDirs(options, RealFiles(), ManualClock(), max_open_handles=3)
+        dirs = LogDirs(options, RealFiles(), ManualClock(), Chance(), max_open_handles=3)
         dirs.open()
         dirs.load()
         with ThreadPoolExecutor(4) as pool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
@@ -41,7 +42,7 @@ class Broker:
                   "max.compaction.lag.ms": 600_000, "segment.index.bytes": 1200, **settings}  # fmt: skip
         self.config = LogConfig.for_topic(None, config)
         self.dirs = LogDirs(
-            LogOptions.parse({"log.dirs": "/a,/b"}), self.files, self.clock, background=InlineBackground(),
+            LogOptions.parse({"log.dirs": "/a,/b"}), self.files, self.clock, Chance(), background=InlineBackground(),
             later=self.clock.later, supervisor=self.supervisor,
         )  # fmt: skip
         self.dirs.open()
@@ -71,7 +72,7 @@ class Broker:
         self.files.now_ms = self.clock.wall_ms
         self.supervisor = Supervisor(self.clock)
         self.dirs = LogDirs(
-            LogOptions.parse({"log.dirs": "/a,/b"}), self.files, self.clock, background=InlineBackground(),
+            LogOptions.parse({"log.dirs": "/a,/b"}), self.files, self.clock, Chance(), background=InlineBackground(),
             later=self.clock.later, supervisor=self.supervisor,
         )  # fmt: skip
         self.dirs.open()

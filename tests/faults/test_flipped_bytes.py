@@ -9,6 +9,7 @@ import random
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.loading.log_dir import LogDirError
@@ -55,7 +56,7 @@ class Stored:
         self.images = self._snapshot("/logs")
 
     def open(self) -> LogDirs:
-        dirs = LogDirs(LogOptions.parse(SETTINGS), self.files, self.clock, later=self.clock.later)
+        dirs = LogDirs(LogOptions.parse(SETTINGS), self.files, self.clock, Chance(), later=self.clock.later)
         dirs.open()
         dirs.read_meta()
         dirs.load()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from random import randrange
 from resource import RLIMIT_NOFILE, getpagesize, getrlimit
 from threading import active_count
 from time import process_time
@@ -55,7 +54,7 @@ class ApiMetrics:
     finished: requests that are done and whose times are not worked out yet; who appends calls `fold` at FOLD_AT.
     """
 
-    __slots__ = ("_errors", "_failed", "_parts", "_registry", "finished", "name", "times", "versions", "whole")
+    __slots__ = ("_errors", "_failed", "_parts", "_registry", "_turn", "finished", "name", "times", "versions", "whole")
 
     def __init__(self, registry: MetricRegistry, name: str, whole: ApiMetrics | None = None) -> None:
         self.name = name
@@ -67,6 +66,7 @@ class ApiMetrics:
         self.times = RequestMetrics(registry, self, request=name)
         self._registry = registry
         self._failed = 0
+        self._turn = 0
         self.versions: dict[int, RequestMetrics] = {}
         """The tables of the versions that were asked for so far; see `version`."""
         self._errors: dict[str, RequestMetrics] = {}
@@ -114,7 +114,8 @@ class ApiMetrics:
         span_s = finished[-1][5] - finished[0][5]
         size = min(max(int(span_s * _SAMPLES_A_SECOND), _FEWEST), _MOST)
         step = max(count // size, 1)
-        received, taken, parked, answered, turn, sent, sizes = zip(*finished[randrange(step) :: step], strict=True)
+        received, taken, parked, answered, turn, sent, sizes = zip(*finished[self._turn % step :: step], strict=True)
+        self._turn += 1
         table.total_time.extend([(row[5] - row[0]) * 1000.0 for row in finished], sample=size)
         table.request_bytes.extend(sizes, count)
         done = [p or a for p, a in zip(parked, answered, strict=True)]

@@ -6,6 +6,7 @@ import asyncio
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
@@ -30,6 +31,7 @@ class BrokerEnvironment:
     topic_configs: TopicConfigs
     listening: Listening
     clock: Clock
+    chance: Chance
     timers: Timers
     loop: asyncio.AbstractEventLoop
     registry: MetricRegistry

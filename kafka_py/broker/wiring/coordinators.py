@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
@@ -62,6 +63,7 @@ class Coordinators:
         live: LiveConfig,
         replicas: ReplicaManager,
         clock: Clock,
+        chance: Chance,
         *,
         timers: Timers,
         registry: MetricRegistry,
@@ -101,6 +103,7 @@ class Coordinators:
             lambda: live.current,
             rebalances=rebalances,
             on_rebalance_completed=metrics.count_rebalance,
+            new_id=lambda: str(chance.new_uuid()),
         )
         PurgatoryMetrics(registry, self.membership.sessions, delayedOperation="Heartbeat")
         self.groups.events.on_loaded = self.membership.on_loaded

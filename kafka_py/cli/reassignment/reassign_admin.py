@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.reassignment import reassign_plan
@@ -64,9 +65,10 @@ def proposed(current: Mapping[TopicPartition, Sequence[int]], brokers: Sequence[
     for partition, replicas in current.items():
         by_topic.setdefault(partition.topic, []).append(replicas)
     placed: Assignment = {}
+    chance = Chance().generator()
     for topic, rows in by_topic.items():
         try:
-            places = place(brokers, len(rows), len(rows[0]))
+            places = place(brokers, len(rows), len(rows[0]), chance=chance)
         except KafkaError as error:
             raise BadPlan(error.message) from None
         placed.update({TopicPartition(topic, number): replicas for number, replicas in places.items()})

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
@@ -91,8 +93,9 @@ def _rack_mode(request: TopicRequest) -> RackMode:
 def _admin(store: ZkStore, brokers: Sequence[BrokerRack] = ()) -> TopicAdmin:
     """The controller's own rules; configs have been checked when the command line was read."""
     return TopicAdmin(
-        store, ControllerOptions.parse, live_brokers=lambda: brokers, validate_configs=lambda _configs: None
-    )
+        store, ControllerOptions.parse, live_brokers=lambda: brokers, validate_configs=lambda _configs: None,
+        chance=Chance(), clock=SystemClock(),
+    )  # fmt: skip
 
 
 async def _list(store: ZkStore, request: TopicRequest) -> None:

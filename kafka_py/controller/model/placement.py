@@ -3,10 +3,10 @@
 Pure: the random start comes in as an argument. Source: docs/reference/controller.md, section 15.
 """
 
-import random
 from collections.abc import Generator, Mapping, Sequence
 from typing import NamedTuple
 
+from kafka_py.base.chance import Random
 from kafka_py.base.errors import ErrorCode, KafkaError
 
 Placement = dict[int, list[int]]
@@ -34,12 +34,12 @@ def place(
     *,
     fixed_start: int | None = None,
     first_partition: int = 0,
-    chance: random.Random | None = None,
+    chance: Random | None = None,
 ) -> Placement:
     """Replicas for `partitions` new partitions numbered from `first_partition` on.
 
     brokers: in the order that the rack-unaware algorithm walks them; several calls for one topic need one order.
-    fixed_start: index into the brokers used as start and as shift, in place of two random ones.
+    fixed_start: index into the brokers used as start and as shift, in place of two that `chance` draws.
     Raises KafkaError(INVALID_PARTITIONS) for a count below 1 or beyond MOST_REPLICAS,
         KafkaError(INVALID_REPLICATION_FACTOR) for a factor below 1 or above the number of brokers,
         KafkaError(UNKNOWN_SERVER_ERROR) when only some brokers have a rack.
@@ -63,7 +63,7 @@ def placing(
     *,
     fixed_start: int | None = None,
     first_partition: int = 0,
-    chance: random.Random | None = None,
+    chance: Random | None = None,
 ) -> Generator[None, None, Placement]:
     """As `place`, but a generator that stops after every few partitions (base/turns.py)."""
     if partitions <= 0:
@@ -79,9 +79,11 @@ def placing(
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
     racks = require_racks_of_all_or_none(brokers)
     ids = alternate_racks(racks) if racks else [broker.id for broker in brokers]
-    chance = chance or random.Random()
-    start = fixed_start if fixed_start is not None else chance.randrange(len(ids))
-    shift = fixed_start if fixed_start is not None else chance.randrange(len(ids))
+    if fixed_start is not None:
+        start = shift = fixed_start
+    else:
+        assert chance is not None, "either a fixed start, or chance to draw one"
+        start, shift = chance.randrange(len(ids)), chance.randrange(len(ids))
     result: Placement = {}
     for partition in range(first_partition, first_partition + partitions):
         if partition > 0 and partition % len(ids) == 0:

@@ -8,7 +8,6 @@ Source: docs/reference/groups.md, sections 2 to 8.
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable, Collection, Hashable, Sequence
 
 from kafka_py.base.clock import Clock
@@ -47,9 +46,9 @@ class Membership:
         timers: Timers,
         limits: Callable[[], Limits],
         *,
+        new_id: Callable[[], str],
         rebalances: Purgatory[Hashable] | None = None,
         on_rebalance_completed: Callable[[], None] = _nothing,
-        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         parked = Purgatory("Rebalance", timers) if rebalances is None else rebalances
         context = Context(store, clock, timers, limits, parked, on_rebalance_completed)

@@ -5,9 +5,9 @@ Holds references only.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
+from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.log.disk.background import Background, InlineBackground
 from kafka_py.log.disk.files import Files
@@ -40,6 +40,7 @@ def _raise(_directory: str, error: OSError) -> None:
 class LogContext:
     """Handed to every log of one log directory.
 
+    rng: draws by how much a roll comes early.
     later: calls back on the loop after some milliseconds (Timers.schedule); without one, delayed deletions are done
         at once.
     io_failed: told of an I/O error in the directory; takes it offline. Called on the loop.
@@ -54,7 +55,7 @@ class LogContext:
 
     __slots__ = (
         "background", "checkpoints_lowered", "clock", "files", "flush_in_append", "flushed", "handles", "io_failed",
-        "later", "log_dir", "producer_expiration_ms", "random", "settle_checkpoints",
+        "later", "log_dir", "producer_expiration_ms", "rng", "settle_checkpoints",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +63,7 @@ class LogContext:
         log_dir: str,
         files: Files,
         clock: Clock,
+        rng: Random,
         *,
         handles: OpenHandles | None = None,
         background: Background | None = None,
@@ -72,7 +74,6 @@ class LogContext:
         flushed: Callable[[float], None] | None = None,
         checkpoints_lowered: Callable[[], None] | None = None,
         settle_checkpoints: Callable[[], None] | None = None,
-        rng: random.Random | None = None,
     ) -> None:
         self.log_dir = log_dir
         self.files = files
@@ -86,9 +87,9 @@ class LogContext:
         self.flushed = _ignore if flushed is None else flushed
         self.checkpoints_lowered = _do_nothing if checkpoints_lowered is None else checkpoints_lowered
         self.settle_checkpoints = _do_nothing if settle_checkpoints is None else settle_checkpoints
-        self.random = random.Random() if rng is None else rng
+        self.rng = rng
 
     def roll_jitter(self, jitter_ms: int, segment_ms: int) -> int:
         """What a new segment's roll age is shortened by: random, below both bounds."""
         bound = min(jitter_ms, segment_ms)
-        return self.random.randrange(bound) if bound > 0 else 0
+        return self.rng.randrange(bound) if bound > 0 else 0

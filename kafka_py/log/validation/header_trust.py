@@ -8,8 +8,7 @@ Source: docs/architecture.md, "What a batch header may claim".
 
 from __future__ import annotations
 
-import random
-
+from kafka_py.base.chance import Random
 from kafka_py.records.batch import CODEC_MASK, BatchHeader
 
 CLOCK_SLACK_MS = 3_600_000
@@ -42,7 +41,7 @@ class HeaderTrust:
 
     __slots__ = ("_chance", "_first_left", "_left", "client", "wrong")
 
-    def __init__(self, client: str, rng: random.Random) -> None:
+    def __init__(self, client: str, rng: Random) -> None:
         self.client = client
         self.wrong = 0
         self._chance = rng.expovariate

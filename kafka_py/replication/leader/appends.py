@@ -7,9 +7,9 @@ Source: docs/reference/replication.md, section 1; ReplicaManager.appendRecords.
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Iterable
 
+from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -60,7 +60,7 @@ class Appends:
         clock: Clock,
         metrics: ReplicaMetrics,
         background: Background,
-        rng: random.Random,
+        rng: Random,
     ) -> None:
         """background: for work on the records of large batches. rng: which batches are verified."""
         self._hosted = hosted

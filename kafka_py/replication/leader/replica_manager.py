@@ -7,9 +7,9 @@ Source: docs/reference/replication.md, section 12; docs/reference/log.md, sectio
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable
 
+from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
@@ -41,8 +41,8 @@ class ReplicaManager(HostedPartitions):
         parked: Parked,
         is_known: Callable[[TopicPartition], bool],
         metrics: ReplicaMetrics,
+        rng: Random,
         background: Background | None = None,
-        rng: random.Random | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
         """background: where the records of large batches are worked on; rng: which batches are verified."""
@@ -52,10 +52,7 @@ class ReplicaManager(HostedPartitions):
         self.metrics = metrics
         self.parked = parked
         self._background: Background = InlineBackground() if background is None else background
-        self.appends = Appends(
-            self, parked, clock, metrics, self._background,
-            random.Random() if rng is None else rng,
-        )  # fmt: skip
+        self.appends = Appends(self, parked, clock, metrics, self._background, rng)
         self.fetches = Fetches(self, parked, clock, metrics, supervisor)
         self.append = self.appends.append
         self.new_trust = self.appends.new_trust

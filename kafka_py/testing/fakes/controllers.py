@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
-from kafka_py.base.ids import TopicId, TopicPartition, random_uuid
+from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.controller.channels import Address
 from kafka_py.controller.configs import ControllerOptions
@@ -71,7 +72,7 @@ class SimulatedBroker:
         )  # fmt: skip
         self.controller = Controller(
             broker_id, store=self.store, config=config, connect=world.connect, register_broker=self.register,
-            clock=world.clock, registry=MetricRegistry(world.clock), listener=LISTENER,
+            clock=world.clock, chance=world.chance, registry=MetricRegistry(world.clock), listener=LISTENER,
         )  # fmt: skip
 
     async def register(self) -> int:
@@ -91,6 +92,7 @@ class ControllerWorld:
     ) -> None:  # fmt: skip
         """new_session, clock: of a real ZooKeeper, in place of the fake one and of virtual time."""
         self.clock = clock or virtual_clock()
+        self.chance = Chance(1)
         self.zookeeper = FakeZookeeper(self.clock)
         self.new_session: Callable[[], ZkSession] = new_session or self.zookeeper.session
         self.config = ControllerOptions.parse(properties)
@@ -135,7 +137,7 @@ class ControllerWorld:
         configs: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         """As a broker makes it: the znodes only."""
-        made = TopicAssignment.of(assignment, topic_id or random_uuid())
+        made = TopicAssignment.of(assignment, topic_id or self.chance.new_topic_id())
         await (await self.store()).create_topic(topic, made, configs)
         await self.settle()
 

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
@@ -87,6 +88,7 @@ class Replica:
             ),
             is_known=lambda _topic_partition: True,
             metrics=self.metrics,
+            rng=Chance(1).generator(),
         )
         self.partition: Partition = self.manager.new_partition(T0)
         self.manager.partitions[T0] = self.partition

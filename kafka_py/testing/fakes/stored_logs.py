@@ -95,11 +95,11 @@ class LogWorld:
             "/logs",
             self.files,
             self.clock,
+            random.Random(1),
             handles=self.handles,
             background=background,
             later=self.clock.later,
             io_failed=lambda _path, error: self.failures.append(error),
-            rng=random.Random(1),
         )
         self.directory = f"/logs/{partition_directory(topic_partition)}"
         self.files.make_directory(self.directory)

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings.configs import BrokerConfig
@@ -68,6 +69,7 @@ class SimulatedBroker:
         self.broker_id = broker_id
         self.name = f"broker{broker_id}"
         self.clock = VirtualClock(cluster.loop)
+        self._chance = cluster.new_chance()
         self.files = FakeFiles(now_ms=self.clock.wall_ms)
         self.node: Node | None = None
         self.server: KafkaServer | None = None
@@ -99,7 +101,7 @@ class SimulatedBroker:
         self.session = cluster.zookeeper.session()
         self.ends = {}  # it copies and serves before its start has ended
         server = KafkaServer(
-            BrokerConfig.parse(settings), session=self.session, files=self.files, clock=self.clock,
+            BrokerConfig.parse(settings), session=self.session, files=self.files, clock=self.clock, chance=self._chance,
             network=cluster.network.of(node), executor=InlineExecutor(),
         )  # fmt: skip
         try:
@@ -213,6 +215,7 @@ class SimulatedCluster:
 
     def __init__(self, loop: NodeLoop, rng: random.Random, brokers: int, settings: Mapping[str, str]) -> None:
         self.loop = loop
+        self._rng = rng
         self.settings = dict(settings)
         self.topics_stay = True
         """Whether no topic is ever deleted."""
@@ -243,6 +246,10 @@ class SimulatedCluster:
     @property
     def bootstrap(self) -> str:
         return ",".join(f"{broker.name}:{PORT}" for broker in self.brokers)
+
+    def new_chance(self) -> Chance:
+        """Where one broker or client gets its randomness from, over all its lives."""
+        return Chance(self._rng.getrandbits(64))
 
     def broker(self, name: str) -> SimulatedBroker:
         """By its host's name."""

@@ -2,8 +2,9 @@
 
 import asyncio
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
-from kafka_py.base.ids import TopicPartition, random_uuid
+from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.model.controller_context import Assignment
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
@@ -123,7 +124,10 @@ def test_three_hundred_topics_survive_a_fail_over(zk_chroot):
         await started(world, 1, 2)
         store = await world.store()
         await asyncio.gather(
-            *(store.create_topic(f"t{n}", TopicAssignment.of({0: [1, 2]}, random_uuid()), {}) for n in range(300))
+            *(
+                store.create_topic(f"t{n}", TopicAssignment.of({0: [1, 2]}, Chance().new_topic_id()), {})
+                for n in range(300)
+            )
         )
         await world.until(lambda: len(active(world).cluster.partitions_with_leadership()) == 300)
         await world.kill(1)

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.peers.tcp_proxy import TcpProxy
 from kafka_py.testing.processes import ZookeeperServer, free_port
@@ -116,7 +117,7 @@ def test_we1_8_two_clusters_in_two_chroots_do_not_see_each_other(zk_chroot):
         for store in stores:
             await store.ensure_top_level_paths()
             await store.topics(seen.append)
-        ids = {await store.cluster_id_or_create() for store in stores}
+        ids = {await store.cluster_id_or_create(Chance().new_uuid) for store in stores}
         assert len(ids) == 2
         await stores[0].elect_controller(1, 0)
         await stores[0].create_topic("t", TopicAssignment.of({0: [1]}))

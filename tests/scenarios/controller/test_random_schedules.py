@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import KafkaError
-from kafka_py.base.ids import ElectionType, TopicPartition, random_uuid
+from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.model import partition_states, replica_states
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
@@ -54,7 +55,7 @@ class History:
         self.made += 1
         replicas = {n: self.chance.sample(BROKERS, self.chance.randint(1, 3)) for n in range(self.chance.randint(1, 3))}
         store = await self.world.store()
-        await store.create_topic(f"topic{self.made}", TopicAssignment.of(replicas, random_uuid()), {})
+        await store.create_topic(f"topic{self.made}", TopicAssignment.of(replicas, Chance().new_topic_id()), {})
 
     async def delete_topic(self) -> None:
         topic = self.pick(await self.topics())

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from kafka_py.base.ids import ZERO_UUID, TopicPartition, random_uuid
+from kafka_py.base.chance import Chance
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.controller.model import partition_states, replica_states
 from kafka_py.controller.model.controller_context import Replica
 from kafka_py.testing.fakes.controllers import ControllerWorld
@@ -378,4 +379,4 @@ def test_a_thousand_topics_are_made_within_two_seconds(count):
 
 
 def _assignment(replicas):
-    return TopicAssignment.of({0: replicas}, random_uuid())
+    return TopicAssignment.of({0: replicas}, Chance().new_topic_id())

@@ -1,17 +1,17 @@
 """How topics are made and extended: the checks in their order, the znodes that come out, the policy plug-in."""
 
 import asyncio
-import random
 import re
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.base.ids import random_uuid
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import PolicyViolation, TopicRequest, load_policy
 from kafka_py.controller.topics import NewTopic, RackMode, TopicAdmin, registered_brokers
+from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.store import ZkStore
@@ -47,7 +47,7 @@ class World:
         self.admin = TopicAdmin(
             self.store, lambda: self.config, live_brokers=lambda: self.brokers, validate_configs=self.validate,
             exists=self.known.__contains__, is_queued=self.queued.__contains__, policy=policy,
-            chance=random.Random(5),
+            chance=Chance(5), clock=ManualClock(),
         )  # fmt: skip
 
     @staticmethod
@@ -228,7 +228,7 @@ def test_a_policy_that_cannot_be_loaded_is_a_config_error(path):
 
 def test_partitions_are_added_where_placement_left_off():
     async def scenario(world):
-        topic_id = random_uuid()
+        topic_id = Chance().new_topic_id()
         await world.store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}, topic_id), {})
         planned = await world.admin.grow("t", 4)
         assert planned.added == {2: [0, 2], 3: [1, 2]}
@@ -297,8 +297,9 @@ def test_growths_by_two_brokers_at_once_never_shrink_a_topic():
         session = world.zookeeper.session()
         await session.connect()
         other = TopicAdmin(
-            ZkStore(session), lambda: world.config, live_brokers=lambda: world.brokers, validate_configs=world.validate
-        )
+            ZkStore(session), lambda: world.config, live_brokers=lambda: world.brokers, validate_configs=world.validate,
+            chance=Chance(6), clock=ManualClock(),
+        )  # fmt: skip
         outcomes = await asyncio.gather(other.grow("t", 4), world.admin.grow("t", 3), return_exceptions=True)
         assert sorted(outcomes[0].added) == [1, 2, 3]
         assert outcomes[1].code is ErrorCode.INVALID_PARTITIONS

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.log.cleaner import Cleaner
@@ -481,7 +482,7 @@ class Many:
         self.shared, self.own = HeldJobs(), HeldJobs()
         options = LogOptions.parse({"log.dirs": "/logs", "log.cleaner.threads": "2"})
         self.dirs = LogDirs(
-            options, FakeFiles(now_ms=self.clock.wall_ms), self, background=self.shared,
+            options, FakeFiles(now_ms=self.clock.wall_ms), self, Chance(), background=self.shared,
             cleaner_background=self.own, later=lambda _delay_ms, turn: self.turns.append(turn),
         )  # fmt: skip
         self.dirs.open()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.compaction.cleaning import CleanJob, Stopped
@@ -29,7 +30,7 @@ from kafka_py.records.builder import BatchBuilder
 def log(tmp_path: Path) -> PartitionLog:
     """Three closed segments with ten keys each."""
     options = LogOptions.parse({"log.dirs": str(tmp_path)})
-    dirs = LogDirs(options, RealFiles(), SystemClock(), later=lambda _ms, _callback: None)
+    dirs = LogDirs(options, RealFiles(), SystemClock(), Chance(), later=lambda _ms, _callback: None)
     dirs.open()
     made = dirs.get_or_create(TopicPartition("t", 0), LogConfig.for_topic(options, {"cleanup.policy": "compact"}))
     now_ms = int(time.time() * 1000)

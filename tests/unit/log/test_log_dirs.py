@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
@@ -40,6 +41,7 @@ class Broker:
             LogOptions.parse(self.settings),
             self.files,
             self.clock,
+            Chance(),
             background=InlineBackground(),
             later=self.clock.later,
             on_failure=lambda path, error, lost: self.failures.append((path, lost)),

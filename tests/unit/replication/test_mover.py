@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
@@ -45,7 +46,9 @@ class Broker:
     def new_log_dirs(self) -> LogDirs:
         loop = asyncio.get_running_loop()
         options = LogOptions.parse({"log.dirs": f"{HERE},{THERE}"})
-        log_dirs = LogDirs(options, self.files, self.clock, later=lambda ms, call: loop.call_later(ms / 1000, call))
+        log_dirs = LogDirs(
+            options, self.files, self.clock, Chance(), later=lambda ms, call: loop.call_later(ms / 1000, call)
+        )
         log_dirs.open()
         log_dirs.load(lambda _topic: LogConfig.for_topic(None, {"segment.bytes": 4000}))
         return log_dirs

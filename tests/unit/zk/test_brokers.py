@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import uuid_from_text
 from kafka_py.testing.zookeeper import on_fake
@@ -33,7 +34,7 @@ async def test_the_top_level_paths_hold_null_and_may_exist(store, zk):
 async def test_the_first_broker_makes_the_cluster_id_and_all_others_read_it(store, zk):
     other = await second_store(zk)
     assert await store.cluster_id() is None
-    first, second = await asyncio.gather(store.cluster_id_or_create(), other.cluster_id_or_create())
+    first, second = await asyncio.gather(*(each.cluster_id_or_create(Chance().new_uuid) for each in (store, other)))
     assert first == second == await store.cluster_id()
     assert uuid_from_text(first).version == 4
     assert zk.tree()["/cluster/id"] == f'{{"version":"1","id":"{first}"}}'.encode()

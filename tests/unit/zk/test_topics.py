@@ -5,8 +5,9 @@ import uuid
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition, random_uuid
+from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.zookeeper import on_fake
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.partitions import PartitionState
@@ -95,7 +96,7 @@ async def test_a_creation_whose_answer_was_lost_has_succeeded(store, zk):
 @on_fake
 async def test_a_topic_with_another_id_is_not_taken_for_our_own(store, zk):
     await store.ensure_top_level_paths()
-    await store.create_topic("t", TopicAssignment.of({0: [1]}, random_uuid()), {"segment.bytes": "5000"})
+    await store.create_topic("t", TopicAssignment.of({0: [1]}, Chance().new_topic_id()), {"segment.bytes": "5000"})
     with pytest.raises(KafkaError) as refused:
         await store.create_topic("t", TopicAssignment.of({0: [1]}, ID), {"segment.bytes": "6000"})
     assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS

@@ -6,10 +6,9 @@ Answers when the moves have begun; DescribeLogDirs says how far they are. Source
 from __future__ import annotations
 
 import logging
-import uuid
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.node import Node
@@ -67,7 +66,7 @@ def _move(node: Node, topic_partition: TopicPartition, directory: str) -> ErrorC
 
 def _check(node: Node, topic_partition: TopicPartition, directory: str) -> None:
     """Raises KafkaError(INVALID_TOPIC_EXCEPTION, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR)."""
-    if len(future_directory(topic_partition, uuid.uuid4())) > _LONGEST_NAME:
+    if len(future_directory(topic_partition, ZERO_UUID)) > _LONGEST_NAME:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"no directory can be named for {topic_partition}")
     if not node.log_dirs.is_live(directory):
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")

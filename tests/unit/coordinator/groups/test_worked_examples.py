@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
@@ -43,7 +44,10 @@ def test_w7_15_each_member_votes_for_its_first_candidate() -> None:
 def test_w7_16_the_id_is_the_client_id_and_a_uuid() -> None:
     """W7.16, S3-035; and the members are listed for the leader alone."""
     world = GroupWorld()
-    world.membership = Membership(MemoryStore(world.clock), world.clock, world.timers, lambda: world.limits)
+    world.membership = Membership(
+        MemoryStore(world.clock), world.clock, world.timers, lambda: world.limits,
+        new_id=lambda: str(Chance().new_uuid()),
+    )
     first, second = world.join("consumer-1"), world.join("consumer-1")
     world.pass_ms(6000)
     for reply in (first, second):
