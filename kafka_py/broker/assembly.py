@@ -12,7 +12,8 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.observe.metrics import AllRequestMetrics, PurgatoryMetrics
 from kafka_py.broker.requests.auto_creation import AutoCreation
-from kafka_py.broker.requests.fetch_sessions import MAX_EPOCH, SessionCache
+from kafka_py.broker.requests.fetch_session import MAX_EPOCH
+from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.producer_ids import ProducerIds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_py.base.options import Kind, Option, OptionTable, at_least
-from kafka_py.log.model.configs import LogOptions
+from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.wire.protocol_versions import KNOWN_VERSION, InterBrokerVersion
 
 

@@ -1,7 +1,7 @@
 """The controller of a broker: stands for election, runs the event queue, and answers what other brokers ask (I/O).
 
 Every broker has one; at most one in the cluster is active. What an active one knows and does is its Term; what each
-event does is one row of HANDLERS. Source: docs/reference/controller.md, section 1.
+event does is one row of event_handlers.py. Source: docs/reference/controller.md, section 1.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Backoff, Supervisor
-from kafka_py.controller import broker_changes, deletion, failover, isr_changes, reassignment, topic_changes
 from kafka_py.controller import events as happening
-from kafka_py.controller import preferred_leaders as leader_balance
+from kafka_py.controller import failover
 from kafka_py.controller.batch import MissingListener
 from kafka_py.controller.channels import Connect
 from kafka_py.controller.configs import ControllerOptions
+from kafka_py.controller.event_handlers import HANDLERS
 from kafka_py.controller.events import (
     Asked,
     ControllerState,
@@ -51,33 +51,6 @@ QUIET_S = 300
 """After so long without an event, the times that former events waited are forgotten."""
 
 log = logging.getLogger(__name__)
-
-Handler = Callable[[Term, Any], Awaitable[None]]
-
-HANDLERS: dict[type[Event], Handler] = {
-    happening.BrokerChange: broker_changes.broker_change,
-    happening.BrokerModifications: broker_changes.broker_modifications,
-    happening.ControlledShutdown: broker_changes.controlled_shutdown,
-    happening.LeaderAndIsrResponseReceived: broker_changes.leader_and_isr_response,
-    happening.UpdateMetadataResponseReceived: broker_changes.update_metadata_response,
-    happening.LogDirEventNotification: broker_changes.log_dir_event,
-    happening.TopicChange: topic_changes.topic_change,
-    happening.PartitionModifications: topic_changes.partition_modifications,
-    happening.IsrChangeNotification: isr_changes.isr_change,
-    happening.AlterIsrReceived: isr_changes.alter_isr,
-    happening.UncleanLeaderElectionEnable: topic_changes.unclean_enabled,
-    happening.TopicUncleanLeaderElectionEnable: topic_changes.topic_unclean_enabled,
-    happening.TopicDeletion: deletion.topic_deletion,
-    happening.TopicDeletionStopReplicaResponseReceived: deletion.stop_replica_response,
-    happening.AutoPreferredReplicaLeaderElection: leader_balance.balance_leaders,
-    happening.ZkReplicaLeaderElection: leader_balance.zk_replica_leader_election,
-    happening.ReplicaLeaderElection: leader_balance.replica_leader_election,
-    happening.ZkPartitionReassignment: reassignment.zk_partition_reassignment,
-    happening.ApiPartitionReassignment: reassignment.api_partition_reassignment,
-    happening.PartitionReassignmentIsrChange: reassignment.partition_reassignment_isr_change,
-    happening.ListPartitionReassignments: reassignment.list_partition_reassignments,
-}
-"""What an active controller does about each event; the events of its own election are methods of Controller."""
 
 
 class Controller:

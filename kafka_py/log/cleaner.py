@@ -23,7 +23,7 @@ from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.log.disk.background import Background
 from kafka_py.log.disk.context import LATER
 from kafka_py.log.disk.files import is_shortage
-from kafka_py.log.model.configs import LogOptions
+from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.segments.txn_index import CorruptTxnIndex
 from kafka_py.records.batch import CorruptBatch

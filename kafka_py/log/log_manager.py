@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from functools import partial
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
@@ -29,14 +28,18 @@ from kafka_py.log.disk.context import LATER, LONGEST_DELAY_MS, PRODUCER_EXPIRATI
 from kafka_py.log.disk.files import Files, remove_tree
 from kafka_py.log.disk.handles import MOST_OPEN, OpenHandles
 from kafka_py.log.future_logs import FutureLogs
+from kafka_py.log.loading import log_directories
 from kafka_py.log.loading.closing import close_directory
-from kafka_py.log.loading.loading import LoadedDirectory, load_directory
+from kafka_py.log.loading.loading import LoadedDirectory
 from kafka_py.log.loading.log_dir import LogDir, LogDirError
-from kafka_py.log.loading.meta_properties import MetaProperties, agreed
+from kafka_py.log.loading.log_directories import LoadReport
+from kafka_py.log.loading.meta_properties import MetaProperties
 from kafka_py.log.loading.offset_checkpoints import OffsetCheckpoints
+from kafka_py.log.loading.placement import LogDirPlacement
 from kafka_py.log.loading.recovery import open_log
 from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters, measure_cleaner
-from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.model.broker_options import LogOptions
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.upkeep import Upkeep
 
@@ -44,16 +47,6 @@ _log = logging.getLogger(__name__)
 
 _PRODUCER_EXPIRY_CHECK_MS = 600_000
 _IDLE_HANDLES_CHECK_MS = 10_000
-
-
-class LoadReport(NamedTuple):
-    """How the loading of one directory went, for whoever starts the broker. error: it has failed."""
-
-    path: str
-    logs: int
-    is_clean: bool
-    took_ms: float
-    error: OSError | None
 
 
 class LogDirs(FutureLogs):
@@ -94,19 +87,40 @@ class LogDirs(FutureLogs):
         self._handles = OpenHandles(max_open_handles)
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._futures: dict[TopicPartition, PartitionLog] = {}
-        self._counts: Counter[str] = Counter()
-        """How many logs are in each directory; of one that is offline it says nothing."""
         self._found_futures: set[TopicPartition] = set()
         """Futures that were there at the start; see resume_future."""
-        self._preferred: dict[TopicPartition, str] = {}
         self._to_delete: list[tuple[LogDir, str]] = []
         self._meters = LogMeters(metrics)
         supervisor = Supervisor(clock) if supervisor is None else supervisor
-        self.cleaner = Cleaner(
-            options,
-            clock,
-            self.background if cleaner_background is None else cleaner_background,
-            later,
+        self.cleaner = self._make_cleaner(cleaner_background, supervisor)
+        self.upkeep = Upkeep(
+            clock, later, self.all_logs, self._is_current, self.cleaner.is_compacting, supervisor, self.background
+        )
+        self._stopped = False
+        self._default_config = LogConfig.for_topic(options)
+        self._dirs: dict[str, LogDir] = {}
+        self._placement = LogDirPlacement(self._dirs)
+        self._counts = self._placement.counts
+        self._checkpoints = OffsetCheckpoints(self._dirs, clock, later, self.all_logs, self._io_failed)
+        context_of = partial(
+            LogContext, files=files, clock=clock, handles=self._handles, background=self.background, later=later,
+            io_failed=self._io_failed, flush_in_append=flush_in_append, producer_expiration_ms=producer_expiration_ms,
+            flushed=self._meters.flushed, checkpoints_lowered=self._checkpoints.lowered,
+            settle_checkpoints=self._checkpoints.settle,
+        )  # fmt: skip
+        for path in map(os.path.abspath, options.log_directories):
+            if path in self._dirs:
+                raise LogDirError(f"log directory {path} is configured twice")
+            self._dirs[path] = LogDir(path, context_of(path, rng=chance.generator()), self._failed_callback(path))
+        if metrics is not None:
+            self._measure(metrics)
+
+    def _make_cleaner(self, background: Background | None, supervisor: Supervisor) -> Cleaner:
+        return Cleaner(
+            self.options,
+            self._clock,
+            self.background if background is None else background,
+            self._later,
             logs=self.all_logs,
             is_current=self._is_current,
             is_paused=lambda log: log.topic_partition in self._futures,
@@ -115,37 +129,12 @@ class LogDirs(FutureLogs):
             after=lambda log: self.upkeep.apply_retention(log),
             supervisor=supervisor,
         )
-        self.upkeep = Upkeep(
-            clock, later, self.all_logs, self._is_current, self.cleaner.is_compacting, supervisor, self.background
-        )
-        self._stopped = False
-        self._default_config = LogConfig.for_topic(options)
-        self._dirs: dict[str, LogDir] = {}
-        self._checkpoints = OffsetCheckpoints(self._dirs, clock, later, self.all_logs, self._io_failed)
-        for path in map(os.path.abspath, options.log_directories):
-            if path in self._dirs:
-                raise LogDirError(f"log directory {path} is configured twice")
-            context = LogContext(
-                path,
-                files,
-                clock,
-                chance.generator(),
-                handles=self._handles,
-                background=self.background,
-                later=later,
-                io_failed=self._io_failed,
-                flush_in_append=flush_in_append,
-                producer_expiration_ms=producer_expiration_ms,
-                flushed=self._meters.flushed,
-                checkpoints_lowered=self._checkpoints.lowered,
-                settle_checkpoints=self._checkpoints.settle,
-            )
-            log_dir = self._dirs[path] = LogDir(path, context, self._failed_callback(path))
-            if metrics is not None:
-                LogDirectoryMetrics(metrics, log_dir, logDirectory=path)
-        if metrics is not None:
-            LogManagerMetrics(metrics, self)
-            measure_cleaner(metrics, self.cleaner, self._dirs)
+
+    def _measure(self, metrics: MetricRegistry) -> None:
+        for path, log_dir in self._dirs.items():
+            LogDirectoryMetrics(metrics, log_dir, logDirectory=path)
+        LogManagerMetrics(metrics, self)
+        measure_cleaner(metrics, self.cleaner, self._dirs)
 
     # -- start
 
@@ -154,39 +143,15 @@ class LogDirs(FutureLogs):
 
         Raises LogDirError when none can be used, or when another broker runs on one of them.
         """
-        for log_dir in self._dirs.values():
-            try:
-                log_dir.open()
-            except OSError as error:
-                log_dir.go_offline(error)
-        self._require_one()
-
-    def _require_one(self) -> None:
-        if not self._live():
-            reasons = "; ".join(f"{log_dir.path}: {log_dir.error}" for log_dir in self._dirs.values())
-            raise LogDirError(f"none of the log directories can be used: {reasons}")
+        log_directories.open_directories(self._dirs.values())
 
     def read_meta(self) -> MetaProperties:
-        """What meta.properties of the directories agree on; empty fields when there is none yet. Blocks.
-
-        Raises InconsistentBrokerId, InconsistentMetadata. A directory whose file cannot be read goes offline.
-        """
-        found: dict[str, MetaProperties | None] = {}
-        for log_dir in self._live():
-            try:
-                found[log_dir.path] = log_dir.read_meta()
-            except OSError as error:
-                log_dir.go_offline(error)
-        return agreed(found)
+        """What meta.properties of the directories agree on; see `read_agreed_meta`. Blocks."""
+        return log_directories.read_agreed_meta(self._live())
 
     def write_meta(self, meta: MetaProperties) -> None:
         """Writes meta.properties where it is missing or says less. Blocks."""
-        for log_dir in self._live():
-            try:
-                if log_dir.read_meta() != meta:
-                    log_dir.write_meta(meta)
-            except OSError as error:
-                self._io_failed(log_dir.path, error)
+        log_directories.write_missing_meta(self._live(), meta, self._io_failed)
 
     def load(self, config_of: Callable[[str], LogConfig] | None = None) -> None:
         """Opens every log, in parallel threads; recovers where the last stop was not clean.
@@ -198,24 +163,14 @@ class LogDirs(FutureLogs):
             no directory is left that works.
         """
         config_of = config_of or (lambda _topic: self._default_config)
-        live = self._live()
         threads = self.options.num_recovery_threads_per_data_dir
-
-        def load_one(log_dir: LogDir) -> tuple[LoadedDirectory, float]:
-            began_ms = self._clock.monotonic_ms()
-            found = load_directory(log_dir, config_of, threads)
-            return found, self._clock.monotonic_ms() - began_ms
-
-        with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-loading") as pool:
-            loaded = list(pool.map(load_one, live))
-        for log_dir, (found, took_ms) in zip(live, loaded, strict=True):
-            if found.error is not None:
-                log_dir.go_offline(found.error)
-            else:
+        for log_dir, found, took_ms in log_directories.load_directories(self._live(), config_of, threads, self._clock):
+            if found.error is None:
                 self._take(log_dir, found)
-            count = len(found.logs) + len(found.futures)
-            self.loaded.append(LoadReport(log_dir.path, count, found.is_clean, took_ms, found.error))
-        self._require_one()
+            else:
+                log_dir.go_offline(found.error)
+            self.loaded.append(LoadReport(log_dir.path, found.log_count, found.is_clean, took_ms, found.error))
+        log_directories.require_one(self._dirs.values())
 
     def _take(self, log_dir: LogDir, found: LoadedDirectory) -> None:
         for logs, known in ((found.logs, self._logs), (found.futures, self._futures)):
@@ -253,9 +208,7 @@ class LogDirs(FutureLogs):
 
     def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
         """Where the partition's log is to be made when it is made. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
-        if directory not in self._dirs or not self._dirs[directory].is_online:
-            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory that works")
-        self._preferred[topic_partition] = directory
+        self._placement.prefer(topic_partition, directory)
 
     def get_or_create(
         self,
@@ -280,7 +233,8 @@ class LogDirs(FutureLogs):
                     ErrorCode.KAFKA_STORAGE_ERROR,
                     f"a directory that is offline may hold {topic_partition}: {', '.join(self.offline_directories)}",
                 )
-            log = self._create(self._place(topic_partition), topic_partition, config or self._default_config)
+            log_dir = self._placement.directory_for(topic_partition)
+            log = self._create(log_dir, topic_partition, config or self._default_config)
         if topic_id is not None:
             log.assign_topic_id(topic_id)
         return log
@@ -295,23 +249,10 @@ class LogDirs(FutureLogs):
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {directory}: {error}") from error
         self._logs[topic_partition] = log
-        self._counts[log_dir.path] += 1
+        self._placement.placed(topic_partition, log_dir)
         self._meters.add(log)
-        self._preferred.pop(topic_partition, None)
         _log.debug("created the log of %s in %s", topic_partition, log_dir.path)
         return log
-
-    def _place(self, topic_partition: TopicPartition) -> LogDir:
-        """The preferred directory, or else the live one with the fewest logs."""
-        preferred = self._dirs.get(self._preferred.get(topic_partition, ""))
-        if preferred is not None and preferred.is_online:
-            return preferred
-        live = self._live()
-        if not live:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "all log directories are offline")
-        if len(live) == 1:
-            return live[0]
-        return min(live, key=lambda log_dir: self._counts[log_dir.path])
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Renames the partition's directory at once, and removes it after file.delete.delay.ms.

@@ -10,40 +10,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
+from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
+from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MOST_RESPONSE_BYTES, TURN_REQUESTS, TURN_S
 from kafka_py.net.connection_services import ConnectionServices
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import FrameReceiver, PeerClosed
 from kafka_py.net.frames_out import Flushed, FrameSender, Part
+from kafka_py.net.long_polls import EndPoll, end_oldest
 from kafka_py.net.metrics import SocketMetrics
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.transport import Transport
-
-MOST_REQUESTS = 256
-"""Unanswered requests of one connection."""
-MOST_REQUEST_BYTES = 16 * 1024 * 1024
-"""Their size; one request larger than that is still taken."""
-MOST_RESPONSE_BYTES = 4 * 1024 * 1024
-"""Memory held by responses that the peer does not fetch."""
-TURN_REQUESTS = 64
-TURN_S = 0.002
-"""After so many requests of one connection, or so long, the others have their turn."""
 
 log = logging.getLogger(__name__)
 
 OnRequest = Callable[["Connection", int, bytearray], None]
 """(connection, slot, frame): called for each request as it comes; answers through `connection.respond(slot, ...)`."""
-
-
-class ClientSoftware(NamedTuple):
-    """What a client says it is (KIP-511)."""
-
-    name: str = "unknown"
-    version: str = "unknown"
-
-
-UNKNOWN_SOFTWARE = ClientSoftware()
 
 
 class Connection:
@@ -84,7 +66,7 @@ class Connection:
         self._next_slot = 0  # of the next request to be handed on
         self._head = 0  # of the oldest request without an answer
         self._early: dict[int, tuple[Sequence[Part], object]] = {}  # answers and notes that wait for older ones
-        self._long_polls: dict[int, Callable[[], object]] = {}  # slot -> what ends the long poll
+        self._long_polls: dict[int, EndPoll] = {}  # by slot
         self._notes: list[object] = []  # of answers that are leaving
         self._began_s = 0.0  # when the first of them began to
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
@@ -232,9 +214,9 @@ class Connection:
         self._early[slot] = parts or (), note
         if self._long_polls:
             self._long_polls.pop(slot, None)
-            self._end_long_poll()
+            end_oldest(self._long_polls, self._head, self._services.loop)
 
-    def long_poll(self, slot: int, end: Callable[[], object]) -> None:
+    def long_poll(self, slot: int, end: EndPoll) -> None:
         """The request of `slot` waits for something that may come, and could be answered without it.
 
         end: has it answered at once; called when the answer to a later request is ready and waits behind it, so that a
@@ -242,14 +224,8 @@ class Connection:
         """
         if slot >= self._head and not self.closed:
             self._long_polls[slot] = end
-            self._end_long_poll()
-
-    def _end_long_poll(self) -> None:
-        """Of the oldest unanswered request, if that is one and if it holds up an answer."""
-        if self._early:
-            end = self._long_polls.pop(self._head, None)
-            if end is not None:
-                self._services.loop.call_soon(end)
+            if self._early:
+                end_oldest(self._long_polls, self._head, self._services.loop)
 
     def _release_early(self) -> None:
         """Answers whose turn has come."""
@@ -263,7 +239,7 @@ class Connection:
             self._waiting_bytes -= self._waiting.pop(slot, 0)
             self._head = slot + 1
         if self._early and self._long_polls:
-            self._end_long_poll()
+            end_oldest(self._long_polls, self._head, self._services.loop)
 
     def end_turn(self) -> None:
         """Send what is ready, then read on or stop reading as the bounds say."""

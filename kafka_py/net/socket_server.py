@@ -16,9 +16,10 @@ from concurrent.futures import Executor
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.supervision import Supervisor
+from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.configs import NetOptions
-from kafka_py.net.connection import UNKNOWN_SOFTWARE, ClientSoftware, Connection, OnRequest
+from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.connection_services import ConnectionServices, OnSent
 from kafka_py.net.endpoints import Endpoint, bracketed
 from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from kafka_py.zk.access import Found, ZkAccess, pipelined, raise_first
+from kafka_py.zk.config_znodes import ConfigChangeZNode, ConfigTypeZNode, ConfigZNode, desanitize, entity_path
 from kafka_py.zk.schema import MalformedZNode, load_json
-from kafka_py.zk.znodes import ConfigChangeZNode, ConfigTypeZNode, ConfigZNode, desanitize, entity_path
 
 log = logging.getLogger(__name__)
 

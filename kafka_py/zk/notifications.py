@@ -15,17 +15,10 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.texts import listed
 from kafka_py.zk.access import ZkAccess, pipelined
+from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigChangeZNode
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ConnectionLoss, SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
-from kafka_py.zk.znodes import (
-    ConfigChangesZNode,
-    ConfigChangeZNode,
-    IsrChangesZNode,
-    IsrChangeZNode,
-    LogDirEventsZNode,
-    LogDirEventZNode,
-    PartitionRow,
-)
+from kafka_py.zk.znodes import IsrChangesZNode, IsrChangeZNode, LogDirEventsZNode, LogDirEventZNode, PartitionRow
 
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,9 @@
-"""The znode table: every path, the JSON version and the fields under their JSON names. Nobody else spells a path.
+"""The znode table: every path, the JSON version and the fields under their JSON names. No other module spells a path.
 
 A path's parameters are given in the order of its template: `PartitionStateZNode.path("t", 0)`. A class without fields
 is a parent, or a node without data. `keys=` is the order in which 2.8 writes the keys; readers never depend on it.
-Knows nothing of sessions. Source: docs/reference/zookeeper.md, sections 1, 2 and 5 to 13.
+The znodes of settings are in config_znodes.py. Knows nothing of sessions.
+Source: docs/reference/zookeeper.md, sections 1, 2 and 5 to 13.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, NamedTuple, Self
-from urllib.parse import quote_plus, unquote_plus
 
+from kafka_py.zk import config_znodes
+from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigTypeZNode
 from kafka_py.zk.schema import MalformedZNode, NumberText, ZNode, load_json, znode
 
-DEFAULT_ENTITY = "<default>"
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 _ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
@@ -262,70 +263,6 @@ class PartitionStateZNode(ZNode):
     isr: list[int]
 
 
-# --- configs ----------------------------------------------------------------------------------------------------------
-
-
-@znode("/config/{entity_type}")
-class ConfigTypeZNode(ZNode):
-    """Parent of the configured entities of a type: topics, clients, users, brokers, ips."""
-
-
-@znode("/config/{entity_path}", version=1)
-class ConfigZNode(ZNode):
-    """The overrides of one entity; see `entity_path`. No override left is an empty map, not a missing node."""
-
-    config: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def decode(cls, data: bytes | None) -> Self:
-        """The value of a znode's data. Raises MalformedZNode, which does not show the data: it may be a password."""
-        try:
-            return super().decode(data)
-        except MalformedZNode:
-            raise MalformedZNode(f"{cls.__name__}: {len(data or b'')} bytes that are no overrides") from None
-
-
-@znode("/config/changes")
-class ConfigChangesZNode(ZNode):
-    """Parent of the config change notifications."""
-
-
-@znode("/config/changes/config_change_", version=2)
-class ConfigChangeZNode(ZNode):
-    """Tells every broker to re-read one entity. Sequential."""
-
-    entity_path: str
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Self:
-        version = row.get("version")
-        if version == 1:
-            entity_type, entity_name = row.get("entity_type"), row.get("entity_name")
-            if entity_type not in ("topics", "clients") or type(entity_name) is not str:
-                raise MalformedZNode(f"{cls.__name__}: not a topic or client in {row}")
-            return cls(f"{entity_type}/{entity_name}")
-        if version != 2:
-            raise MalformedZNode(f"{cls.__name__}: unsupported version {version!r} in {row}")
-        return super().from_json(row)
-
-
-def sanitize(name: str) -> str:
-    """A user or client name as part of a path; the default entity's name stays as it is."""
-    if name == DEFAULT_ENTITY:
-        return name
-    return quote_plus(name, safe="*-._").replace("*", "%2A").replace("+", "%20").replace("~", "%7E")
-
-
-def desanitize(name: str) -> str:
-    """The inverse of `sanitize`."""
-    return name if name == DEFAULT_ENTITY else unquote_plus(name)
-
-
-def entity_path(*entity: tuple[str, str]) -> str:
-    """("users", "alice"), ("clients", "c1") -> "users/alice/clients/c1"; users and clients are sanitised."""
-    return "/".join(f"{kind}/{sanitize(name) if kind in ('users', 'clients') else name}" for kind, name in entity)
-
-
 # --- notifications and admin ------------------------------------------------------------------------------------------
 
 
@@ -434,5 +371,6 @@ def path_parents(path: str) -> list[str]:
 
 def table() -> Mapping[str, type[ZNode]]:
     """Template -> class, of every declared znode; documentation and tests read it."""
-    declared = [cls for cls in globals().values() if isinstance(cls, type) and issubclass(cls, ZNode)]
+    names = {**globals(), **vars(config_znodes)}
+    declared = [cls for cls in names.values() if isinstance(cls, type) and issubclass(cls, ZNode)]
     return {cls.TEMPLATE: cls for cls in declared if cls.TEMPLATE}

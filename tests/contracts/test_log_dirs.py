@@ -9,7 +9,8 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.files import RealFiles
 from kafka_py.log.log_manager import LogDirs
-from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.model.broker_options import LogOptions
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.records.compression import Codec
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles

@@ -16,7 +16,7 @@ from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentMetadata, MetaProperties
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.answers import Origin
-from kafka_py.log.model.configs import LogOptions
+from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.records.batch import CorruptBatch, iter_headers, iter_records, verify_crc
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.clock import ManualClock

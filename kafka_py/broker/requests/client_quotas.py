@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import sliced
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 KEYS = (

@@ -30,7 +30,7 @@ from kafka_py.broker.settings.config_edits import (
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.setting_names import shown
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 
 TOPIC = 2
 BROKER = 4

@@ -1,34 +1,31 @@
 """The way of a request: header, table, authorization, handler, response; an error becomes the API's own error answer.
 
-ROUTES is the table: API -> handler, rule that guards the whole request, quota class (not used: client quotas are not
-enforced). Handlers are imported when their API is first requested. Knows handlers only by their row.
-Source: docs/reference/apis.tsv; docs/reference/protocol.md, sections 1 and 2.
+What is done about each API is its row in routes.py. Knows handlers only by their row.
+Source: docs/reference/protocol.md, sections 1 and 2.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import types
-from collections.abc import Callable, Coroutine, Generator
-from enum import Enum
-from importlib import import_module
-from typing import Any, NamedTuple
+from collections.abc import Coroutine, Generator
+from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.turns import finish, run_turn
-from kafka_py.broker.observe.metrics import FOLD_AT, AllRequestMetrics, ApiMetrics
-from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.observe.metrics import FOLD_AT, AllRequestMetrics
+from kafka_py.broker.requests.authorization import CLUSTER_NAME
 from kafka_py.broker.requests.error_responses import refuse, refusing
-from kafka_py.broker.requests.large_requests import AT_ONCE_ELEMENTS, PLAIN_BYTES, LargeRequests
+from kafka_py.broker.requests.large_requests import PLAIN_BYTES, LargeRequests
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.offered_apis import unsupported_version
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, ClientConnection, EncodedResponse, RequestContext
-from kafka_py.broker.requests.transactions import NOT_OFFERED as TRANSACTIONS_NOT_OFFERED
-from kafka_py.wire.apis import APIS, Api, ApiKey, size_fault
-from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder, stepwise_decoder
+from kafka_py.broker.requests.routes import ROUTES
+from kafka_py.broker.requests.service import Service
+from kafka_py.wire.apis import APIS, ApiKey, size_fault
+from kafka_py.wire.compiler import stepwise_decoder
 from kafka_py.wire.dismantling import dismantle
 from kafka_py.wire.elements import needs_turns
 from kafka_py.wire.frames import RequestHeader, encode_response, encode_response_in_turns, read_request_header
@@ -37,179 +34,14 @@ from kafka_py.zk.session import ConnectionLoss, SessionExpired
 
 log = logging.getLogger(__name__)
 
-Handle = Callable[[Node, RequestContext, Any], Any]
-"""(node, context, request) -> response, a coroutine that gives one, or ANSWERS_LATER."""
-
-
-class Throttle(Enum):
-    """What quota a request counts against."""
-
-    PRODUCE = "produce"
-    FETCH = "fetch"
-    REQUEST = "request"
-    MUTATION = "controller mutation"
-    EXEMPT = "exempt"
-
-
-class Rule(NamedTuple):
-    """What a request as a whole needs; finer rules (per topic, per group) are the handler's."""
-
-    operation: Operation
-    resource_type: ResourceType
-    refusal: ErrorCode
-
-
-CLUSTER_ACTION = Rule(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-ALTER_CLUSTER = Rule(Operation.ALTER, ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-ALTER_CLUSTER_CONFIGS = ALTER_CLUSTER._replace(operation=Operation.ALTER_CONFIGS)
-DESCRIBE_CLUSTER_CONFIGS = ALTER_CLUSTER._replace(operation=Operation.DESCRIBE_CONFIGS)
-DESCRIBE_CLUSTER = Rule(Operation.DESCRIBE, ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-
-
-class Route(NamedTuple):
-    """One row. handler: a module of handlers/, or the error with which an API of a later release of ours answers;
-    text: what that error says, "" for its meaning."""
-
-    handler: str | ErrorCode
-    rule: Rule | None = None
-    throttle: Throttle = Throttle.REQUEST
-    text: str = ""
-
-
-_NO_ACLS = Route(ErrorCode.SECURITY_DISABLED, text="No Authorizer is configured on the broker.")
-_NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-_NO_QUOTAS = "This broker does not enforce client quotas, so it takes none; nothing was changed."
-_NO_CREDENTIALS = "This broker has no logins, so it takes no credentials; nothing was changed."
-
-ROUTES: dict[ApiKey, Route] = {
-    ApiKey.PRODUCE: Route("records.produce", throttle=Throttle.PRODUCE),
-    ApiKey.FETCH: Route("records.fetch", throttle=Throttle.FETCH),
-    ApiKey.LIST_OFFSETS: Route("records.list_offsets"),
-    ApiKey.METADATA: Route("admin.metadata"),
-    ApiKey.LEADER_AND_ISR: Route("brokers.leader_and_isr", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.STOP_REPLICA: Route("brokers.stop_replica", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.UPDATE_METADATA: Route("brokers.update_metadata", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.CONTROLLED_SHUTDOWN: Route("brokers.controlled_shutdown", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.OFFSET_COMMIT: Route("groups.offset_commit"),
-    ApiKey.OFFSET_FETCH: Route("groups.offset_fetch"),
-    ApiKey.FIND_COORDINATOR: Route("groups.find_coordinator"),
-    ApiKey.JOIN_GROUP: Route("groups.join_group"),
-    ApiKey.HEARTBEAT: Route("groups.heartbeat"),
-    ApiKey.LEAVE_GROUP: Route("groups.leave_group"),
-    ApiKey.SYNC_GROUP: Route("groups.sync_group"),
-    ApiKey.DESCRIBE_GROUPS: Route("groups.describe_groups"),
-    ApiKey.LIST_GROUPS: Route("groups.list_groups"),
-    ApiKey.SASL_HANDSHAKE: Route(ErrorCode.ILLEGAL_SASL_STATE),
-    ApiKey.API_VERSIONS: Route("admin.api_versions"),
-    ApiKey.CREATE_TOPICS: Route("admin.create_topics", throttle=Throttle.MUTATION),
-    ApiKey.DELETE_TOPICS: Route("admin.delete_topics", throttle=Throttle.MUTATION),
-    ApiKey.DELETE_RECORDS: Route("records.delete_records"),
-    ApiKey.INIT_PRODUCER_ID: Route("records.init_producer_id"),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: Route("records.offset_for_leader_epoch"),
-    ApiKey.ADD_PARTITIONS_TO_TXN: Route("records.refuse_transaction"),
-    ApiKey.ADD_OFFSETS_TO_TXN: Route("records.refuse_transaction"),
-    ApiKey.END_TXN: Route("records.refuse_transaction"),
-    ApiKey.WRITE_TXN_MARKERS: Route("records.write_txn_markers", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.TXN_OFFSET_COMMIT: Route(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text=TRANSACTIONS_NOT_OFFERED),
-    ApiKey.DESCRIBE_ACLS: _NO_ACLS._replace(text="No Authorizer is configured on the broker"),
-    ApiKey.CREATE_ACLS: _NO_ACLS,
-    ApiKey.DELETE_ACLS: _NO_ACLS,
-    ApiKey.DESCRIBE_CONFIGS: Route("admin.describe_configs"),
-    ApiKey.ALTER_CONFIGS: Route("admin.alter_configs"),
-    ApiKey.ALTER_REPLICA_LOG_DIRS: Route("admin.alter_replica_log_dirs"),
-    ApiKey.DESCRIBE_LOG_DIRS: Route("admin.describe_log_dirs"),
-    ApiKey.SASL_AUTHENTICATE: Route(ErrorCode.ILLEGAL_SASL_STATE),
-    ApiKey.CREATE_PARTITIONS: Route("admin.create_partitions", throttle=Throttle.MUTATION),
-    ApiKey.CREATE_DELEGATION_TOKEN: _NO_TOKENS,
-    ApiKey.RENEW_DELEGATION_TOKEN: _NO_TOKENS,
-    ApiKey.EXPIRE_DELEGATION_TOKEN: _NO_TOKENS,
-    ApiKey.DESCRIBE_DELEGATION_TOKEN: _NO_TOKENS,
-    ApiKey.DELETE_GROUPS: Route("groups.delete_groups"),
-    ApiKey.ELECT_LEADERS: Route("admin.elect_leaders", ALTER_CLUSTER),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: Route("admin.incremental_alter_configs"),
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Route("admin.alter_partition_reassignments", ALTER_CLUSTER),
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: Route("admin.list_partition_reassignments", DESCRIBE_CLUSTER),
-    ApiKey.OFFSET_DELETE: Route("groups.offset_delete"),
-    ApiKey.DESCRIBE_CLIENT_QUOTAS: Route("admin.describe_client_quotas", DESCRIBE_CLUSTER_CONFIGS),
-    ApiKey.ALTER_CLIENT_QUOTAS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER_CONFIGS, text=_NO_QUOTAS),
-    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Route("admin.describe_user_scram_credentials", DESCRIBE_CLUSTER),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER, text=_NO_CREDENTIALS),
-    ApiKey.ALTER_ISR: Route("brokers.alter_isr", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.UPDATE_FEATURES: Route("admin.update_features", ALTER_CLUSTER),
-    ApiKey.DESCRIBE_CLUSTER: Route("admin.describe_cluster"),
-    ApiKey.DESCRIBE_PRODUCERS: Route("records.describe_producers"),
-}
-
-
-ANSWERED_IN_PROPORTION = frozenset((
-    ApiKey.PRODUCE, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FOR_LEADER_EPOCH, ApiKey.FIND_COORDINATOR,
-    ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.INIT_PRODUCER_ID,
-))  # fmt: skip
-"""APIs whose answer has at most as many elements as the request, so a small request has a small answer."""
-
-
-class _Service:
-    """One route made ready: what is looked up once per API instead of once per request."""
-
-    __slots__ = (
-        "_route", "api", "counted_decoders", "decoders", "elements_at_once", "handle", "is_in_proportion", "max_bytes",
-        "max_version", "metrics", "rule",
-    )  # fmt: skip
-
-    def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
-        self.api = api
-        self.max_version = api.max_version
-        self.max_bytes = sys.maxsize if api.request_bytes is None else api.request_bytes
-        self.elements_at_once = min(AT_ONCE_ELEMENTS, api.elements)
-        self.metrics = metrics
-        self.rule = route.rule
-        self._route = route
-        self.handle: Handle | None = None  # until the API is first asked for
-        self.is_in_proportion = api.key in ANSWERED_IN_PROPORTION
-        self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
-        self.counted_decoders: list[CountedDecoder[Any] | None] = [None] * (api.max_version + 1)
-
-    def import_handler(self) -> Handle:
-        """The API's handler, kept in `handle`."""
-        target = self._route.handler
-        handle: Handle
-        if isinstance(target, ErrorCode):
-            handle = _refusing(target, self._route.text)
-        else:
-            handle = import_module(f"kafka_py.broker.handlers.{target}").handle
-        self.handle = handle
-        return handle
-
-    def make_decoder(self, version: int) -> Decoder[Any]:
-        """The decoder of one version, kept in `decoders`."""
-        made = self.decoders[version] = decoder(self.api.request, version)
-        return made
-
-    def make_counted_decoder(self, version: int) -> CountedDecoder[Any]:
-        """The decoder of large frames of one version, kept in `counted_decoders`."""
-        made = self.counted_decoders[version] = counted_decoder(self.api.request, version)
-        return made
-
-
-def _refusing(code: ErrorCode, text: str) -> Handle:
-    """The handler of an API that this broker knows but does not offer."""
-
-    def handle(node: Node, context: RequestContext, request: Any) -> Any:
-        if context.large_request is None:
-            return refuse(context.api, context.api_version, request, code, text or None)
-        steps = refusing(context.api, context.api_version, request, code, text or None)
-        return finish(steps, node.clock.monotonic_ms)
-
-    return handle
-
 
 class Dispatcher:
     """Takes frames from connections and sees to it that each gets its answer, or loses its connection."""
 
     def __init__(self, node: Node, metrics: AllRequestMetrics) -> None:
         self._node = node
-        self._services: dict[int, _Service] = {
-            int(key): _Service(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
+        self._services: dict[int, Service] = {
+            int(key): Service(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
         }
         self._request_log = metrics.request_log
         self._large = LargeRequests(node.clock)
@@ -238,7 +70,7 @@ class Dispatcher:
         self._serve(connection, slot, service, header, len(frame), request)
 
     def _decode_large(
-        self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, frame: bytearray,
+        self, connection: ClientConnection, slot: int, service: Service, header: RequestHeader, frame: bytearray,
         pos: int,
     ) -> Any:  # fmt: skip
         """The request; None when it has so many elements that it is decoded in turns, and served after that.
@@ -277,7 +109,7 @@ class Dispatcher:
         task.add_done_callback(self._tasks.discard)
 
     def _serve(
-        self, connection: ClientConnection, slot: int, service: _Service, header: RequestHeader, size: int,
+        self, connection: ClientConnection, slot: int, service: Service, header: RequestHeader, size: int,
         request: Any, *, is_large: bool = False,
     ) -> None:  # fmt: skip
         """Counts a request that could be decoded, and handles it. is_large: its connection is muted until then."""
@@ -312,7 +144,7 @@ class Dispatcher:
             self._send(context, outcome)
 
     def _unsupported(
-        self, connection: ClientConnection, slot: Any, service: _Service, version: int, correlation_id: int
+        self, connection: ClientConnection, slot: Any, service: Service, version: int, correlation_id: int
     ) -> None:
         """A version we lack ends the connection; ApiVersions is answered in v0, which any client reads (KIP-511)."""
         if service.api.key is not ApiKey.API_VERSIONS:

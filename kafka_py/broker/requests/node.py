@@ -13,7 +13,7 @@ from kafka_py.broker.metadata.topic_waits import THE_CLUSTER, wait_for_topics
 from kafka_py.broker.observe.metrics import AllRequestMetrics
 from kafka_py.broker.requests.authorization import ALLOW_ALL, Authorizer
 from kafka_py.broker.requests.auto_creation import AutoCreation
-from kafka_py.broker.requests.fetch_sessions import SessionCache
+from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
 from kafka_py.broker.requests.producer_ids import ProducerIds
 from kafka_py.broker.settings.alter_policy import AlterPolicy

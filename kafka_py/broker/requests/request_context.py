@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.observe.metrics import ApiMetrics
-from kafka_py.net.connection import ClientSoftware
+from kafka_py.net.client_software import ClientSoftware
 from kafka_py.net.principal import Principal
 from kafka_py.wire.apis import Api
 from kafka_py.wire.frames import RequestHeader

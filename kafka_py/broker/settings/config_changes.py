@@ -18,8 +18,8 @@ from kafka_py.broker.settings.topic_configs import BUILT_A_TURN, TopicConfigs
 from kafka_py.controller.controller import Controller
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
 log = logging.getLogger(__name__)
 

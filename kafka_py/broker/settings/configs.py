@@ -14,7 +14,7 @@ from kafka_py.broker.settings.protections import ProtectionOptions
 from kafka_py.broker.settings.security_configs import SecurityOptions
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.coordinator.configs import CoordinatorOptions
-from kafka_py.log.model.configs import LogOptions
+from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.net.configs import NetOptions
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.zk.configs import ZkOptions

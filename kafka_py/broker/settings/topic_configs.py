@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Mapping
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.turns import sliced
-from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.model.broker_options import LogOptions
+from kafka_py.log.model.configs import LogConfig
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.config_admin.configs_zookeeper import WARNING
 from kafka_py.cli.config_admin.entities import Changes, Entity, Refused, in_hash_order
 from kafka_py.cli.config_admin.scram_credentials import DIGESTS, credential_of
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
 USERS, CLIENTS, IPS = "users", "clients", "ips"
 TITLES = {USERS: "user-principal", CLIENTS: "client-id", IPS: IPS}

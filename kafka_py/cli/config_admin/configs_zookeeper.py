@@ -14,8 +14,8 @@ from kafka_py.broker.settings.setting_names import is_stored_password, row_of
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.config_admin.entities import TOPICS, Changes, Entity, Refused, in_hash_order
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
 
 WARNING = (
     "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.\n"

@@ -18,9 +18,9 @@ from kafka_py.cli.reassignment.reassign_admin import Assignment, proposed
 from kafka_py.cli.reassignment.reassign_plan import BadPlan, PartitionProgress, Plan, Refusal
 from kafka_py.controller.model.placement import without_racks
 from kafka_py.controller.topics import RackMode, registered_brokers
+from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.znodes import entity_path
 
 INCOMPLETE_WARNING = (
     "Warning: because you are using the deprecated --zookeeper option, the results may be incomplete.  Use "

@@ -21,10 +21,10 @@ from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topics import BROKER_DEFAULT, NewTopic, RackMode, TopicAdmin, registered_brokers
+from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.partitions import NO_LEADER, PartitionState
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment
-from kafka_py.zk.znodes import entity_path
 
 CONFIG_WARNING = (
     "WARNING: Altering topic configuration from this script has been deprecated and may be removed in future "

@@ -34,6 +34,11 @@ class LoadedDirectory(NamedTuple):
     error: OSError | None = None
     is_clean: bool = False
 
+    @property
+    def log_count(self) -> int:
+        """How many logs, those being moved here included."""
+        return len(self.logs) + len(self.futures)
+
 
 class _Checkpoints(NamedTuple):
     start: dict[TopicPartition, int]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable
 
 from kafka_py.base.texts import listed
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.disk.files import Buffer, File
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.segments.future_timestamps import has_record_at
 from kafka_py.log.segments.offset_index import OffsetIndex, OffsetPosition
 from kafka_py.log.segments.scanning import (
     BATCH_START,
@@ -29,38 +29,11 @@ from kafka_py.log.segments.scanning import (
 from kafka_py.log.segments.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
 from kafka_py.log.segments.txn_index import TxnIndex
 from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS
-from kafka_py.records.batch import (
-    HEADER_SIZE,
-    MAGIC,
-    CorruptBatch,
-    OversizedBatch,
-    TimestampType,
-    read_header,
-    records_payload,
-)
-from kafka_py.records.survey import AT_ONCE, first_at_time
+from kafka_py.records.batch import HEADER_SIZE, MAGIC, CorruptBatch, read_header
 
 _log = logging.getLogger(__name__)
 
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
-_VERIFIED_PLAIN_BYTES = 2 << 20
-_VERIFIED_RECORDS = 4000
-"""What the event loop has time for when retention doubts a timestamp."""
-
-
-class _TooMany(Exception):
-    """The batch has more records than are walked over."""
-
-
-def _walk_of(records: int) -> Callable[[], None]:
-    """In the place of a pause: ends a walk over more records. Raises _TooMany."""
-    pauses = iter(range(records // AT_ONCE))
-
-    def pause() -> None:
-        if next(pauses, None) is None:
-            raise _TooMany
-
-    return pause
 
 
 class Segment:
@@ -153,32 +126,15 @@ class Segment:
         """Whether the batch with the largest timestamp holds a record that has it; looked at once per timestamp."""
         largest = self.largest
         if self._verified is None or self._verified[0] != largest:
-            self._verified = largest, self._holds(largest, now_ms)
-        return self._verified[1]
-
-    def _holds(self, wanted: TimeOffset, now_ms: int) -> bool:
-        try:
-            place = self.find(wanted.offset)
-            if place is None:
-                return False
-            batch = self.file().read(place.size_bytes, place.position)
-            header = read_header(batch)
-            if header.magic < MAGIC or header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-                return True
             try:
-                plain = records_payload(batch, 0, header, _VERIFIED_PLAIN_BYTES)
-                found = first_at_time(plain, header, wanted.timestamp, 0, pause=_walk_of(_VERIFIED_RECORDS))
-            except (OversizedBatch, _TooMany):
-                return header.base_timestamp - now_ms > CLOCK_SLACK_MS
-        except (CorruptBatch, ValueError) as error:
-            _log.warning("%s: the batch at offset %d cannot be read: %s", self.path, wanted.offset, error)
-            return False
-        if found is None:
-            _log.warning(
-                "%s: the header of the batch at offset %d announces timestamp %d, which none of its records has",
-                self.path, wanted.offset, wanted.timestamp,
-            )  # fmt: skip
-        return found is not None
+                place = self.find(largest.offset)
+                batch = None if place is None else self.file().read(place.size_bytes, place.position)
+                found = batch is not None and has_record_at(batch, largest, now_ms, self.path)
+            except (CorruptBatch, ValueError) as error:
+                _log.warning("%s: the batch at offset %d cannot be read: %s", self.path, largest.offset, error)
+                found = False
+            self._verified = largest, found
+        return self._verified[1]
 
     def append(self, data: Buffer, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
         """Writes one append at the end of the file, with an index entry when one is due.

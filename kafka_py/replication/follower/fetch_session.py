@@ -1,7 +1,7 @@
 """The follower's side of a fetch session (KIP-227): it names a partition again only when its numbers changed.
 
 Pure: builds requests and understands the answer's session fields. An idle partition costs nothing per fetch.
-The leader's side is the broker's fetch_sessions.py. Source: docs/reference/replication.md, section 10.
+The leader's side is the broker's fetch_session.py. Source: docs/reference/replication.md, section 10.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
-from kafka_py.broker.requests.fetch_sessions import SessionCache, open_context
+from kafka_py.broker.requests.fetch_contexts import open_context
+from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.replication.follower.fetcher_manager import FetcherKey, FetcherManager
 from kafka_py.replication.follower.following import Following
 from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply

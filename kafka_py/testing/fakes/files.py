@@ -13,9 +13,10 @@ import posixpath
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kafka_py.log.disk.files import Buffer, DirectoryLock, File, FileInfo
+from kafka_py.testing.fakes.inodes import Inode
 
 
 class Loss(enum.Enum):
@@ -27,76 +28,6 @@ class Loss(enum.Enum):
     """The power went: only what was synced is there."""
     TORN = "torn"
     """The power went while the disk was writing: of the unsynced writes some are there, some in part, some not."""
-
-
-@dataclass(eq=False)
-class _Inode:
-    """A file's content: `written` bytes, then zeroes up to `size`. `durable`: both as of the last sync."""
-
-    written: bytearray = field(default_factory=bytearray)
-    size: int = 0
-    durable: tuple[bytes, int] = (b"", 0)
-    unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)
-    """(position, data) of writes, (size, None) of truncations, since the last sync."""
-    modified_ms: int = 0
-    descriptor: int = -1
-
-    def read(self, size: int, position: int) -> bytes:
-        size = max(min(size, self.size - position), 0)
-        return bytes(self.written[position : position + size]).ljust(size, b"\0")
-
-    def write(self, data: bytes, position: int) -> None:
-        if position > len(self.written):
-            self.written.extend(bytes(position - len(self.written)))
-        self.written[position : position + len(data)] = data
-        self.size = max(self.size, position + len(data))
-        if self.descriptor >= 0:
-            os.pwrite(self.descriptor, data, position)
-
-    def truncate(self, size: int) -> None:
-        del self.written[size:]
-        self.size = size
-        if self.descriptor >= 0:
-            os.ftruncate(self.descriptor, size)
-
-    def sync(self) -> None:
-        self.durable = bytes(self.written), self.size
-        self.unsynced.clear()
-
-    def fileno(self) -> int:
-        """A descriptor with the same content, for code that hands it to the operating system."""
-        if self.descriptor < 0:
-            self.descriptor = os.memfd_create("fake")
-            os.pwrite(self.descriptor, self.written, 0)
-            os.ftruncate(self.descriptor, self.size)
-        return self.descriptor
-
-    def lose(self, rng: random.Random | None) -> None:
-        """Back to what was synced, and with `rng` some of what was not."""
-        unsynced, self.unsynced = self.unsynced, []
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
-        self.written, self.size = bytearray(self.durable[0]), self.durable[1]
-        if rng is not None:
-            self._replay_torn(unsynced, rng)
-        self.sync()
-
-    def _replay_torn(self, unsynced: list[tuple[int, bytes | None]], rng: random.Random) -> None:
-        for position, data in unsynced:
-            fate = rng.random()
-            if fate < 0.3:
-                if data is None:
-                    break  # what is written after a truncation lies in new blocks, which are the file's only after it
-                continue
-            if data is None:
-                self.truncate(position)
-            else:
-                self.write(data if fate < 0.7 else data[: rng.randrange(len(data) + 1)], position)
-
-    def __del__(self) -> None:
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
 
 
 @dataclass
@@ -115,7 +46,7 @@ class Fault:
 class FakeFile:
     """An open file of a FakeFiles."""
 
-    def __init__(self, disk: FakeFiles, inode: _Inode, path: str) -> None:
+    def __init__(self, disk: FakeFiles, inode: Inode, path: str) -> None:
         self._disk = disk
         self._inode = inode
         self._path = path
@@ -209,9 +140,9 @@ class FakeFiles:
         self.locks: set[str] = set()
         self.faults: list[Fault] = []
         self.calls: list[tuple[str, str]] = []
-        self._inodes: dict[str, _Inode] = {}
+        self._inodes: dict[str, Inode] = {}
         self._directories: set[str] = {"/"}
-        self._durable_names: dict[str, dict[str, _Inode | None]] = {}
+        self._durable_names: dict[str, dict[str, Inode | None]] = {}
         self._names = threading.RLock()  # directories are loaded and closed in threads
 
     # -- the Files protocol
@@ -226,7 +157,7 @@ class FakeFiles:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
             self._require_parent(path)
             with self._names:
-                inode = self._inodes[path] = _Inode(modified_ms=self.now_ms())
+                inode = self._inodes[path] = Inode(modified_ms=self.now_ms())
         return FakeFile(self, inode, path)
 
     def read_bytes(self, path: str) -> bytes:
@@ -373,7 +304,7 @@ class FakeFiles:
 
     # -- inside
 
-    def _inode(self, path: str) -> _Inode:
+    def _inode(self, path: str) -> Inode:
         inode = self._inodes.get(path)
         if inode is None:
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
@@ -390,11 +321,11 @@ class FakeFiles:
         if posixpath.dirname(path) not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "no such directory", path)
 
-    def _names_in(self, directory: str) -> dict[str, _Inode | None]:
+    def _names_in(self, directory: str) -> dict[str, Inode | None]:
         start = directory.rstrip("/") + "/"
         length = len(start)
         with self._names:
-            names: dict[str, _Inode | None] = {
+            names: dict[str, Inode | None] = {
                 path: inode
                 for path, inode in self._inodes.items()
                 if path.startswith(start) and "/" not in path[length:]
@@ -405,7 +336,7 @@ class FakeFiles:
 
     def _forget_names(self) -> None:
         """Every directory holds what it held when it was last synced; one that never was is empty."""
-        inodes: dict[str, _Inode] = {}
+        inodes: dict[str, Inode] = {}
         directories = {"/"}
         pending = ["/"]
         while pending:

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 from kafka_py.base.slices import FileSlice
-from kafka_py.net.connection import UNKNOWN_SOFTWARE
+from kafka_py.net.client_software import UNKNOWN_SOFTWARE
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.testing.fuzz.cases import Case, Findings, run_cases
 from kafka_py.testing.fuzz.mutations import MessageMaker

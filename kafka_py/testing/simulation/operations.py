@@ -21,15 +21,10 @@ from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.log.disk import filenames
 from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.znodes import assignments, children_of, data_of, replicas_of
+from kafka_py.zk.config_znodes import ConfigZNode, entity_path
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.znodes import (
-    ConfigZNode,
-    DeleteTopicsZNode,
-    PreferredReplicaElectionZNode,
-    ReassignPartitionsZNode,
-    entity_path,
-)
+from kafka_py.zk.znodes import DeleteTopicsZNode, PreferredReplicaElectionZNode, ReassignPartitionsZNode
 
 GROWING = "u"
 """The topic that gets partitions."""

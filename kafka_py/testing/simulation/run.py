@@ -27,9 +27,9 @@ from kafka_py.testing.simulation.watch import Watch
 from kafka_py.testing.simulation.workload import KeyedLoad, Load, Promise
 from kafka_py.testing.simulation.znodes import replicas_of
 from kafka_py.testing.virtual_time import Busy
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, ConfigZNode, entity_path
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import TopicAssignment
-from kafka_py.zk.znodes import DEFAULT_ENTITY, ConfigZNode, entity_path
 
 HEAL_DEADLINE_S = 180.0
 CALM_BEFORE_S = 1.0

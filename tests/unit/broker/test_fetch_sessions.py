@@ -8,19 +8,10 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.broker.requests import fetch_sessions
-from kafka_py.broker.requests.fetch_sessions import (
-    FINAL_EPOCH,
-    INITIAL_EPOCH,
-    MAX_EPOCH,
-    NO_SESSION,
-    FetchContext,
-    IncrementalFetch,
-    SessionCache,
-    next_epoch,
-    open_context,
-    open_in_turns,
-)
+from kafka_py.broker.requests import fetch_contexts, fetch_session_cache
+from kafka_py.broker.requests.fetch_contexts import FetchContext, IncrementalFetch, open_context, open_in_turns
+from kafka_py.broker.requests.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION, next_epoch
+from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PartitionRead
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.logs import slice_bytes
@@ -417,7 +408,8 @@ def test_a_session_that_is_pushed_out_while_it_is_opened_listens_to_nothing() ->
 
 
 def test_a_consumers_session_cannot_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 3)
+    monkeypatch.setattr(fetch_session_cache, "MOST_PARTITIONS", 3)
+    monkeypatch.setattr(fetch_contexts, "MOST_PARTITIONS", 3)
     reader = Reader()
     names = [FetchEntry(TopicPartition(f"invented-{number}", 0), 0, 1000) for number in range(5)]
     reader.fetch(*names[:2])
@@ -435,8 +427,9 @@ def test_a_consumers_session_cannot_grow_without_end(monkeypatch: pytest.MonkeyP
 def test_sessions_of_consumers_have_a_bound_together_and_those_of_followers_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 3)
-    monkeypatch.setattr(fetch_sessions, "MOST_CACHED_PARTITIONS", 5)
+    monkeypatch.setattr(fetch_session_cache, "MOST_PARTITIONS", 3)
+    monkeypatch.setattr(fetch_contexts, "MOST_PARTITIONS", 3)
+    monkeypatch.setattr(fetch_session_cache, "MOST_CACHED_PARTITIONS", 5)
     cache = SessionCache(10, iter(range(1, 100)).__next__, ReplicaWorld().registry)
 
     def session_of(size: int, *, is_privileged: bool = False) -> bool:

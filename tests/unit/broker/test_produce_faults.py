@@ -17,7 +17,7 @@ from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.validation import prepare_leader_append
-from kafka_py.net.connection import UNKNOWN_SOFTWARE
+from kafka_py.net.client_software import UNKNOWN_SOFTWARE
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

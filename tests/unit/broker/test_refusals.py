@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.requests.dispatch import ROUTES
 from kafka_py.broker.requests.error_responses import SHAPES, refuse, refusing
+from kafka_py.broker.requests.routes import ROUTES
 from kafka_py.wire.apis import APIS, Api, ApiKey
 from kafka_py.wire.compiler import decode, encode
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic

@@ -10,7 +10,7 @@ import pytest
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.observe.request_log import RequestLog, plain
 from kafka_py.broker.settings.loggers import REQUESTS
-from kafka_py.net.connection import ClientSoftware
+from kafka_py.net.client_software import ClientSoftware
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.wire.apis import APIS, ApiKey

@@ -3,7 +3,7 @@
 from kafka_py import KAFKA_VERSION
 from kafka_py.broker.observe.startup_report import Started, report_lines, version_line
 from kafka_py.broker.settings.configs import BrokerConfig, warnings_of
-from kafka_py.log.log_manager import LoadReport
+from kafka_py.log.loading.log_directories import LoadReport
 
 CLEAN = LoadReport("/a", 12, True, 34.4, None)
 TORN = LoadReport("/b", 1, False, 1200.0, None)

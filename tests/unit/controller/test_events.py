@@ -67,7 +67,8 @@ def test_an_answer_is_given_once():
 
 
 def test_every_event_has_a_state_and_a_handler():
-    from kafka_py.controller.controller import _OWN_EVENTS, HANDLERS
+    from kafka_py.controller.controller import _OWN_EVENTS
+    from kafka_py.controller.event_handlers import HANDLERS
 
     def all_of(cls):
         return {cls, *(leaf for sub in cls.__subclasses__() for leaf in all_of(sub))}

@@ -14,9 +14,10 @@ from kafka_py.controller.topics import NewTopic, RackMode, TopicAdmin, registere
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.zk.config_znodes import ConfigZNode
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
-from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode, ConfigZNode, TopicZNode
+from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode, TopicZNode
 
 
 class AtLeastTwoReplicas:

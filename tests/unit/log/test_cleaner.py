@@ -19,7 +19,8 @@ from kafka_py.log.disk.background import InlineBackground
 from kafka_py.log.loading.recovery import Checkpointed
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.answers import Origin
-from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.model.broker_options import LogOptions
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType

@@ -15,7 +15,8 @@ from kafka_py.log.disk.background import InlineBackground
 from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, MetaProperties
 from kafka_py.log.log_manager import LogDirs
-from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.model.broker_options import LogOptions
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.retention_looks import Look
 from kafka_py.testing.clock import ManualClock

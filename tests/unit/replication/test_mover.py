@@ -13,7 +13,8 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Supervisor
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.answers import NoDescriptorsLeft
-from kafka_py.log.model.configs import LogConfig, LogOptions
+from kafka_py.log.model.broker_options import LogOptions
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.mover import LogDirMover
 from kafka_py.replication.state.configs import ReplicationOptions

@@ -3,8 +3,8 @@
 import asyncio
 
 from kafka_py.testing.zookeeper import on_fake
+from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.znodes import entity_path
 
 
 @on_fake

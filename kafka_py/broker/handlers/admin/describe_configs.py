@@ -30,7 +30,7 @@ from kafka_py.wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 
 TOPIC = 2
 BROKER = 4

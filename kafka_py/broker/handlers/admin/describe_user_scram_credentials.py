@@ -16,7 +16,7 @@ from kafka_py.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-from kafka_py.zk.znodes import DEFAULT_ENTITY, entity_path
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 
 _MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _MAX_DIGITS = 10

@@ -1,0 +1,225 @@
+"""What one fetch reads and answers: all that it names, or what has changed in its session (KIP-227).
+
+Synchronous but for answers of very many partitions; knows no versions and no sockets.
+Source: docs/reference/replication.md, section 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from typing import NoReturn
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import sliced
+from kafka_py.broker.requests.fetch_session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchSession,
+    SessionEntry,
+    next_epoch,
+)
+from kafka_py.broker.requests.fetch_session_cache import MOST_CACHED_PARTITIONS, MOST_PARTITIONS, SessionCache
+from kafka_py.replication.state.reads import FetchEntry, FetchResults, PartitionRead, PlainSource
+
+
+class FullFetch(PlainSource):
+    """A fetch that names all its partitions; with INITIAL_EPOCH it asks for a session as well."""
+
+    __slots__ = ("_cache", "_is_privileged", "_now_ms", "_wants_session")
+
+    def __init__(
+        self, entries: list[FetchEntry], cache: SessionCache, *, wants_session: bool, is_privileged: bool, now_ms: float
+    ) -> None:
+        super().__init__(entries)
+        self._cache = cache
+        self._wants_session = wants_session
+        self._is_privileged = is_privileged
+        self._now_ms = now_ms
+
+    def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """(session id or NO_SESSION, the partitions to answer): all of them, and a session of just these."""
+        session = self._new_session(results) if self._wants_session else None
+        if session is None:
+            return NO_SESSION, results
+        for entry, read in results:
+            session.add(entry).note_answer(read)
+        return session.id, results
+
+    async def finish_in_turns(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """As `finish`, in turns with other work."""
+        session = self._new_session(results)
+        if session is None:
+            return NO_SESSION, results
+        async for some in sliced(results):
+            for entry, read in some:
+                session.add(entry).note_answer(read)
+        self._cache.end_if_removed(session)
+        return session.id, results
+
+    def _new_session(self, results: FetchResults) -> FetchSession | None:
+        if not self._wants_session or not results:
+            return None
+        return self._cache.try_create(len(results), is_privileged=self._is_privileged, now_ms=self._now_ms)
+
+
+class IncrementalFetch:
+    """A fetch of a session: reads only what can have news, answers only what changed."""
+
+    __slots__ = ("_cache", "session")
+
+    def __init__(self, session: FetchSession, cache: SessionCache) -> None:
+        self.session = session
+        self._cache = cache
+
+    @property
+    def size(self) -> int:
+        return len(self.session.news)
+
+    def changed(self, key: Hashable) -> list[SessionEntry]:
+        """Those with news since it was parked, or since the last call."""
+        fresh, self.session.fresh = self.session.fresh, {}
+        return list(fresh)
+
+    def entries(self) -> list[SessionEntry]:
+        return self.session.pending()
+
+    def watch_keys(self) -> list[Hashable]:
+        """The session itself: its partitions wake it through their listeners."""
+        return [self.session] if self.session.entries else []
+
+    def parked(self, results: FetchResults) -> None:
+        """Makes sure that partitions new to the session are heard, too, or they could not wake it."""
+        for entry, read in results:
+            assert isinstance(entry, SessionEntry)
+            entry.listen_to(read.partition)
+        self.session.is_parked = True
+
+    def unparked(self) -> None:
+        self.session.is_parked = False
+        self.session.fresh = {}
+
+    def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """(the session's id, the partitions to answer)."""
+        return self.session.id, self._note(results)
+
+    async def finish_in_turns(self, results: FetchResults) -> tuple[int, FetchResults]:
+        """As `finish`, in turns with other work."""
+        changed: FetchResults = []
+        async for some in sliced(results):
+            changed += self._note(some)
+        self._cache.end_if_removed(self.session)
+        return self.session.id, changed
+
+    def _note(self, results: FetchResults) -> FetchResults:
+        """Notes what is answered; returns the partitions that the answer must name."""
+        session = self.session
+        changed: FetchResults = []
+        for entry, read in results:
+            assert isinstance(entry, SessionEntry)
+            if entry.note_answer(read):
+                changed.append((entry, read))
+                session.answered(entry)
+            elif read.end_offset <= entry.fetch_offset and not _is_outdated(read):
+                session.news.pop(entry.topic_partition, None)
+        return changed
+
+
+def _is_outdated(read: PartitionRead) -> bool:
+    """Whether the high watermark has moved since: this very fetch may have moved it, by what it tells of a follower."""
+    partition = read.partition
+    return partition is not None and partition.log is not None and partition.log.high_watermark != read.high_watermark
+
+
+FetchContext = FullFetch | IncrementalFetch
+
+
+def open_context(
+    cache: SessionCache,
+    session_id: int,
+    epoch: int,
+    wanted: list[FetchEntry],
+    forgotten: Iterable[TopicPartition],
+    *,
+    is_privileged: bool,
+    now_ms: float,
+) -> FetchContext:
+    """Finds or drops the session that a fetch names, and applies what it adds, changes and forgets.
+
+    Raises KafkaError(FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH) for the request as a whole; the former
+    also for a consumer's session that has become too large, which is dropped.
+    """
+    if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        if session_id != NO_SESSION:
+            cache.remove(session_id)
+        return FullFetch(
+            wanted, cache, wants_session=epoch == INITIAL_EPOCH, is_privileged=is_privileged, now_ms=now_ms
+        )
+    session = _found(cache, session_id, epoch, wanted)
+    before = len(session.entries)
+    for entry in wanted:
+        session.add(entry)
+    for topic_partition in forgotten:
+        session.forget(topic_partition)
+    return _reopened(cache, session, before, now_ms)
+
+
+async def open_in_turns(
+    cache: SessionCache,
+    session_id: int,
+    epoch: int,
+    wanted: list[FetchEntry],
+    forgotten: Collection[TopicPartition],
+    *,
+    is_privileged: bool,
+    now_ms: float,
+) -> FetchContext:
+    """As `open_context`, for very many partitions: a session takes them in in turns with other work."""
+    if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        return open_context(cache, session_id, epoch, wanted, (), is_privileged=is_privileged, now_ms=now_ms)
+    session = _found(cache, session_id, epoch, wanted)
+    before = len(session.entries)
+    async for some in sliced(wanted):
+        for entry in some:
+            session.add(entry)
+    async for gone in sliced(forgotten):
+        for topic_partition in gone:
+            session.forget(topic_partition)
+    return _reopened(cache, session, before, now_ms)
+
+
+def _found(cache: SessionCache, session_id: int, epoch: int, wanted: list[FetchEntry]) -> FetchSession:
+    """The session that an incremental fetch names; it expects the next epoch from now on. Raises as `open_context`."""
+    session = cache.get(session_id)
+    if session is None:
+        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"fetch session {session_id} is not known here")
+    if session.epoch != epoch:
+        raise KafkaError(
+            ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id} expects {session.epoch}, not {epoch}"
+        )
+    if len(wanted) > MOST_PARTITIONS and not session.is_privileged:
+        _drop_grown(cache, session)
+    session.epoch = next_epoch(epoch)
+    return session
+
+
+def _reopened(cache: SessionCache, session: FetchSession, before: int, now_ms: float) -> FetchContext:
+    """A session that has taken in what a fetch adds and forgets; it had `before` partitions. An empty one ends."""
+    size = len(session.entries)
+    if size > before and not session.is_privileged and not cache.has_room_for(size, 0):
+        _drop_grown(cache, session)
+    if not session.entries:
+        cache.remove(session.id)
+        return FullFetch([], cache, wants_session=False, is_privileged=session.is_privileged, now_ms=now_ms)
+    cache.touch(session, now_ms)
+    return IncrementalFetch(session, cache)
+
+
+def _drop_grown(cache: SessionCache, session: FetchSession) -> NoReturn:
+    cache.remove(session.id)
+    raise KafkaError(
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        f"fetch session {session.id} became too large: at most {MOST_PARTITIONS} partitions of one consumer, "
+        f"{MOST_CACHED_PARTITIONS} of all together",
+    )
