@@ -173,9 +173,14 @@ class FrameSender:
         self._offset = left
 
     def close(self) -> None:
-        """Drop what is left, and with it the files."""
+        """Drop what is left, with it the files, and the owner, whom a cycle would keep until garbage is collected."""
         self.parts.clear()
         self._offset = 0
+        self._on_read = _nothing
+
+
+def _nothing() -> None:
+    """In place of `on_read` of a sender that is closed."""
 
 
 def _is_large(part: Part) -> bool:

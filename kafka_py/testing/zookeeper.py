@@ -209,6 +209,7 @@ class FakeSession(SessionLifecycle):
         try:
             return await answer
         finally:
+            del answer  # its error would hold it by the traceback, and so itself
             if self._report_latency is not None:
                 self._report_latency((loop.time() - issued_s) * 1000)
 
@@ -223,7 +224,7 @@ class FakeSession(SessionLifecycle):
         try:
             result = action()
         except ZkError as error:
-            reply = partial(self._fail, answer, error)
+            reply = partial(self._fail, answer, error.with_traceback(None))  # as it would come over a wire
         else:
             reply = partial(self._succeed, answer, result, watch)
         if self._replies_to_lose:

@@ -76,10 +76,11 @@ async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | Excepti
 
     try:
         await asyncio.gather(*(work() for _ in first))
+        return results
     finally:
         for call in remaining:  # only if this was cancelled
             call.close()
-    return results
+        results = []  # a failure's traceback leads to `work`, which would lead back to the failure
 
 
 def raise_first(results: Iterable[Any]) -> None:

@@ -13,7 +13,7 @@ from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import parse_broker_id
 from kafka_py.base.texts import paired
 from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
-from kafka_py.broker.requests.item_errors import error_of
+from kafka_py.broker.requests.item_errors import ItemError, error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.settings.alter_policy import Resource
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 async def edit_settings(
     node: Node, context: RequestContext, resource: Resource, edits: Sequence[Edit], *, validate_only: bool
-) -> KafkaError | None:
+) -> ItemError | None:
     """Changes single settings of a resource; what went wrong, None when nothing did."""
     try:
         _authorize(node, context, resource)
@@ -75,7 +75,7 @@ async def edit_settings(
 
 async def replace_settings(
     node: Node, context: RequestContext, resource: Resource, overrides: Mapping[str, str | None], *, validate_only: bool
-) -> KafkaError | None:
+) -> ItemError | None:
     """Replaces all settings of a resource; what went wrong, None when nothing did."""
     try:
         _authorize(node, context, resource)
@@ -158,10 +158,10 @@ def _checked(
     return overrides
 
 
-def _failure(resource: Resource, error: Exception) -> KafkaError:
+def _failure(resource: Resource, error: Exception) -> ItemError:
     if isinstance(error, ConfigError):
         text = f"Invalid config value for resource {_shown(resource)}: {error.detail}"
-        return KafkaError(ErrorCode.INVALID_REQUEST, text)
+        return ItemError(ErrorCode.INVALID_REQUEST, text)
     return error_of(error, log, f"The settings of {_shown(resource)} were not changed")
 
 

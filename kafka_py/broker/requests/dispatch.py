@@ -300,17 +300,26 @@ class Dispatcher:
 
 @types.coroutine
 def _continued(coroutine: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any, Any]:
-    """The rest of a coroutine whose first step was run by hand and waits for `waits_for`."""
-    while True:
-        try:
-            value = yield waits_for
-        except BaseException as error:
+    """The rest of a coroutine whose first step was run by hand and waits for `waits_for`.
+
+    An error is thrown into it when it is no longer handled here: else it would be the context of the coroutine's next
+    error, and that one of the one after, and a request of many elements would keep them all.
+    """
+    error: BaseException | None = None
+    value: Any = None
+    try:
+        while True:
             try:
-                waits_for = coroutine.throw(error)
+                value = yield waits_for
+            except BaseException as raised:
+                error = raised
+            try:
+                if error is None:
+                    waits_for = coroutine.send(value)
+                else:
+                    waits_for = coroutine.throw(error)
+                    error = None
             except StopIteration as done:
                 return done.value
-        else:
-            try:
-                waits_for = coroutine.send(value)
-            except StopIteration as done:
-                return done.value
+    finally:
+        error = waits_for = None  # whose tracebacks lead here

@@ -1,7 +1,9 @@
 """Requests in, responses out in request order, within bounds; on a fake loop and transport."""
 
+import gc
 import itertools
 import struct
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -552,3 +554,17 @@ def test_a_long_poll_that_was_answered_is_not_ended_again(world: World) -> None:
     world.connection.respond(other, [framed(b"other")])
     world.loop.run_soon()
     assert b"".join(world.wire.sends) == framed(b"slow", b"data", b"other", b"now")
+
+
+def test_a_closed_connection_is_freed_with_its_last_reference(world: World) -> None:
+    gc.disable()
+    try:
+        wire = Wire()
+        connection = world.connect(wire)
+        transport = weakref.ref(wire)
+        connection.close("over")
+        world.ended.clear()
+        del connection, wire
+        assert transport() is None
+    finally:
+        gc.enable()

@@ -1,6 +1,7 @@
 """Fenced writes, recursive creation and deletion, set-or-create."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -246,3 +247,22 @@ async def test_an_update_is_fenced(store, zk):
             await store.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version + 1)
         assert await store.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version)
     assert zk.tree()["/n"] == b"11"
+
+
+def test_failures_of_pipelined_calls_are_freed_with_their_results():
+    async def call():
+        raise NoNode("/a")
+
+    async def scenario():
+        await pipelined(call() for _ in range(100))  # what asyncio makes once
+        gc.collect()
+        gc.disable()
+        try:
+            results = await pipelined(call() for _ in range(100))
+            assert len(results) == 100
+            del results
+            assert gc.collect() < 100
+        finally:
+            gc.enable()
+
+    asyncio.run(scenario())
