@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
-from kafka_py.base.clock import Clock, SystemClock
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Backoff, Supervisor
@@ -56,17 +56,18 @@ class Cluster:
         *,
         wanted: WantedTopics = tuple,
         auto_create: bool = False,
-        clock: Clock | None = None,
+        clock: Clock,
+        chance: Chance,
         connect: Connect | None = None,
         metrics: ClientMetrics | None = None,
         resolver: Resolver | None = None,
     ) -> None:
         self.options = options
-        self.clock = clock or SystemClock()
+        self.clock = clock
         self.supervisor = Supervisor(self.clock)
         """Starts what this client does in the background, and reports what fails in it."""
         self.metrics = metrics
-        self.connections = Connections(options, client_id, self.clock, connect, metrics)
+        self.connections = Connections(options, client_id, clock, chance.generator(), connect, metrics)
         servers = [parse_server(server) for server in options.bootstrap_servers if server]
         self._unresolved = servers if options.client_dns_lookup == CANONICAL else []
         self._resolver = resolver
@@ -76,7 +77,7 @@ class Cluster:
         self._apart: dict[int, Node] = {}
         self._wanted = wanted
         self._auto_create = auto_create
-        self._draw = random.Random()
+        self._rng = chance.generator()
         self._listeners: list[Callable[[ClusterView], None]] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._needed = asyncio.Event()
@@ -266,11 +267,11 @@ class Cluster:
             connection = self.connections.current(node_id)
             if connection is not None:
                 connected[node_id] = connection.in_flight
-        while (chosen := least_loaded(connected, self._draw)) is not None:
+        while (chosen := least_loaded(connected, self._rng)) is not None:
             del connected[chosen]
             yield nodes.pop(chosen)
         rest = list(nodes.values())
-        self._draw.shuffle(rest)
+        self._rng.shuffle(rest)
         yield from sorted(rest, key=lambda node: self.connections.delay_ms(node.id))
         yield from (node for node_id, node in self._bootstrap.items() if node_id not in self.view.nodes)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Awaitable, Callable
 
 import kafka_py
+from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.configs import ClientOptions
@@ -44,6 +44,7 @@ class Link:
 class Connections:
     """All connections of one client.
 
+    rng: draws by how much each wait is longer or shorter.
     connect: opens and negotiates one connection; handed in so that tests need no sockets.
     metrics: where traffic is counted; None for nowhere.
     """
@@ -53,6 +54,7 @@ class Connections:
         options: ClientOptions,
         client_id: str,
         clock: Clock,
+        rng: Random,
         connect: Connect | None = None,
         metrics: ClientMetrics | None = None,
     ) -> None:
@@ -61,7 +63,7 @@ class Connections:
         self._clock = clock
         self._connect = connect or self._connect_by_tcp
         self._links: dict[int, Link] = {}
-        self._draw = random.Random()
+        self._rng = rng
         self._closed = False
         self._metrics = metrics
         self._counts: dict[int, Counts] = {}
@@ -129,7 +131,7 @@ class Connections:
             if self._whole is not None:
                 self._whole.created += 1
             counts = self._counts_of(node.id)
-            link.connection = NodeConnection(node, wire, self._options.request_timeout_ms, counts)
+            link.connection = NodeConnection(node, wire, self._options.request_timeout_ms, self._clock, counts)
             # Should it be lost at once, the next attempt still waits reconnect.backoff.ms.
             link.retry_at = self._clock.monotonic_ms() + self._jittered(self._options.reconnect_backoff_ms)
             return link.connection
@@ -148,7 +150,7 @@ class Connections:
         return self._jittered(min(options.socket_connection_setup_timeout_ms * 2.0**failures, longest))
 
     def _jittered(self, value_ms: float) -> float:
-        return value_ms * self._draw.uniform(1 - JITTER, 1 + JITTER)
+        return value_ms * self._rng.uniform(1 - JITTER, 1 + JITTER)
 
     async def _connect_by_tcp(self, node: Node, timeout_ms: float) -> BrokerConnection:
         wire = await BrokerConnection.connect(
@@ -171,7 +173,7 @@ class Connections:
         """Closes connections without traffic for connections.max.idle.ms."""
         if self._options.connections_max_idle_ms < 0:
             return
-        oldest = asyncio.get_running_loop().time() - self._options.connections_max_idle_ms / 1000
+        oldest = self._clock.monotonic_s() - self._options.connections_max_idle_ms / 1000
         for link in self._links.values():
             connection = link.connection
             if connection is not None and not connection.in_flight and connection.last_used < oldest:

@@ -6,12 +6,12 @@ Source: Metadata; KIP-320 (a leader epoch never decreases).
 
 from __future__ import annotations
 
-import random
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kafka_py.base.chance import Random
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.clients.errors import error_code
@@ -139,7 +139,7 @@ def _topic_info(topic: MetadataResponseTopic, before: TopicInfo | None) -> Topic
     return TopicInfo(name, topic.topic_id, topic.is_internal, tuple(partitions), error_code(topic.error_code))
 
 
-def least_loaded(candidates: Mapping[int, int], draw: random.Random) -> int | None:
+def least_loaded(candidates: Mapping[int, int], draw: Random) -> int | None:
     """The node id with the fewest requests in flight; equals are drawn by lot. None when there is no candidate.
 
     candidates: node id to requests in flight.

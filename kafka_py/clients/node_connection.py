@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from typing import Any, NamedTuple
 
+from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import ConnectionMetrics, NodeMetrics
@@ -39,16 +40,17 @@ class NodeConnection:
     """An open connection with what the client needs to know of it."""
 
     __slots__ = (
-        "_api", "_counted_bytes", "_counts", "_held", "_loop", "_muted_until_s", "_request_timeout_s", "_unmuting",
-        "_versions", "last_used", "node", "wire",
+        "_api", "_counted_bytes", "_counts", "_held", "_loop", "_muted_until_s", "_now_s", "_request_timeout_s",
+        "_unmuting", "_versions", "last_used", "node", "wire",
     )  # fmt: skip
 
     def __init__(
-        self, node: Node, wire: BrokerConnection, request_timeout_ms: float, counts: Counts | None = None
+        self, node: Node, wire: BrokerConnection, request_timeout_ms: float, clock: Clock, counts: Counts | None = None
     ) -> None:
         self.node = node
         self.wire = wire
         self._loop = asyncio.get_running_loop()
+        self._now_s = clock.monotonic_s
         self._request_timeout_s = request_timeout_ms / 1000
         self._counts = counts
         self._counted_bytes = 0
@@ -57,7 +59,7 @@ class NodeConnection:
         self._muted_until_s = 0.0
         self._held: deque[_Held] = deque()
         self._unmuting: asyncio.TimerHandle | None = None
-        self.last_used = self._loop.time()
+        self.last_used = self._now_s()
 
     @property
     def is_open(self) -> bool:
@@ -76,7 +78,7 @@ class NodeConnection:
     @property
     def muted_for_ms(self) -> float:
         """How long the broker is to be left alone, as it asked; 0 when it is not."""
-        return max(0.0, self._muted_until_s - self._loop.time()) * 1000 if self._muted_until_s else 0.0
+        return max(0.0, self._muted_until_s - self._now_s()) * 1000 if self._muted_until_s else 0.0
 
     def version_for(self, request: type) -> int:
         """The newest version of the request that both sides know.
@@ -124,7 +126,7 @@ class NodeConnection:
         return self._send_now(request, version, timeout_s)
 
     def _send_now(self, request: Any, version: int, timeout_s: float) -> asyncio.Future[Any]:
-        now_s = self.last_used = self._loop.time()
+        now_s = self.last_used = self._now_s()
         future = self.wire.send_nowait(request, version)
         if self._counts is not None:
             self._count_request(self._counts)
@@ -148,7 +150,7 @@ class NodeConnection:
             self._send_and_forget_now(request, version)
 
     def _send_and_forget_now(self, request: Any, version: int) -> None:
-        self.last_used = self._loop.time()
+        self.last_used = self._now_s()
         self.wire.send_and_forget(request, version)
         if self._counts is not None:
             self._count_request(self._counts)
@@ -159,26 +161,26 @@ class NodeConnection:
 
     def _take_answer(self, api: ApiKey, version: int, response: Any, sent_s: float) -> None:
         if self._counts is not None:
-            self._count_answer(self._counts, (self._loop.time() - sent_s) * 1000)
+            self._count_answer(self._counts, (self._now_s() - sent_s) * 1000)
         wait_ms = asked_to_wait_ms(api, version, response)
         if wait_ms:
-            self._muted_until_s = max(self._muted_until_s, self._loop.time() + wait_ms / 1000)
+            self._muted_until_s = max(self._muted_until_s, self._now_s() + wait_ms / 1000)
 
     # Waiting as the broker asked
 
     def _is_muted(self) -> bool:
         """Whether a request must wait; if so, what waits will be sent in time."""
-        if not self._held and self._loop.time() >= self._muted_until_s:
+        if not self._held and self._now_s() >= self._muted_until_s:
             self._muted_until_s = 0.0
             return False
         if self._unmuting is None:
-            self._unmuting = self._loop.call_at(self._muted_until_s, self._unmute)
+            self._unmuting = self._loop.call_later(self._muted_until_s - self._now_s(), self._unmute)
         return True
 
     def _unmute(self) -> None:
         self._unmuting = None
-        if self._muted_until_s > self._loop.time():  # another answer asked for more meanwhile
-            self._unmuting = self._loop.call_at(self._muted_until_s, self._unmute)
+        if self._muted_until_s > self._now_s():  # another answer asked for more meanwhile
+            self._unmuting = self._loop.call_later(self._muted_until_s - self._now_s(), self._unmute)
             return
         self._muted_until_s = 0.0
         held, self._held = self._held, deque()

@@ -12,6 +12,8 @@ import time
 from collections.abc import Collection, Coroutine, Mapping
 from typing import Any, TypeVar
 
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
@@ -47,7 +49,9 @@ class Link:
     async def cluster(self) -> Cluster:
         """The cluster's picture, being kept fresh."""
         if self._cluster is None:
-            self._cluster = Cluster(self.options, self.options.client_id, wanted=self._wanted)
+            self._cluster = Cluster(
+                self.options, self.options.client_id, wanted=self._wanted, clock=SystemClock(), chance=Chance()
+            )
             self._cluster.start()
         return self._cluster
 

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.admin.configs import AdminOptions
@@ -37,11 +38,17 @@ class AdminCore:
     """One admin client on one event loop; the families of calls (topics.py and its neighbours) build on it."""
 
     def __init__(
-        self, configs: Mapping[str, Any], *, clock: Clock | None = None, connect: Connect | None = None
+        self,
+        configs: Mapping[str, Any],
+        *,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+        connect: Connect | None = None,
     ) -> None:
         self.options = AdminOptions.load(configs)
         self.client_id = self.options.client_id or f"adminclient-{next(_numbers)}"
         self._clock = clock or SystemClock()
+        self._chance = chance or Chance()
         self._metrics = ClientMetrics(self.options, self.client_id, self._clock, ADMIN)
         self._connect = connect
         self._cluster: Cluster | None = None
@@ -54,8 +61,9 @@ class AdminCore:
             raise IllegalState("This admin client has already been closed.")
         if self._cluster is None:
             self._cluster = Cluster(
-                self.options, self.client_id, clock=self._clock, connect=self._connect, metrics=self._metrics
-            )
+                self.options, self.client_id, clock=self._clock, chance=self._chance, connect=self._connect,
+                metrics=self._metrics,
+            )  # fmt: skip
             self._cluster.start()
         return self._cluster
 

@@ -19,6 +19,7 @@ from collections.abc import Collection, Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.connections import Connect
@@ -43,13 +44,18 @@ class Consumer:
     """Reads partitions, record by record; every call blocks until it is done.
 
     configs: Kafka's consumer settings by name; key.deserializer and value.deserializer may be callables.
-    clock, connect: the time, and how a connection to a node is opened; the real ones unless given.
+    clock, chance, connect: the time, randomness, and how a connection to a node is opened; the real ones unless given.
     """
 
     def __init__(
-        self, configs: Mapping[str, Any], *, clock: Clock | None = None, connect: Connect | None = None
+        self,
+        configs: Mapping[str, Any],
+        *,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+        connect: Connect | None = None,
     ) -> None:
-        self._core = AsyncConsumer(configs, clock=clock, connect=connect, call_user=self._call_user)
+        self._core = AsyncConsumer(configs, clock=clock, chance=chance, connect=connect, call_user=self._call_user)
         self._owner: int | None = None
         self._calls = 0
         self._closed = False

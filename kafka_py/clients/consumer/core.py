@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapp
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
@@ -50,6 +51,7 @@ class ConsumerCore:
         configs: Mapping[str, Any],
         *,
         clock: Clock | None = None,
+        chance: Chance | None = None,
         connect: Connect | None = None,
         call_user: CallUser = call_here,
     ) -> None:
@@ -58,6 +60,7 @@ class ConsumerCore:
         self.options = ConsumerOptions.load(configs)
         self.client_id = self.options.client_id or self._default_client_id()
         self._clock = clock or SystemClock()
+        self._chance = chance or Chance()
         self._connect = connect
         self._call_user = call_user
         self._subscriptions = Subscriptions()
@@ -102,7 +105,7 @@ class ConsumerCore:
         options = self.options
         self._cluster = cluster = Cluster(
             options, self.client_id, wanted=self._wanted_topics, auto_create=options.allow_auto_create_topics,
-            clock=self._clock, connect=self._connect, metrics=self._metrics,
+            clock=self._clock, chance=self._chance, connect=self._connect, metrics=self._metrics,
         )  # fmt: skip
         if options.group_id is not None:
             self._group = Membership(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.producer.arguments import MAX_TIMESTAMP, as_bytes, as_partition, as_timestamp, sized_headers
@@ -38,8 +39,8 @@ class Accumulator(BatchQueues):
     wake: called, from any thread and without the lock, when a batch was opened and the sender should look.
     """
 
-    def __init__(self, options: ProducerOptions, clock: Clock, wake: Callable[[], object]) -> None:
-        super().__init__(options, clock)
+    def __init__(self, options: ProducerOptions, clock: Clock, rng: Random, wake: Callable[[], object]) -> None:
+        super().__init__(options, clock, rng)
         self._wall_ms = clock.wall_ms
         self._wake = wake
         self._batch_size = options.batch_size

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
@@ -46,6 +47,7 @@ class ProducerCore:
         *,
         threaded: bool,
         clock: Clock | None = None,
+        chance: Chance | None = None,
         connect: Connect | None = None,
     ) -> None:
         self.options = ProducerOptions.load(properties)
@@ -55,6 +57,7 @@ class ProducerCore:
         self.key_serializer = serializer("key.serializer", self.options.key_serializer, properties)
         self.value_serializer = serializer("value.serializer", self.options.value_serializer, properties)
         self.clock = clock or SystemClock()
+        self._chance = chance or Chance()
         self.metrics = ClientMetrics(self.options, self.client_id, self.clock, PRODUCER)
         self._counts = ProducerMetrics(self.metrics, owner=self)
         self.interceptors = interceptors_of(self.options.interceptor_classes, properties, self.client_id)
@@ -64,7 +67,7 @@ class ProducerCore:
         self._asked_for: dict[str, float] = {}
         self.wake_pending = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.accumulator = Accumulator(self.options, self.clock, self._wake)
+        self.accumulator = Accumulator(self.options, self.clock, self._chance.generator(), self._wake)
         self.append = self.accumulator.append
         if self.interceptors is not None:
             self.accumulator.observer = self.interceptors.on_answer
@@ -82,6 +85,7 @@ class ProducerCore:
             wanted=self._wanted_topics,
             auto_create=True,
             clock=self.clock,
+            chance=self._chance,
             connect=self._connect,
             metrics=self.metrics,
         )

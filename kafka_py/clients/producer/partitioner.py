@@ -9,10 +9,10 @@ Source: DefaultPartitioner, UniformStickyPartitioner, RoundRobinPartitioner; KIP
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from kafka_py.base.chance import Random
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.plugins import load_class
 from kafka_py.clients.metadata import ClusterView
@@ -44,7 +44,7 @@ class KeyedChoice:
     hashes_keys: False for the uniform sticky partitioner, which ignores keys.
     """
 
-    def __init__(self, count: int, available: list[int], draw: random.Random, *, hashes_keys: bool = True) -> None:
+    def __init__(self, count: int, available: list[int], draw: Random, *, hashes_keys: bool = True) -> None:
         self.count = count
         self.available = available
         self.hashes_keys = hashes_keys
@@ -77,7 +77,8 @@ class KeyedChoice:
 class RoundRobin:
     """Partition after partition, keys or not; only available ones while there are any."""
 
-    def __init__(self) -> None:
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
         self._counters: dict[str, int] = {}
 
     def partition(
@@ -85,7 +86,7 @@ class RoundRobin:
     ) -> int:
         counter = self._counters.get(topic)
         if counter is None:
-            counter = random.randrange(1 << 16)
+            counter = self._rng.randrange(1 << 16)
         self._counters[topic] = counter + 1
         available = cluster.available_partitions(topic)
         if available:
@@ -100,7 +101,7 @@ class FunctionPartitioner:
         self.partition = function
 
 
-def own_partitioner(setting: Any, configs: Mapping[str, Any]) -> tuple[Partitioner | None, bool]:
+def own_partitioner(setting: Any, configs: Mapping[str, Any], rng: Random) -> tuple[Partitioner | None, bool]:
     """What partitioner.class asks for: (an own partitioner, or None for the built-in one; whether that hashes keys).
 
     Raises ConfigError for a class that cannot be found or has no `partition`.
@@ -110,7 +111,7 @@ def own_partitioner(setting: Any, configs: Mapping[str, Any]) -> tuple[Partition
     if setting in (UNIFORM_STICKY, "UniformStickyPartitioner"):
         return None, False
     if setting in (ROUND_ROBIN, "RoundRobinPartitioner"):
-        return RoundRobin(), True
+        return RoundRobin(rng), True
     if isinstance(setting, str):
         setting = load_class("partitioner.class", setting)
     if isinstance(setting, type):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import threading
 from collections import deque
 from collections.abc import Iterable
 
+from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.clients.metadata import NO_NODE, ClusterView, TopicInfo
@@ -26,7 +26,7 @@ from kafka_py.clients.producer.partitioner import KeyedChoice, own_partitioner
 class BatchQueues:
     """All lanes of one producer, the memory of their batches, and the lock that guards both."""
 
-    def __init__(self, options: ProducerOptions, clock: Clock) -> None:
+    def __init__(self, options: ProducerOptions, clock: Clock, rng: Random) -> None:
         self.lock = threading.RLock()
         """Of the kind that only its owner can release: see Accumulator.append."""
         self.pool = BufferPool(options.buffer_memory, options.batch_size)
@@ -41,9 +41,9 @@ class BatchQueues:
         self._all_topics: dict[str, TopicLanes] = {}
         self.view = ClusterView()
         self.stopped: Exception | None = None
-        self.partitioner, self._hashes_keys = own_partitioner(options.partitioner_class, options.originals)
+        self.partitioner, self._hashes_keys = own_partitioner(options.partitioner_class, options.originals, rng)
         self._clock = clock
-        self._draw = random.Random()
+        self._rng = rng
 
     def stop(self, error: Exception) -> None:
         """From now on nothing is taken: `append` finds no topic, and who waits then finds `stopped`."""
@@ -82,7 +82,7 @@ class BatchQueues:
         available = view.available_partitions(info.name)
         topic_lanes = self._all_topics.get(info.name)
         if topic_lanes is None or topic_lanes.choice.count != len(info.partitions):
-            choice = KeyedChoice(len(info.partitions), available, self._draw, hashes_keys=self._hashes_keys)
+            choice = KeyedChoice(len(info.partitions), available, self._rng, hashes_keys=self._hashes_keys)
             if topic_lanes is None:
                 topic_lanes = self._all_topics[info.name] = TopicLanes(info.name, choice)
                 topic_lanes.last_used_ms = self._clock.monotonic_ms()

@@ -84,6 +84,7 @@ class Member:
                 **kind.settings, **instance,
             },
             clock=group.cluster.brokers[0].clock,
+            chance=group.cluster.new_chance(),
             connect=group.cluster.connector(f"member{number}"),
         )  # fmt: skip
 

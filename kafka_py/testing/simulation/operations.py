@@ -87,6 +87,7 @@ class Administrator:
                 "reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "500", "metadata.max.age.ms": "5000",
             },
             clock=cluster.brokers[0].clock,
+            chance=cluster.new_chance(),
             connect=cluster.connector("admin"),
         )  # fmt: skip
         self.grown = grown

@@ -90,6 +90,7 @@ def _producer(cluster: SimulatedCluster, settings: dict[str, str], name: str) ->
     return AsyncProducer(
         {"bootstrap.servers": cluster.bootstrap, **SETTINGS, **settings},
         clock=cluster.brokers[0].clock,
+        chance=cluster.new_chance(),
         connect=cluster.connector(name),
     )
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.bootstrap import canonical_servers
 from kafka_py.clients.cluster import Cluster
@@ -87,7 +89,9 @@ def connected_to(names: Names, **settings: str) -> list[tuple[str, int]]:
 
     async def run() -> None:
         configs = {"bootstrap.servers": "alias:9092", "retry.backoff.ms": 1, "reconnect.backoff.ms": 1, **settings}
-        cluster = Cluster(ClientOptions.parse(configs), "c", connect=connect, resolver=names)
+        cluster = Cluster(
+            ClientOptions.parse(configs), "c", clock=SystemClock(), chance=Chance(), connect=connect, resolver=names
+        )
         cluster.start()
         try:
             with pytest.raises(ClientTimeout):

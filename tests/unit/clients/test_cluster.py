@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
@@ -60,7 +62,9 @@ class World:
         options = ClientOptions.parse(
             {"bootstrap.servers": "h:1,h:2", "retry.backoff.ms": 1, "reconnect.backoff.ms": 1, **names}
         )
-        self.cluster = Cluster(options, "me", wanted=lambda: self.topics, connect=self._connect)
+        self.cluster = Cluster(
+            options, "me", wanted=lambda: self.topics, clock=SystemClock(), chance=Chance(), connect=self._connect
+        )
 
     async def wait_until_asked(self, count: int) -> None:
         while len(self.asked) < count:

@@ -1,6 +1,7 @@
 """One connection per broker: shared attempts, back-off, versions, time-outs, idleness; without any socket."""
 
 import asyncio
+import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -27,6 +28,9 @@ class Clock:
 
     def monotonic_ms(self) -> float:
         return self.now
+
+    def monotonic_s(self) -> float:
+        return self.now / 1000
 
 
 class Wire:
@@ -65,7 +69,7 @@ class World:
         self.refusing = False
         self.wires: list[Wire] = []
         options = ClientOptions.parse({"bootstrap.servers": "h:9092", **names})
-        self.connections = Connections(options, "me", self.clock, self._connect)
+        self.connections = Connections(options, "me", self.clock, random.Random(1), self._connect)
 
     async def _connect(self, node: Node, timeout_ms: float) -> Any:
         self.attempts.append(timeout_ms)

@@ -1,10 +1,12 @@
 """One connection: it leaves a broker alone that asks for it, and counts what goes through."""
 
 import asyncio
+import random
 from typing import Any
 
 import pytest
 
+from kafka_py.base.clock import SystemClock
 from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.connections import Connections
 from kafka_py.clients.metadata import Node
@@ -28,6 +30,9 @@ class Clock:
 
     def monotonic_ms(self) -> float:
         return self.now
+
+    def monotonic_s(self) -> float:
+        return self.now / 1000
 
 
 class Wire:
@@ -79,7 +84,7 @@ class Wire:
 async def muted(for_ms: int, version: int | None = None) -> tuple[NodeConnection, Wire]:
     """A connection whose first answer asked for a pause."""
     wire: Any = Wire()
-    connection = NodeConnection(NODE, wire, 30_000)
+    connection = NodeConnection(NODE, wire, 30_000, SystemClock())
     first = connection.send(MetadataRequest(), version=version)
     asyncio.get_running_loop().call_soon(wire.answer, 0, for_ms)
     await first
@@ -148,10 +153,10 @@ def test_traffic_is_counted_for_the_client_and_for_the_broker() -> None:
     async def scenario() -> None:
         options = ClientOptions.parse({"bootstrap.servers": "h:1"})
         metrics = ClientMetrics(options, "me", Clock(), PRODUCER)
-        connections = Connections(options, "me", Clock(), metrics=metrics)
+        connections = Connections(options, "me", Clock(), random.Random(1), metrics=metrics)
         counts = Counts(PRODUCER.whole(metrics, owner=connections), PRODUCER.node(metrics, "node-1"))
         wire: Any = Wire()
-        connection = NodeConnection(NODE, wire, 30_000, counts)
+        connection = NodeConnection(NODE, wire, 30_000, Clock(), counts)
         for index in range(2):
             answer = connection.send(MetadataRequest())
             asyncio.get_running_loop().call_soon(wire.answer, index)

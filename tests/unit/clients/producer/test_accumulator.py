@@ -1,5 +1,6 @@
 """Records find their batch: by partition, size, memory."""
 
+import random
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def accumulator(partitions: int = 1, **settings: Any) -> tuple[Accumulator, list
     wakes: list[str] = []
     names = {name.replace("_", "."): value for name, value in settings.items()}
     options = ProducerOptions.parse({"bootstrap.servers": "h:1", **names})
-    made = Accumulator(options, Clock(), lambda: wakes.append("wake"))
+    made = Accumulator(options, Clock(), random.Random(1), lambda: wakes.append("wake"))
     made.take_view(view(partitions))
     return made, wakes
 

@@ -57,7 +57,7 @@ def test_without_any_leader_all_partitions_are_candidates() -> None:
 
 
 def test_round_robin_takes_available_partitions_in_turn() -> None:
-    turn = RoundRobin()
+    turn = RoundRobin(random.Random(1))
     taken = [turn.partition("t", None, None, None, None, view([0, -1, 0])) for _ in range(4)]
     assert set(taken) == {0, 2}
     assert taken[0] == taken[2] != taken[1]
@@ -78,17 +78,17 @@ class JasonPartitioner:
 
 @pytest.mark.parametrize(("key", "partition"), [("0", 0), ("3", 3), ("4", 0), ("-7", 1), ("kafka", 2), ("key", 3)])
 def test_s1_029_an_own_partitioner_goes_by_number_or_by_hash(key: str, partition: int) -> None:
-    own, _ = own_partitioner(JasonPartitioner, {})
+    own, _ = own_partitioner(JasonPartitioner, {}, random.Random(1))
     assert own is not None
     assert own.partition("t", key, key.encode(), None, None, view([0, 0, 0, 0])) == partition
 
 
 def test_partitioner_class_takes_kafkas_names_callables_and_classes() -> None:
-    assert own_partitioner(DEFAULT, {}) == (None, True)
-    assert own_partitioner(UNIFORM_STICKY, {}) == (None, False)
-    assert isinstance(own_partitioner(ROUND_ROBIN, {})[0], RoundRobin)
-    first, _ = own_partitioner(lambda *_: 7, {})
+    assert own_partitioner(DEFAULT, {}, random.Random(1)) == (None, True)
+    assert own_partitioner(UNIFORM_STICKY, {}, random.Random(1)) == (None, False)
+    assert isinstance(own_partitioner(ROUND_ROBIN, {}, random.Random(1))[0], RoundRobin)
+    first, _ = own_partitioner(lambda *_: 7, {}, random.Random(1))
     assert first is not None
     assert first.partition("t", None, None, None, None, ClusterView()) == 7
     with pytest.raises(ConfigError, match="partitioner"):
-        own_partitioner("no.such.Partitioner", {})
+        own_partitioner("no.such.Partitioner", {}, random.Random(1))

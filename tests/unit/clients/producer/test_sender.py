@@ -1,6 +1,7 @@
 """The sender's rounds: it waits for what is due, however the sums of times are rounded."""
 
 import asyncio
+import random
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_a_batch_expires_at_the_end_of_its_time_without_a_busy_loop(began_s):
         options = ProducerOptions.parse(
             {"bootstrap.servers": "h:1", "delivery.timeout.ms": "6000", "request.timeout.ms": "3000"}
         )
-        accumulator = Accumulator(options, clock, lambda: None)
+        accumulator = Accumulator(options, clock, random.Random(1), lambda: None)
         accumulator.take_view(VIEW)
         cluster = Unreachable(clock)
         metrics = ProducerMetrics(ClientMetrics(options, "c", clock, PRODUCER), owner=cluster)
