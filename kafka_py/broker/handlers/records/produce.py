@@ -38,7 +38,7 @@ _CODEC_MASK = 0x07
 _ZSTD = 4
 _FIRST_WITH_FORMAT_ERROR = 2
 _FIRST_WITH_FORMAT_2 = 3
-_FIRST_WITH_ALL_CODECS = 7
+_FIRST_WITH_ZSTD = 7
 _VALID_ACKS = frozenset((0, 1, -1))
 _new = tuple.__new__
 
@@ -66,9 +66,10 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
                 refusal = AppendResult(topic_partition, ErrorCode.INVALID_REQUIRED_ACKS)
             else:
                 # One sound batch and nothing else is the rule, so it is seen here, without a call.
-                if type(records) is memoryview and len(records) >= _FIXED.size and version >= _FIRST_WITH_ALL_CODECS:
+                if type(records) is memoryview and len(records) >= _FIXED.size and version >= _FIRST_WITH_FORMAT_2:
                     length, magic, attributes = _FIXED_OF(records)
-                    if magic == MAGIC and length == len(records) - _OVERHEAD:
+                    is_whole = magic == MAGIC and length == len(records) - _OVERHEAD
+                    if is_whole and (attributes & _CODEC_MASK != _ZSTD or version >= _FIRST_WITH_ZSTD):
                         transactional |= attributes & TRANSACTIONAL_FLAG
                         accepted.append((topic_partition, records))
                         continue
@@ -160,7 +161,7 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
         return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must hold exactly one record batch"
     if magic != 2:
         return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must use record format 2"
-    if attributes & _CODEC_MASK == _ZSTD and version < _FIRST_WITH_ALL_CODECS:
+    if attributes & _CODEC_MASK == _ZSTD and version < _FIRST_WITH_ZSTD:
         return (
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"Produce requests with version {version} cannot use zstd compression",
