@@ -43,23 +43,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
     """
     config = env.live.current
     metadata = MetadataCache()
-    replicas = ReplicaManager(
-        env.broker_id,
-        config,
-        log_dirs,
-        env.clock,
-        parked=Parked(
-            _purgatory(env, "Produce"),
-            _purgatory(env, "Fetch"),
-            _purgatory(env, "DeleteRecords"),
-            env.loop.call_soon,
-        ),
-        is_known=metadata.has_partition,
-        metrics=ReplicaMetrics(env.registry),
-        background=log_dirs.background,
-        rng=env.chance.generator(),
-        supervisor=env.supervisor,
-    )
+    replicas = _make_replicas(env, log_dirs, metadata)
     replication = Replication(env, replicas, metadata)
     roles = RoleChanges(
         replicas,
@@ -71,18 +55,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         supervisor=env.supervisor,
     )
     replication.listen(roles.callbacks)
-    coordinators = Coordinators(
-        env.live,
-        replicas,
-        env.clock,
-        env.chance,
-        timers=env.timers,
-        registry=env.registry,
-        rebalances=_purgatory(env, "Rebalance"),
-        partition_count=env.offsets_partitions,
-        executor=env.executor,
-        supervisor=env.supervisor,
-    )
+    coordinators = _make_coordinators(env, replicas)
     coordinators.listen(roles.callbacks)
     controller = _make_controller(env, register_again)
     topics = TopicAdmin(
@@ -122,6 +95,41 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         controller=controller,
         request_metrics=AllRequestMetrics(env.registry),
         alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),
+    )
+
+
+def _make_replicas(env: BrokerEnvironment, log_dirs: LogDirs, metadata: MetadataCache) -> ReplicaManager:
+    return ReplicaManager(
+        env.broker_id,
+        env.live.current,
+        log_dirs,
+        env.clock,
+        parked=Parked(
+            _purgatory(env, "Produce"),
+            _purgatory(env, "Fetch"),
+            _purgatory(env, "DeleteRecords"),
+            env.loop.call_soon,
+        ),
+        is_known=metadata.has_partition,
+        metrics=ReplicaMetrics(env.registry),
+        background=log_dirs.background,
+        rng=env.chance.generator(),
+        supervisor=env.supervisor,
+    )
+
+
+def _make_coordinators(env: BrokerEnvironment, replicas: ReplicaManager) -> Coordinators:
+    return Coordinators(
+        env.live,
+        replicas,
+        env.clock,
+        env.chance,
+        timers=env.timers,
+        registry=env.registry,
+        rebalances=_purgatory(env, "Rebalance"),
+        partition_count=env.offsets_partitions,
+        executor=env.executor,
+        supervisor=env.supervisor,
     )
 
 

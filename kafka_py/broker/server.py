@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from enum import IntEnum
-from functools import partial
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock, SystemClock
-from kafka_py.base.errors import ConfigError
-from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.base.turns import sliced
 from kafka_py.broker.assembly import assemble
 from kafka_py.broker.controlled_shutdown import leave_in_order
+from kafka_py.broker.dynamic_listeners import DynamicListeners
+from kafka_py.broker.log_dir_failures import LogDirFailures
 from kafka_py.broker.observe.instruments import Observation
 from kafka_py.broker.observe.metrics import AppInfo, measure_server
 from kafka_py.broker.observe.startup_report import Started, report_lines, version_line
@@ -38,12 +36,10 @@ from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.controller.controller import Controller
 from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
-from kafka_py.log.disk.files import Files, RealFiles, explained, open_files_limit
+from kafka_py.log.disk.files import Files, RealFiles, open_files_limit
 from kafka_py.log.disk.handles import handles_within
 from kafka_py.log.loading.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
 from kafka_py.log.log_manager import LogDirs
-from kafka_py.net.endpoints import Endpoint, listening_of
-from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.network import Network
 from kafka_py.net.socket_server import SocketServer
@@ -51,7 +47,7 @@ from kafka_py.wire.apis import size_fault
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.metrics import measure
 from kafka_py.zk.notifications import NotificationListener, config_change_listener
-from kafka_py.zk.session import SessionState, ZkError, ZkSession
+from kafka_py.zk.session import SessionState, ZkSession
 from kafka_py.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
@@ -74,11 +70,10 @@ class KafkaServer:
     """One broker. `start`, then `shutdown`; `failed` is done when it cannot go on (all log directories are lost).
 
     session: not yet connected; None for the one that the settings describe. network: TCP unless given. executor: runs
-    what blocks; a pool of its own unless given. ports: by listener, once started.
+    what blocks; a pool of its own unless given.
     """
 
     node: Node
-    ports: dict[str, int]
 
     def __init__(
         self,
@@ -113,7 +108,6 @@ class KafkaServer:
         self._cleaner_background = CountedBackground(executor or self._cleaner_pool, self.loop)
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
-        self._listening = listening_of(config)
         self._log_dirs: LogDirs | None = None
         self._controller: Controller | None = None
         self._sockets: SocketServer | None = None
@@ -121,6 +115,8 @@ class KafkaServer:
         self._listener: NotificationListener | None = None
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
+        self._listeners = DynamicListeners(config, self.supervisor)
+        self._failures = LogDirFailures(lambda: self.node, self._store, self.supervisor, self.failed)
         self._session.supervise(self.supervisor)
         self._started_ms = self.clock.wall_ms()
         self._began_ms = self.clock.monotonic_ms()
@@ -128,6 +124,11 @@ class KafkaServer:
         self.observation = Observation(
             config, self.registry, process, self.clock, self._executor, self.supervisor
         )
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """By listener; empty until the broker has started."""
+        return self._listeners.ports
 
     # ---- start
 
@@ -171,7 +172,7 @@ class KafkaServer:
         changes = self._config_changes(log_dirs)
         await changes.load_broker()
         await changes.load_topics()
-        self._listening = listening_of(self._live.current)
+        self._listeners.read(self._live.current)
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
         self.state = BrokerState.STARTING
@@ -183,8 +184,8 @@ class KafkaServer:
         dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
         sockets = self._sockets = SocketServer(
             self._live.current,
-            self._listening.listeners,
-            self._listening.inter_broker_listener,
+            self._listeners.listening.listeners,
+            self._listeners.listening.inter_broker_listener,
             dispatcher.on_request,
             loop=self.loop,
             clock=self.clock,
@@ -196,8 +197,8 @@ class KafkaServer:
             network=self._network,
             size_fault=size_fault,
         )
-        self.ports = sockets.bind()
-        advertised = self._listening.advertise(self.ports, socket.getfqdn())
+        self._listeners.ports = sockets.bind()
+        advertised = self._listeners.advertised()
         self._registration = Registration(self._store, self.broker_id, advertised, self.config, self.clock)
         self.node.broker_epoch = await self._registration.register_first()
         log_dirs.write_meta(MetaProperties(self.broker_id, self.cluster_id))
@@ -219,7 +220,7 @@ class KafkaServer:
             background=self._background,
             cleaner_background=self._cleaner_background,
             later=self._timers.schedule,
-            on_failure=self._on_log_dir_failure,
+            on_failure=self._failures.on_failure,
             producer_expiration_ms=self.config.transactional_id_expiration_ms,
             flush_in_append=False,
             max_open_handles=handles_within(open_files_limit()),
@@ -269,29 +270,7 @@ class KafkaServer:
             self.node.replication.reconfigure(config)
         if self._sockets is not None and self._registration is not None:  # last: a port may be in use by now
             self._sockets.reconfigure(config)
-            self._relisten(config)
-
-    def _relisten(self, config: BrokerConfig) -> None:
-        """Takes over other listeners, and tells ZooKeeper where this broker is reached now. Raises ConfigError."""
-        listening = listening_of(config)
-        if listening == self._listening:
-            return
-        assert self._sockets is not None and self._registration is not None
-        names = [endpoint.listener_name for endpoint in listening.listeners]
-        kept = {name: port for name, port in self.ports.items() if name in names}
-        try:
-            self.ports = {**kept, **self._sockets.relisten(listening.listeners, config)}
-        except BindFailed as error:
-            raise ConfigError(str(error)) from None
-        self._listening = listening
-        advertised = listening.advertise(self.ports, socket.getfqdn())
-        self.supervisor.spawn(self._advertise(self._registration, advertised), "registration of new addresses")
-
-    async def _advertise(self, registration: Registration, advertised: Sequence[Endpoint]) -> None:
-        try:
-            await registration.advertise(advertised)
-        except ZkError as error:
-            log.error("The new addresses of this broker are not in ZooKeeper: %s", error)
+            self._listeners.relisten(self._sockets, self._registration, config)
 
     def _assemble(self, log_dirs: LogDirs, offsets_partitions: int) -> Node:
         assert self.cluster_id is not None
@@ -300,7 +279,7 @@ class KafkaServer:
             cluster_id=self.cluster_id,
             live=self._live,
             topic_configs=self._topic_configs,
-            listening=self._listening,
+            listening=self._listeners.listening,
             clock=self.clock,
             chance=self._chance,
             timers=self._timers,
@@ -337,29 +316,6 @@ class KafkaServer:
         if self.node.roles.heard_from_controller:
             self.node.log_dirs.checkpoint_high_watermarks()
 
-    # ---- while it runs
-
-    def _on_log_dir_failure(self, directory: str, error: Exception, lost: list[TopicPartition]) -> None:
-        """The directory's partitions answer storage errors from now on, and the controller is told."""
-        assert self._log_dirs is not None
-        activity = "loss of a log directory"
-        gone = [one for one in lost if self._log_dirs.get(one) is None]  # of the others it held what was to replace it
-        self.supervisor.call(activity, partial(self.node.replication.lose, lost, gone), directory)
-        self.supervisor.call(activity, partial(self.node.coordinators.lost, gone), directory)
-        if not self._log_dirs.live_directories:
-            if not self.failed.done():
-                self.failed.set_result(
-                    f"all log directories have failed, the last one is {directory}: {explained(error)}"
-                )
-            return
-        self.supervisor.spawn(self._announce_failure(), activity, directory)
-
-    async def _announce_failure(self) -> None:
-        try:
-            await self._store.announce_log_dir_failure(self.broker_id)
-        except ZkError as error:
-            log.error("The controller was not told of the failed log directory: %s", error)
-
     # ---- stop
 
     async def shutdown(self) -> None:
@@ -374,7 +330,7 @@ class KafkaServer:
                 self.broker_id,
                 lambda: self.node.broker_epoch,
                 self.config,
-                self._listening.inter_broker_listener,
+                self._listeners.listening.inter_broker_listener,
                 self._network,
             )
         self.state = BrokerState.SHUTTING_DOWN

@@ -5,6 +5,7 @@ import errno
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.partition.flushing import flush_job
 from kafka_py.testing.fakes.files import Loss
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
@@ -152,11 +153,11 @@ def test_an_epoch_that_cannot_be_written_takes_the_directory_offline():
 def test_failures_of_a_deleted_log_concern_nobody():
     world = LogWorld()
     world.append_many(3)
-    job = world.log.flush_job()
+    job = flush_job(world.log)
     world.log.move_to("/logs/t-0.0123456789abcdef0123456789abcdef-delete")
     world.log.let_go("deleted")
     job.run()
-    world.log._background_failed(FileNotFoundError("gone"))
+    world.log.background_failed(FileNotFoundError("gone"))
     assert world.failures == []
 
 

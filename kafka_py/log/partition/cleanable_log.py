@@ -31,7 +31,7 @@ class CleanableLog(StoredLog):
         """
         segments = [segment for segment in self._segments.segments if segment.base_offset < dirtiness.end]
         return CleanJob(
-            self._place.path,
+            self.files.place.path,
             self._context.files,
             self._context.clock,
             self.config,
@@ -46,13 +46,13 @@ class CleanableLog(StoredLog):
                 producer_id: LastBatch(known.batches[-1].last_offset if known.batches else -1, known.epoch)
                 for producer_id, known in self._producers.active()
             },
-            self._generation,
+            self.files.generation,
             **limits,
         )
 
     def is_unchanged_since(self, job: CleanJob) -> bool:
         """Whether the log was neither closed, cut nor moved since the job was captured."""
-        return not self._failed and job.generation == self._generation and job.path == self._place.path
+        return not self._failed and job.generation == self.files.generation and job.path == self.files.place.path
 
     def take_cleaned(self, job: CleanJob) -> None:
         """Puts the next few segments of the result in place, and takes them out of `job.cleaned`.
@@ -73,12 +73,12 @@ class CleanableLog(StoredLog):
                     job.unused.append(cleaned)
                     job.is_complete = job.is_complete and not old
         except OSError as error:
-            self._io_failed(error)
+            self.io_failed(error)
 
     def _remove_cleaned(self, base_offset: int) -> None:
         """Before the next segment is put in place: a start after a crash would believe in none behind this one."""
         for suffix in filenames.SEGMENT_SUFFIXES:
-            self._place.remove_if_present(filenames.segment_file(base_offset, suffix) + filenames.CLEANED)
+            self.files.place.remove_if_present(filenames.segment_file(base_offset, suffix) + filenames.CLEANED)
 
     def _source(self, base_offset: int) -> Segment | None:
         segment = self._segments.at(base_offset)
@@ -86,7 +86,7 @@ class CleanableLog(StoredLog):
 
     def names_sync(self) -> Callable[[], None]:
         """A job for any thread: after it the names of the new segments outlive a power failure. It raises OSError."""
-        files, path = self._context.files, self._place.path
+        files, path = self._context.files, self.files.place.path
         return lambda: files.sync_directory(path)
 
     def note_cleaned(self, job: CleanJob) -> None:
@@ -102,17 +102,17 @@ class CleanableLog(StoredLog):
 
         False when the new segment's data is not there: nothing is changed then.
         """
-        base_offset, place = cleaned.base_offset, self._place
+        base_offset, place = cleaned.base_offset, self.files.place
         try:
             place.change_state(base_offset, filenames.CLEANED, filenames.SWAP)
         except FileNotFoundError:
             return False
-        self._delete_files(old, snapshot_kept=base_offset)
+        self.files.delete(old, self.config, snapshot_kept=base_offset)
         place.change_state(base_offset, filenames.SWAP, "")
         new = Segment(place, base_offset, size=cleaned.size, created_ms=old[0].created_ms)
         new.open_indexes(self.config)
         self._segments.replace(old, new)
-        self._names_changed = True
+        self.files.names_changed = True
         return True
 
 

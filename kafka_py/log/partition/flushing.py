@@ -1,17 +1,18 @@
 """One flush of a log: which files to sync, and up to where the log is safe when that is done.
 
-Captured on the loop, run in any thread, taken back on the loop by PartitionLog.flushed.
+A job is captured on the loop, run in any thread, and taken back on the loop (`flushed`).
 Source: docs/reference/log.md, sections 3, 7 and 12.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kafka_py.base.clock import Clock
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.partition.log_files import OpenLog
 from kafka_py.log.segments.segment import Segment
 
 
@@ -72,3 +73,63 @@ class FlushJob:
                 file.sync()
             finally:
                 file.close()
+
+
+def flush_job(log: OpenLog, up_to: int | None = None) -> FlushJob | None:
+    """What to sync so that everything below `up_to` (the log end) is safe; None when it is already."""
+    files = log.files
+    up_to = log.log_end_offset if up_to is None else up_to
+    if up_to <= log.recovery_point:
+        return None
+    segments = files.segments.between(log.recovery_point, up_to - 1)
+    names_changed, files.names_changed = files.names_changed, False
+    return FlushJob(
+        files.place, segments, up_to, files.generation, names_changed=names_changed, clock=files.context.clock
+    )
+
+
+def flushed(log: OpenLog, job: FlushJob) -> None:
+    """Takes the result of a job that has run: only a finished flush raises the recovery point."""
+    context = log.files.context
+    context.flushed(job.took_ms)
+    if job.generation == log.files.generation and job.up_to > log.recovery_point:
+        log.recovery_point = job.up_to
+        if log.held_end is not None:
+            is_due = log.log_end_offset - job.up_to >= log.config.flush_messages
+            log.held_end = max(log.held_end, job.up_to) if is_due else None
+        log.last_flush_ms = context.clock.wall_ms()
+
+
+def flush(log: OpenLog, up_to: int | None) -> None:
+    """Syncs at once, in the caller's thread; blocks. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+    job = flush_job(log, up_to)
+    if job is None:
+        return
+    try:
+        job.run()
+    except OSError as error:
+        log.io_failed(error)
+    flushed(log, job)
+
+
+def flush_in_background(log: OpenLog, up_to: int | None, then: Callable[[bool], None] | None) -> None:
+    """Syncs in a pool thread; the recovery point follows when that is done. then: as PartitionLog says."""
+    job = flush_job(log, up_to)
+    if job is None:
+        if then is not None:
+            then(True)
+        return
+
+    def done(_: None) -> None:
+        flushed(log, job)
+        if job.generation != log.files.generation and log.owes_flush:  # moved meanwhile: that flush counts for nothing
+            flush_in_background(log, None, then)
+        elif then is not None:
+            then(True)
+
+    def failed(error: Exception) -> None:
+        log.background_failed(error)
+        if then is not None:
+            then(False)
+
+    log.files.context.background.run(job.run, done, failed)

@@ -250,9 +250,9 @@ class PartitionLog(CleanableLog):
             try:
                 self._segments.active.txn_index.append(aborted)
             except OSError as error:
-                self._io_failed(error)
+                self.io_failed(error)
         if header.is_transactional:
-            self._update_first_unstable()
+            self.update_first_unstable()
 
     def _write(
         self, records: memoryview, last_offset: int, max_timestamp: int, largest_offset: int | None = None
@@ -264,7 +264,7 @@ class PartitionLog(CleanableLog):
             segment.append(records, last_offset, largest, self.config.index_interval_bytes)
         except OSError as error:
             self._take_back(segment)
-            self._disk_refused(error)
+            self.disk_refused(error)
         self.log_end_offset = last_offset + 1
 
     def _take_back(self, segment: Segment) -> None:
@@ -272,7 +272,7 @@ class PartitionLog(CleanableLog):
         try:
             segment.file().truncate(segment.size)
         except OSError as error:
-            self._io_failed(error)
+            self.io_failed(error)
 
     def _flush_after_append(self, first_offset: int) -> bool:
         """flush.messages is reached: syncs now, or says that the caller has to; until then the append does not count.
@@ -308,9 +308,9 @@ class PartitionLog(CleanableLog):
         try:
             return segments.read(offset, max_bytes, up_to_offset, end_offset, min_one_batch)
         except OSError as error:
-            self._disk_refused(error)
+            self.disk_refused(error)
         except CorruptBatch as corrupt:
-            raise self._corrupt(corrupt) from corrupt
+            raise self.corrupt(corrupt) from corrupt
 
     def bytes_available(self, offset: int, up_to_offset: int) -> int:
         """Bytes from the batch that holds `offset` up to `up_to_offset`; 0 outside of the log."""
@@ -320,9 +320,9 @@ class PartitionLog(CleanableLog):
         try:
             return self._segments.bytes_between(offset, up_to_offset, self.log_end_offset)
         except OSError as error:
-            self._disk_refused(error)
+            self.disk_refused(error)
         except CorruptBatch as corrupt:
-            raise self._corrupt(corrupt) from corrupt
+            raise self.corrupt(corrupt) from corrupt
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record whose timestamp is >= `timestamp`; None when there is none. Blocks; may decode batches.
@@ -351,9 +351,9 @@ class PartitionLog(CleanableLog):
                 )
             )
         except OSError as error:
-            self._disk_refused(error)
+            self.disk_refused(error)
         except CorruptBatch as corrupt:
-            raise self._corrupt(corrupt) from corrupt
+            raise self.corrupt(corrupt) from corrupt
 
     def at_time(self, found: TimeOffset | None) -> TimestampOffset | None:
         """With the leader epoch that the record was written in."""
@@ -368,7 +368,7 @@ class PartitionLog(CleanableLog):
         try:
             return self._segments.aborted_transactions(fetch_offset, data, self.log_end_offset)
         except OSError as error:
-            self._disk_refused(error)
+            self.disk_refused(error)
         except CorruptTxnIndex as corrupt:
             _log.error("%s: %s", self.topic_partition, corrupt)
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{self.topic_partition}: {corrupt}") from corrupt

@@ -1,16 +1,20 @@
 """Which old segments may go: by age, by size, and below the log start offset.
 
-Pure decisions over segments, oldest first; renaming and removing is in stored_log.py. Compaction is another
-subject. Source: docs/reference/log.md, section 14.
+Decisions over segments, oldest first, and the deletion of those that may go; compaction is another subject.
+Source: docs/reference/log.md, section 14.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.log_files import OpenLog
 from kafka_py.log.segments.segment import Segment
+
+_log = logging.getLogger(__name__)
 
 MayGo = Callable[[Segment, Segment | None], bool]
 """(segment, the one after it) -> whether this rule lets the segment go."""
@@ -74,3 +78,32 @@ def rules(config: LogConfig, total_bytes: Callable[[], int], log_start_offset: i
 def _with_following(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment | None]]:
     for number, segment in enumerate(segments):
         yield segment, segments[number + 1] if number + 1 < len(segments) else None
+
+
+def delete_old_segments(log: OpenLog, now_ms: int, most: int | None) -> int:
+    """Applies the rules to a log; how many segments went. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+    deleted = 0
+    for rule in rules(log.config, lambda: log.size_bytes, log.log_start_offset, now_ms):
+        segments = log.files.segments.segments
+        left = None if most is None else most - deleted
+        try:
+            count = count_deletable(segments, rule, log.high_watermark, log.log_end_offset, left)
+        except OSError as error:
+            log.disk_refused(error)
+        if count:
+            _delete_oldest(log, count, now_ms)
+            deleted += count
+    return deleted
+
+
+def _delete_oldest(log: OpenLog, count: int, now_ms: int) -> None:
+    segments = log.files.segments
+    if count == len(segments):
+        log.roll(now_ms)
+    taken = segments.take_oldest(count)
+    _log.info("%s: deleting %d old segments below offset %d", log.topic_partition, count, segments.bases[0])
+    try:
+        log.files.delete(taken, log.config)
+    except OSError as error:
+        log.io_failed(error)
+    log.advance_log_start_offset(segments.bases[0])

@@ -17,16 +17,14 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.background_file import BackgroundFile
-from kafka_py.log.disk.context import LONGEST_DELAY_MS, LogContext
+from kafka_py.log.disk.context import LogContext
 from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.disk.files import remove_files
 from kafka_py.log.model.answers import NoDescriptorsLeft
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition import retention
-from kafka_py.log.partition.flushing import FlushJob
+from kafka_py.log.partition import flushing, retention, truncation
+from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.log_segments import LogSegments
 from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
-from kafka_py.log.state import producer_replay
 from kafka_py.log.state.epoch_checkpoint import EpochCheckpoint
 from kafka_py.log.state.epochs import EpochStart
 from kafka_py.log.state.partition_metadata import format_topic_id
@@ -36,8 +34,6 @@ from kafka_py.records.batch import CorruptBatch
 _log = logging.getLogger(__name__)
 
 _CLOSED = "closed"
-SEGMENTS_A_CUT = 16
-"""How many segments go in one turn of the loop when a log is cut: each has up to five files."""
 
 
 class StoredLog:
@@ -51,28 +47,9 @@ class StoredLog:
     """
 
     __slots__ = (
-        "_context",
-        "_epochs",
-        "_failed",
-        "_first_unstable",
-        "_generation",
-        "_id_file",
-        "_is_lowered",
-        "_names_changed",
-        "_place",
-        "_producers",
-        "_segments",
-        "_snapshots",
-        "cleaned_to",
-        "config",
-        "held_end",
-        "high_watermark",
-        "last_flush_ms",
-        "log_end_offset",
-        "log_start_offset",
-        "recovery_point",
-        "topic_id",
-        "topic_partition",
+        "_context", "_epochs", "_failed", "_first_unstable", "_id_file", "_producers", "_segments", "cleaned_to",
+        "config", "files", "held_end", "high_watermark", "last_flush_ms", "log_end_offset", "log_start_offset",
+        "recovery_point", "topic_id", "topic_partition",
     )  # fmt: skip
 
     def __init__(
@@ -101,26 +78,22 @@ class StoredLog:
         self.recovery_point = recovery_point
         self.cleaned_to = cleaned_to
         self.last_flush_ms = context.clock.wall_ms()
-        self._place = place
         self._context = context
         self._segments = segments
-        self._epochs = EpochCheckpoint(place, context.background, self._background_failed, epochs)
+        self._epochs = EpochCheckpoint(place, context.background, self.background_failed, epochs)
         self._producers = producers
-        self._snapshots = snapshots
+        self.files = LogFiles(place, context, segments, self._epochs, producers, snapshots)
         self._first_unstable: int | None = None
-        self._generation = 0
         self.held_end: int | None = None
         self._id_file: BackgroundFile | None = None
-        self._is_lowered = False
-        self._names_changed = True
         self._failed = ""
-        self._update_first_unstable()
-        self._bound_cleaned()
+        self.update_first_unstable()
+        self.bound_cleaned()
 
     @property
     def directory(self) -> str:
         """The path of the partition's directory."""
-        return self._place.path
+        return self.files.place.path
 
     @property
     def log_dir(self) -> str:
@@ -157,7 +130,7 @@ class StoredLog:
     @property
     def is_future(self) -> bool:
         """Whether this is a replica being moved here from another directory."""
-        return self._place.path.endswith("-future")
+        return self.files.place.path.endswith("-future")
 
     # -- offsets
 
@@ -187,7 +160,7 @@ class StoredLog:
         self.high_watermark = high_watermark
         if self._first_unstable is not None:
             self._producers.forget_replicated(high_watermark)
-            self._update_first_unstable()
+            self.update_first_unstable()
         return high_watermark
 
     def advance_log_start_offset(self, offset: int) -> bool:
@@ -204,10 +177,10 @@ class StoredLog:
             return False
         self.log_start_offset = offset
         self._epochs.truncate_from_start(offset)
-        self._update_first_unstable()
+        self.update_first_unstable()
         return True
 
-    def _update_first_unstable(self) -> None:
+    def update_first_unstable(self) -> None:
         first = self._producers.first_unstable_offset() if self._producers.has_unstable else None
         self._first_unstable = None if first is None else max(first, self.log_start_offset)
 
@@ -226,9 +199,9 @@ class StoredLog:
         try:
             due = self._segments.active.should_roll(size, last_offset, largest_timestamp, self.config, now_ms)
         except OSError as error:
-            self._disk_refused(error)
+            self.disk_refused(error)
         except CorruptBatch as corrupt:
-            raise self._corrupt(corrupt) from corrupt
+            raise self.corrupt(corrupt) from corrupt
         return due and self._roll(base_offset, now_ms)
 
     def roll(self, now_ms: int) -> bool:
@@ -241,87 +214,30 @@ class StoredLog:
             return False
         try:
             active.become_inactive(preallocated=self.config.preallocate)
-            self._producers.end_offset = base_offset
-            producer_replay.write_snapshot(self._place, self._producers, self._snapshots)
-            if self._is_lowered:
+            self.files.write_snapshot(base_offset)
+            if self.files.is_lowered:
                 self._context.settle_checkpoints()
-                self._is_lowered = False
+                self.files.is_lowered = False
                 if self._failed:  # the directory, with that
                     self._refuse()
-            self._add_segment(base_offset, now_ms)
+            self.files.add_segment(base_offset, self.config, now_ms)
         except OSError as error:
-            self._disk_refused(error)
+            self.disk_refused(error)
         self.flush_in_background(base_offset)
         return True
 
-    def _add_segment(self, base_offset: int, now_ms: int) -> None:
-        """A new active segment; a leftover file of its name is overwritten."""
-        segment = Segment.create(self._place, base_offset, self.config, now_ms)
-        segment.roll_jitter_ms = self._context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
-        self._segments.add(segment)
-        self._names_changed = True
-
     # -- flush
-
-    def flush_job(self, up_to: int | None = None) -> FlushJob | None:
-        """What to sync so that everything below `up_to` (the log end) is safe; None when it is already.
-
-        Run the job in any thread, then hand it to `flushed` on the loop.
-        """
-        up_to = self.log_end_offset if up_to is None else up_to
-        if up_to <= self.recovery_point:
-            return None
-        segments = self._segments.between(self.recovery_point, up_to - 1)
-        names_changed, self._names_changed = self._names_changed, False
-        return FlushJob(
-            self._place, segments, up_to, self._generation, names_changed=names_changed, clock=self._context.clock
-        )
-
-    def flushed(self, job: FlushJob) -> None:
-        """Takes the result of a job that has run: only a finished flush raises the recovery point."""
-        self._context.flushed(job.took_ms)
-        if job.generation == self._generation and job.up_to > self.recovery_point:
-            self.recovery_point = job.up_to
-            if self.held_end is not None:
-                is_due = self.log_end_offset - job.up_to >= self.config.flush_messages
-                self.held_end = max(self.held_end, job.up_to) if is_due else None
-            self.last_flush_ms = self._context.clock.wall_ms()
 
     def flush(self, up_to: int | None = None) -> None:
         """Syncs at once, in the caller's thread; blocks. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
-        job = self.flush_job(up_to)
-        if job is None:
-            return
-        try:
-            job.run()
-        except OSError as error:
-            self._io_failed(error)
-        self.flushed(job)
+        flushing.flush(self, up_to)
 
     def flush_in_background(self, up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
         """Syncs in a pool thread; the recovery point follows when that is done.
 
         then: told afterwards whether it succeeded, also when there was nothing to do.
         """
-        job = self.flush_job(up_to)
-        if job is None:
-            if then is not None:
-                then(True)
-            return
-
-        def done(_: None) -> None:
-            self.flushed(job)
-            if job.generation != self._generation and self.owes_flush:  # moved meanwhile: that flush counts for nothing
-                self.flush_in_background(then=then)
-            elif then is not None:
-                then(True)
-
-        def failed(error: Exception) -> None:
-            self._background_failed(error)
-            if then is not None:
-                then(False)
-
-        self._context.background.run(job.run, done, failed)
+        flushing.flush_in_background(self, up_to, then)
 
     # -- delete
 
@@ -330,47 +246,7 @@ class StoredLog:
 
         most: bound on how many go for now; if so many went, there may be others.
         """
-        if self._failed:
-            return 0
-        deleted = 0
-        for rule in retention.rules(self.config, lambda: self.size_bytes, self.log_start_offset, now_ms):
-            segments = self._segments.segments
-            left = None if most is None else most - deleted
-            try:
-                count = retention.count_deletable(segments, rule, self.high_watermark, self.log_end_offset, left)
-            except OSError as error:
-                self._disk_refused(error)
-            if count:
-                self._delete_oldest(count, now_ms)
-                deleted += count
-        return deleted
-
-    def _delete_oldest(self, count: int, now_ms: int) -> None:
-        if count == len(self._segments):
-            self._roll(self.log_end_offset, now_ms)
-        taken = self._segments.take_oldest(count)
-        _log.info("%s: deleting %d old segments below offset %d", self.topic_partition, count, self._segments.bases[0])
-        try:
-            self._delete_files(taken)
-        except OSError as error:
-            self._io_failed(error)
-        self.advance_log_start_offset(self._segments.bases[0])
-
-    def _delete_files(self, segments: Sequence[Segment], snapshot_kept: int | None = None) -> None:
-        """Renames the files at once, and removes them after a delay in the background.
-
-        snapshot_kept: the base offset whose producer snapshot stays.
-        """
-        paths: list[str] = []
-        for segment in segments:
-            segment.let_go()
-            keep = segment.base_offset == snapshot_kept
-            paths += self._place.rename_segment(segment.base_offset, filenames.DELETED, keep_snapshot=keep)
-            if segment.base_offset in self._snapshots and not keep:
-                self._snapshots.remove(segment.base_offset)
-        files, background = self._context.files, self._context.background
-        delay_ms = min(self.config.file_delete_delay_ms, LONGEST_DELAY_MS)
-        self._context.later(delay_ms, lambda: background.run(lambda: remove_files(files, paths)))
+        return 0 if self._failed else retention.delete_old_segments(self, now_ms, most)
 
     # -- truncate
 
@@ -380,7 +256,7 @@ class StoredLog:
         None in most cases. After each of these cuts the log is a whole one, for others and for a crash: whoever can
         lets others have the loop in between.
         """
-        return self._segments.bases_above(offset)[-SEGMENTS_A_CUT:0:-SEGMENTS_A_CUT]
+        return truncation.cuts_before(self._segments, offset)
 
     def truncate_to(self, offset: int) -> bool:
         """Cuts the log so that it ends at `offset`; whether data was cut.
@@ -389,66 +265,14 @@ class StoredLog:
         Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the place to cut cannot be found
             because of a corrupt batch before it; the log is then as it was.
         """
-        if offset < 0:
-            raise ValueError(f"cannot truncate {self.topic_partition} to offset {offset}")
-        if offset >= self.log_end_offset:
-            self._epochs.truncate_from_end(self.log_end_offset)
-            return False
-        _log.info("%s: truncating from offset %d to %d", self.topic_partition, self.log_end_offset, offset)
-        if offset < self._segments.bases[0]:
-            self.truncate_fully_and_start_at(offset)
-            return True
-        try:
-            self._segments.segments[self._segments.slot(offset)].cut_position(offset)
-        except OSError as error:
-            self._disk_refused(error)
-        except CorruptBatch as corrupt:
-            raise self._corrupt(corrupt) from corrupt
-        try:
-            self._delete_files(self._segments.take_newer_than(offset))
-            self._segments.active.truncate_to(offset, self.config, self._context.clock.wall_ms())
-            self._segments.active.make_active(self.config)
-            self._segments.forget_positions()
-            self._epochs.truncate_from_end(offset)
-            self._ends_at(offset, min(self.log_start_offset, offset))
-        except OSError as error:
-            self._io_failed(error)
-        return True
+        return truncation.truncate_to(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Deletes everything; the log is empty and begins at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
-        _log.info("%s: deleting all records, starting at offset %d", self.topic_partition, offset)
-        try:
-            self._delete_files(self._segments.take_oldest(len(self._segments)))
-            self._add_segment(offset, self._context.clock.wall_ms())
-            self._epochs.clear()
-            self._ends_at(offset, offset)
-        except OSError as error:
-            self._io_failed(error)
+        truncation.truncate_fully_and_start_at(self, offset)
 
-    def _ends_at(self, end_offset: int, start_offset: int) -> None:
-        """What follows from a new end: the other offsets, and the producer state as it was there."""
-        self._generation += 1
-        before = self.log_start_offset, self.recovery_point, self.cleaned_to
-        self.log_start_offset = start_offset
-        self.log_end_offset = end_offset
-        self.recovery_point = min(self.recovery_point, end_offset)
-        if self.held_end is not None and (end_offset <= self.held_end or start_offset == end_offset):
-            self.held_end = None  # what waited for a flush is cut off
-        self._bound_cleaned()
-        after = self.log_start_offset, self.recovery_point, self.cleaned_to
-        if any(new < old for new, old in zip(after, before, strict=True)):
-            self._is_lowered = True
-            self._context.checkpoints_lowered()
-        producer_replay.load_snapshot(
-            self._place, self._producers, self._snapshots, start_offset, end_offset,
-            self._context.clock.wall_ms(), self._context.producer_expiration_ms,
-        )  # fmt: skip
-        producer_replay.replay(self._segments.segments, self._producers, end_offset)
-        self._update_first_unstable()
-        self.update_high_watermark(min(self.high_watermark, end_offset))
-
-    def _bound_cleaned(self) -> None:
+    def bound_cleaned(self) -> None:
+        """Nothing at or above the active segment counts as compacted."""
         if not self.is_future:
             self.cleaned_to = min(self.cleaned_to, self._segments.active.base_offset)
 
@@ -462,17 +286,10 @@ class StoredLog:
         if topic_id == ZERO_UUID or topic_id == self.topic_id:
             return
         if self.topic_id is not None:
-            raise KafkaError(
-                ErrorCode.INCONSISTENT_TOPIC_ID,
-                f"{self.directory} belongs to topic id {self.topic_id}, not {topic_id}",
-            )
+            fault = f"{self.directory} belongs to topic id {self.topic_id}, not {topic_id}"
+            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, fault)
         self.topic_id = topic_id
-        place = self._place
-        self._id_file = BackgroundFile(
-            lambda data: place.replace(filenames.PARTITION_METADATA, data),
-            self._context.background,
-            self._background_failed,
-        )
+        self._id_file = self.files.replaced_file(filenames.PARTITION_METADATA, self.background_failed)
         self._id_file.save(format_topic_id(topic_id))
 
     def _save_topic_id(self) -> None:
@@ -481,7 +298,7 @@ class StoredLog:
             try:
                 self._id_file.save_now()
             except OSError as error:
-                self._disk_refused(error)
+                self.disk_refused(error)
         self._id_file = None
 
     @property
@@ -498,9 +315,9 @@ class StoredLog:
 
         A log that is to be used further must be able to (`can_move`).
         """
-        self._place.move(directory)
-        self._generation += 1
-        self._names_changed = True
+        self.files.place.move(directory)
+        self.files.generation += 1
+        self.files.names_changed = True
 
     def take_over_from(self, present: StoredLog) -> None:
         """This log replaces `present`, which was not compacted while this one was copied from it."""
@@ -514,13 +331,12 @@ class StoredLog:
         if self._failed:
             return
         try:
-            self._producers.end_offset = self.log_end_offset
-            if producer_replay.write_snapshot(self._place, self._producers, self._snapshots):
-                self._names_changed = True
+            if self.files.write_snapshot(self.log_end_offset):
+                self.files.names_changed = True
             self._segments.active.become_inactive(preallocated=self.config.preallocate)
             self._epochs.save_now()
         except OSError as error:
-            self._io_failed(error)
+            self.io_failed(error)
         self.flush()
         self.let_go(_CLOSED)
 
@@ -540,31 +356,31 @@ class StoredLog:
         for segment in self._segments.segments:
             segment.let_go()
 
-    def _corrupt(self, corrupt: CorruptBatch) -> KafkaError:
+    def corrupt(self, corrupt: CorruptBatch) -> KafkaError:
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition}: {corrupt}")
 
     def _refuse(self) -> NoReturn:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} is {self._failed}")
 
-    def _disk_refused(self, error: OSError) -> NoReturn:
+    def disk_refused(self, error: OSError) -> NoReturn:
         """For calls that can be tried again: a lack of descriptors is no failure of the disk, all else is."""
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise NoDescriptorsLeft(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition}: {error}") from error
-        self._io_failed(error)
+        self.io_failed(error)
 
-    def _io_failed(self, error: OSError) -> NoReturn:
+    def io_failed(self, error: OSError) -> NoReturn:
         """The directory goes offline, and so does this log."""
         if not self._failed:
             self.let_go(f"offline: {error}")
             self._context.io_failed(self._context.log_dir, error)
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition}: {error}") from error
 
-    def _background_failed(self, error: Exception) -> None:
+    def background_failed(self, error: Exception) -> None:
         if self._failed:  # deleted or closed meanwhile: its files may be gone
             return
         if isinstance(error, OSError):
-            self._names_changed = True
+            self.files.names_changed = True
             with contextlib.suppress(KafkaError):
-                self._disk_refused(error)
+                self.disk_refused(error)
         else:
             _log.error("%s: background work failed", self.topic_partition, exc_info=error)

@@ -7,6 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.loading.recovery import Checkpointed
 from kafka_py.log.model.answers import LogRead, Origin, UnexpectedAppendOffset
+from kafka_py.log.partition.flushing import flush_job, flushed
 from kafka_py.records.batch import read_header, verify_crc
 from kafka_py.records.control import ControlType
 from kafka_py.testing.fakes.files import Loss
@@ -574,22 +575,22 @@ def test_a_flush_can_be_left_to_the_caller():
     world.context.flush_in_append = False
     info = world.append()
     assert info.flush_due
-    job = world.log.flush_job()
+    job = flush_job(world.log)
     job.run()
     assert world.log.recovery_point == 0
-    world.log.flushed(job)
+    flushed(world.log, job)
     assert world.log.recovery_point == 1
-    assert world.log.flush_job() is None
+    assert flush_job(world.log) is None
 
 
 def test_a_flush_that_a_truncation_overtook_proves_nothing():
     world = LogWorld()
     world.append_many(5)
-    job = world.log.flush_job()
+    job = flush_job(world.log)
     job.run()
     world.log.truncate_to(2)
     world.append_many(5)
-    world.log.flushed(job)
+    flushed(world.log, job)
     assert world.log.recovery_point == 0
 
 
@@ -624,10 +625,10 @@ def test_what_came_while_a_flush_ran_waits_for_the_next():
     world = LogWorld({"flush.messages": 1})
     world.context.flush_in_append = False
     world.append()
-    job = world.log.flush_job()
+    job = flush_job(world.log)
     job.run()
     world.append()
-    world.log.flushed(job)
+    flushed(world.log, job)
     assert (world.log.counted_end_offset, world.log.owes_flush) == (1, True)
     world.log.flush()
     assert (world.log.counted_end_offset, world.log.owes_flush) == (2, False)

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.log.model.answers import Origin
-from kafka_py.log.partition.stored_log import SEGMENTS_A_CUT
+from kafka_py.log.partition.truncation import SEGMENTS_A_CUT
 from kafka_py.records.control import ControlType
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 

@@ -1,0 +1,59 @@
+"""The listeners of a broker, which may change while it runs, and the addresses under which ZooKeeper has it (I/O).
+
+Source: DynamicListenerConfig; KIP-226.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Sequence
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.supervision import Supervisor
+from kafka_py.broker.registration import Registration
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.endpoints import Endpoint, listening_of
+from kafka_py.net.listener import BindFailed
+from kafka_py.net.socket_server import SocketServer
+from kafka_py.zk.session import ZkError
+
+log = logging.getLogger(__name__)
+
+
+class DynamicListeners:
+    """Where the broker listens now, as its settings say. ports: by listener, once the sockets are bound."""
+
+    def __init__(self, config: BrokerConfig, supervisor: Supervisor) -> None:
+        self.listening = listening_of(config)
+        self.ports: dict[str, int] = {}
+        self._supervisor = supervisor
+
+    def read(self, config: BrokerConfig) -> None:
+        """Takes the settings before anything is bound."""
+        self.listening = listening_of(config)
+
+    def advertised(self) -> list[Endpoint]:
+        """The addresses that clients are given."""
+        return self.listening.advertise(self.ports, socket.getfqdn())
+
+    def relisten(self, sockets: SocketServer, registration: Registration, config: BrokerConfig) -> None:
+        """Takes over other listeners, and tells ZooKeeper where this broker is reached now. Raises ConfigError."""
+        listening = listening_of(config)
+        if listening == self.listening:
+            return
+        names = [endpoint.listener_name for endpoint in listening.listeners]
+        kept = {name: port for name, port in self.ports.items() if name in names}
+        try:
+            self.ports = {**kept, **sockets.relisten(listening.listeners, config)}
+        except BindFailed as error:
+            raise ConfigError(str(error)) from None
+        self.listening = listening
+        self._supervisor.spawn(_advertise(registration, self.advertised()), "registration of new addresses")
+
+
+async def _advertise(registration: Registration, advertised: Sequence[Endpoint]) -> None:
+    try:
+        await registration.advertise(advertised)
+    except ZkError as error:
+        log.error("The new addresses of this broker are not in ZooKeeper: %s", error)
