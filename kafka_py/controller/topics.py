@@ -29,6 +29,7 @@ from kafka_py.controller.model.placement import (
     without_racks,
 )
 from kafka_py.controller.topic_policy import CreateTopicPolicy, TopicRequest
+from kafka_py.zk.access import PIPELINE_WIDTH
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import NoNode
 from kafka_py.zk.store import ZkStore
@@ -73,6 +74,13 @@ class PlannedGrowth(NamedTuple):
     name: str
     before: TopicAssignment
     added: Placement
+
+
+class GrowthBasis(NamedTuple):
+    """What is read once for all topics that a request extends. topics: names of those that exist; None: not read."""
+
+    brokers: Sequence[BrokerRack]
+    topics: frozenset[str] | None
 
 
 class _Changed(Exception):
@@ -184,30 +192,38 @@ class TopicAdmin:
 
     # More partitions
 
+    async def growth_basis(self, topics: int, rack_mode: RackMode = RackMode.ENFORCED) -> GrowthBasis:
+        """For `grow` of so many topics. Raises KafkaError(UNKNOWN_SERVER_ERROR) as registered_brokers does."""
+        brokers = await registered_brokers(self._store, rack_mode)
+        names = frozenset(await self._store.topics()) if topics > PIPELINE_WIDTH else None
+        return GrowthBasis(brokers, names)
+
     async def grow(
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None, *,
-        validate_only: bool = False, rack_mode: RackMode = RackMode.ENFORCED,
+        validate_only: bool = False, basis: GrowthBasis | None = None,
     ) -> PlannedGrowth:  # fmt: skip
         """Gives a topic `count` partitions in all, or only says which would be added.
 
-        replicas: of each new partition; None places them. Raises KafkaError with the codes of CreatePartitions.
+        replicas: of each new partition; None places them. basis: of the request, read here where there is none.
+        Raises KafkaError with the codes of CreatePartitions.
         """
         async with self._growing.hold(topic):
             while True:
-                planned = await self.plan_growth(topic, count, replicas, rack_mode)
+                planned = await self.plan_growth(topic, count, replicas, basis)
                 if validate_only or await self._write_growth(planned):
                     return planned
 
     async def plan_growth(
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None,
-        rack_mode: RackMode = RackMode.ENFORCED,
+        basis: GrowthBasis | None = None,
     ) -> PlannedGrowth:  # fmt: skip
         """The new partitions with their replicas. Raises KafkaError for the first check that fails."""
         if self._is_queued(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"The topic '{topic}' is queued for deletion.")
-        brokers = await registered_brokers(self._store, rack_mode)
+        brokers, names = basis or await self.growth_basis(1)
+        can_exist = topic in names if names is not None else topic_names.can_exist(topic)
         try:
-            before = await self._store.topic_assignment(topic) if topic_names.can_exist(topic) else None
+            before = await self._store.topic_assignment(topic) if can_exist else None
         except MalformedZNode:
             before = None
         if before is None or not before.partitions:

@@ -144,7 +144,9 @@ async def add_partitions(store: ZkStore, topic: str, request: TopicRequest) -> N
     if request.assignment is not None:
         count = await store.partition_count(topic) or 0
         added = [replicas for _, replicas in sorted(request.assignment.items())][count:]
-    await _admin(store).grow(topic, request.partitions or 1, added, rack_mode=_rack_mode(request))
+    admin = _admin(store)
+    basis = await admin.growth_basis(1, _rack_mode(request))
+    await admin.grow(topic, request.partitions or 1, added, basis=basis)
 
 
 async def _describe(store: ZkStore, request: TopicRequest) -> None:

@@ -300,6 +300,23 @@ async def test_growths_sent_without_waiting_for_answers_never_shrink_a_topic(bro
 
 
 @on_broker()
+async def test_extending_very_many_topics_reads_zookeeper_for_those_that_exist(broker: LocalBroker) -> None:
+    await create(broker, new_topic("a", 1, 1))
+    await create(broker, new_topic("b", 2, 1))
+    names = ["a", "b", "twice", "twice", *(f"unknown{number}" for number in range(500))]
+    topics = [CreatePartitionsTopic(name=name, count=2, assignments=None) for name in names]
+    before = broker.zookeeper.requests
+    answer = await broker.ask(CreatePartitionsRequest(topics=topics, timeout_ms=5000, validate_only=True), 3)
+    assert broker.zookeeper.requests - before < 10
+    assert [row.name for row in answer.results] == list(dict.fromkeys(names))
+    codes = {row.name: row.error_code for row in answer.results}
+    assert (codes.pop("a"), codes.pop("b")) == (ErrorCode.NONE, ErrorCode.INVALID_PARTITIONS)
+    assert codes.pop("twice") == ErrorCode.INVALID_REQUEST
+    assert set(codes.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert answer.results[-1].error_message == "The topic 'unknown499' does not exist."
+
+
+@on_broker()
 async def test_a_fault_of_one_topic_is_not_that_of_the_others(broker: LocalBroker) -> None:
     """A policy that fails, a znode that a tool has broken."""
 

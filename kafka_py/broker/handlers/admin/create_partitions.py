@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
@@ -18,19 +19,23 @@ from kafka_py.wire.messages.create_partitions import (
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
+from kafka_py.zk.access import pipelined, raise_first
 
 log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    """One result per topic, once the new partitions have leaders."""
+    """One result per topic, once the new partitions have leaders.
+
+    What all topics need is read once, and the topics many at a time: a request may name very many.
+    """
     turn = Turn(node.clock)
     counts: Counter[str] = Counter()
     for topic in request.topics:
         counts[topic.name] += 1
         await turn.maybe_yield()
     results: dict[str, CreatePartitionsTopicResult] = {}
-    added: dict[str, list[int]] = {}
+    asked: list[CreatePartitionsTopic] = []
     for topic in request.topics:
         await turn.maybe_yield()
         if topic.name in results:
@@ -40,13 +45,11 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
         )
         try:
             _check(node, context, topic, counts[topic.name])
-            replicas = None if topic.assignments is None else [list(row.broker_ids) for row in topic.assignments]
-            planned = await node.topics.grow(topic.name, topic.count, replicas, validate_only=request.validate_only)
-            if not request.validate_only:
-                added[topic.name] = list(planned.added)
-        except Exception as failure:  # this topic's alone
-            error = error_of(failure, log, f"Topic {topic.name} has no partitions added")
+        except KafkaError as error:
             _fail(context, result, error.code, error.message)
+        else:
+            asked.append(topic)
+    added = await _grow(node, context, asked, results, validate_only=request.validate_only) if asked else {}
     late = await wait_for_topics(
         node.topic_waits,
         {name: has_leaders(node.metadata, name, partitions) for name, partitions in added.items()},
@@ -55,6 +58,35 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
     for name in late:
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return CreatePartitionsResponse(throttle_time_ms=0, results=list(results.values()))
+
+
+async def _grow(
+    node: Node, context: RequestContext, asked: Sequence[CreatePartitionsTopic],
+    results: dict[str, CreatePartitionsTopicResult], *, validate_only: bool,
+) -> dict[str, list[int]]:  # fmt: skip
+    """Extends these topics; returns the partitions that each now has besides.
+
+    Raises KafkaError when nothing can be placed on the brokers there are: then no topic is extended.
+    """
+    turn = Turn(node.clock)
+    added: dict[str, list[int]] = {}
+    basis = await node.topics.growth_basis(len(asked))
+
+    async def grow(topic: CreatePartitionsTopic) -> None:
+        await turn.maybe_yield()
+        try:
+            replicas = None if topic.assignments is None else [list(row.broker_ids) for row in topic.assignments]
+            planned = await node.topics.grow(
+                topic.name, topic.count, replicas, validate_only=validate_only, basis=basis
+            )
+            if not validate_only:
+                added[topic.name] = list(planned.added)
+        except Exception as failure:  # this topic's alone
+            error = error_of(failure, log, f"Topic {topic.name} has no partitions added")
+            _fail(context, results[topic.name], error.code, error.message)
+
+    raise_first(await pipelined(grow(topic) for topic in asked))
+    return added
 
 
 def _check(node: Node, context: RequestContext, topic: CreatePartitionsTopic, occurrences: int) -> None:
