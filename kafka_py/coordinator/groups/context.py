@@ -1,6 +1,6 @@
 """What the parts of group membership share: where groups are kept, the limits, time, and what they count.
 
-Nothing here decides anything. The store is runtime's; membership knows it only as the Store below.
+Nothing here decides anything. The store is metadata_store.py's; membership knows it only as the Store below.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Guard
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.moment import Limits
 
 OnPersisted = Callable[[ErrorCode], None]
 
@@ -54,22 +55,6 @@ class Store(Protocol):
     def guard(self, group: Group) -> Guard:
         """A context: what work on the group raises is reported, and the code after the context runs."""
         ...
-
-
-class Limits(Protocol):
-    """The settings of membership, as coordinator/configs.py names them."""
-
-    @property
-    def group_min_session_timeout_ms(self) -> int: ...
-
-    @property
-    def group_max_session_timeout_ms(self) -> int: ...
-
-    @property
-    def group_initial_rebalance_delay_ms(self) -> int: ...
-
-    @property
-    def group_max_size(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)

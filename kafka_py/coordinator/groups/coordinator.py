@@ -1,31 +1,29 @@
 """The door to group membership: join, sync, heartbeat, leave, and what administrators ask.
 
 Everything here runs on the broker's loop and is synchronous; an answer that has to wait comes through a callback.
-Joins the parts: joining.py, syncing.py, leaving.py, rebalancing.py, overview.py.
+Makes events of calls, which driver.py takes through the decisions of machine.py; heartbeats take a shorter way.
 Source: docs/reference/groups.md, sections 2 to 8.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Hashable, Sequence
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
-from kafka_py.coordinator.groups import overview
-from kafka_py.coordinator.groups.answers import AnswerJoin, AnswerSync, refused_join
-from kafka_py.coordinator.groups.context import Context, Limits, Store
+from kafka_py.coordinator.groups import overview, sessions
+from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, AnswerJoin, AnswerSync, refused_join, refused_sync
+from kafka_py.coordinator.groups.context import Context, Store
+from kafka_py.coordinator.groups.driver import Driver
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.joining import Joining, JoinRequest
-from kafka_py.coordinator.groups.leaving import Leaver, Leaving
+from kafka_py.coordinator.groups.joining import Join, JoinRequest, check_session_timeout
+from kafka_py.coordinator.groups.leaving import Leave, Leaver
+from kafka_py.coordinator.groups.machine import Loaded, Unloaded
+from kafka_py.coordinator.groups.moment import Limits
 from kafka_py.coordinator.groups.overview import GroupDescription, ListedGroup
-from kafka_py.coordinator.groups.rebalancing import Rebalancing
-from kafka_py.coordinator.groups.states import DEAD, PREPARING_REBALANCE
-from kafka_py.coordinator.groups.syncing import Syncing, SyncRequest
-
-log = logging.getLogger(__name__)
+from kafka_py.coordinator.groups.syncing import Sync, SyncRequest
 
 
 def _nothing() -> None:
@@ -36,7 +34,7 @@ class Membership:
     """Who is in which group.
 
     limits: the settings in force. rebalances: where rounds are parked, Kafka's purgatory "Rebalance".
-    on_rebalance_completed: counts. new_id: the random part of member ids.
+    on_rebalance_completed: counts. new_id: the random part of member ids, never given twice; a test may put in another.
     """
 
     def __init__(
@@ -55,21 +53,48 @@ class Membership:
         self._store = store
         self._clock = clock
         self._limits = limits
-        self._rebalancing = Rebalancing(context)
-        self.joining = Joining(context, self._rebalancing, new_id)
-        self._syncing = Syncing(context, self._rebalancing)
-        self._leaving = Leaving(context, self._rebalancing)
-        self.sessions = self._rebalancing.sessions
+        self.new_id = new_id
+        self._driver = Driver(context)
+        self.sessions = self._driver.timers
 
     # ---- members
 
     def join(self, request: JoinRequest, answer: AnswerJoin) -> None:
         """JoinGroup: answers at once, or when the round of joining ends."""
-        self.joining.join(request, answer)
+        try:
+            group = self._group_to_join(request)
+        except KafkaError as error:
+            answer(refused_join(request.member_id, error.code))
+            return
+        new_id = self.new_id() if request.member_id == NO_MEMBER_ID else ""
+        self._driver.request(group, answer, lambda ticket: Join(request, new_id, ticket))
+
+    def _group_to_join(self, request: JoinRequest) -> Group:
+        """Only somebody who does not claim to be a member brings a group into being. Raises KafkaError."""
+        store = self._store
+        store.check(request.group_id)
+        check_session_timeout(request, self._limits())
+        if request.member_id == NO_MEMBER_ID:
+            return store.get_or_create(request.group_id)
+        group = store.get(request.group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return group
 
     def sync(self, request: SyncRequest, answer: AnswerSync) -> None:
         """SyncGroup: answers at once, or when the leader's assignment is written."""
-        self._syncing.sync(request, answer)
+        try:
+            self._store.check(request.group_id)
+        except KafkaError as error:
+            # While it is loaded: the round is lost with the coordinator that ran it, the member may as well rejoin.
+            is_loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            answer(refused_sync(ErrorCode.REBALANCE_IN_PROGRESS if is_loading else error.code))
+            return
+        group = self._store.get(request.group_id)
+        if group is None:
+            answer(refused_sync(ErrorCode.UNKNOWN_MEMBER_ID))
+            return
+        self._driver.request(group, answer, lambda ticket: Sync(request, ticket))
 
     def heartbeat(
         self, group_id: str, member_id: str, generation: int, group_instance_id: str | None = None
@@ -78,33 +103,43 @@ class Membership:
         store = self._store
         try:
             store.check(group_id)
-            group = store.get(group_id)
-            if group is None:
-                return ErrorCode.UNKNOWN_MEMBER_ID
-            member = group.speaker(member_id, group_instance_id, generation)
         except KafkaError as error:
             # While the group is loaded nobody can say whether the member is in it: it may carry on.
             return ErrorCode.NONE if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error.code
-        self.sessions.touch(group, member)
-        return ErrorCode.REBALANCE_IN_PROGRESS if group.state is PREPARING_REBALANCE else ErrorCode.NONE
+        group = store.get(group_id)
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        code, change = sessions.heartbeat(
+            group, member_id, generation, group_instance_id, self._clock.monotonic_ms()
+        )
+        if change is not None:
+            self.sessions.change(group, change)
+        return code
 
     def leave(self, group_id: str, leavers: Sequence[Leaver]) -> list[ErrorCode]:
         """LeaveGroup: how it went for each. Raises KafkaError for what concerns the group as a whole."""
-        return self._leaving.leave(group_id, leavers)
+        self._store.check(group_id)
+        group = self._store.get(group_id)
+        if group is None:
+            return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers)
+        if group.is_dead:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        codes: list[ErrorCode] = []
+        self._driver.request(group, codes.extend, lambda ticket: Leave(leavers, ticket))
+        return codes
 
     def once_written(self, group_id: str, then: Callable[[], object]) -> bool:
         """Calls `then` once the group's last change is written, or could not be; False when nothing is under way."""
         group = self._store.get(group_id)
-        if group is None or group.being_emptied is None:
-            return False
-        group.being_emptied.append(then)
-        return True
+        return group is not None and self._driver.once_emptied(group, then)
 
     def touch(self, group: Group, member_id: str) -> None:
         """A member has given a sign of life other than a heartbeat: it committed offsets."""
         member = group.members.get(member_id)
         if member is not None:
-            self.sessions.touch(group, member)
+            change = sessions.extend(member, member.session_timeout_ms, self._clock.monotonic_ms())
+            if change is not None:
+                self.sessions.change(group, change)
 
     # ---- administrators
 
@@ -122,23 +157,16 @@ class Membership:
 
     def delete(self, group_id: str) -> None:
         """DeleteGroups. Raises KafkaError."""
-        overview.delete(self._store, self._rebalancing, group_id, self._clock.wall_ms())
+        group = overview.deletable(self._store, group_id)
+        self._driver.handle(group, Unloaded())
+        self._store.remove(group)
 
     # ---- groups that come and go with their partition
 
     def on_loaded(self, group: Group) -> None:
-        """The group was read from the offsets topic: its members live for a session time-out from now on."""
-        if len(group.members) > self._limits().group_max_size:
-            self._rebalancing.prepare(group, "freshly loaded group is over capacity")
-        for member in group.members.values():
-            self.sessions.touch(group, member)
+        """The group was read from the offsets topic."""
+        self._driver.handle(group, Loaded())
 
     def on_unloaded(self, group: Group) -> None:
-        """Another broker coordinates the group now, or it was removed: it is Dead, and who waits is sent elsewhere."""
-        group.become(DEAD, self._clock.wall_ms())
-        self._rebalancing.forget_rounds(group)
-        for member_id in list(group.joins):
-            group.answer_join(member_id, refused_join(member_id, ErrorCode.NOT_COORDINATOR))
-        self._rebalancing.answer_syncs(group, ErrorCode.NOT_COORDINATOR)
-        for member in group.members.values():
-            self.sessions.end(member)
+        """Another broker coordinates the group now, or it was removed."""
+        self._driver.handle(group, Unloaded())

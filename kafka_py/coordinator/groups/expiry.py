@@ -1,6 +1,6 @@
 """Which committed offsets have been kept long enough (KIP-211).
 
-Pure: looks at one group and a moment. Removing them, and the group when nothing is left of it, is store.py's.
+Pure: looks at one group and a moment. Removing them, and the group when nothing is left of it, is metadata_store.py's.
 Source: docs/reference/groups.md, section 11.
 """
 

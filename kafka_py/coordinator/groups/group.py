@@ -1,32 +1,41 @@
 """One consumer group as a value: its state, generation, members, and who of them waits for an answer.
 
 Keeps its own parts consistent (a static member's mapping, the counts of supported protocols) and moves through the
-table of states.py. It decides nothing, has no clock and no store: that is membership.py and its neighbours.
+table of states.py. It decides nothing (machine.py and its neighbours do), and has no clock, store, timers or callbacks.
 Source: docs/reference/groups.md, section 2.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.coordinator.groups.answers import (
-    AnswerJoin,
-    AnswerSync,
-    JoinedMember,
-    JoinResult,
-    SyncResult,
-    refused_join,
-    refused_sync,
-)
+from kafka_py.coordinator.groups.answers import JoinedMember
 from kafka_py.coordinator.groups.member import Member, Protocols
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, MOVES, STABLE, GroupState
 
 if TYPE_CHECKING:
-    from kafka_py.base.timers import Timer
     from kafka_py.coordinator.groups.offsets import GroupOffsets
+    from kafka_py.coordinator.groups.outcome import Ticket
+
+
+class RoundKind(Enum):
+    """What a round of joining waits for, at most until its timer fires."""
+
+    FIRST = "first"  # its time in any case, for more members may come
+    OPEN = "open"  # all members
+    NEXT_ATTEMPT = "next attempt"  # members at all, after a failed write
+
+
+class Round(NamedTuple):
+    """A round of joining under way. delay_ms, remaining_ms: of a first round, this delay and what may follow it."""
+
+    kind: RoundKind
+    delay_ms: int = 0
+    remaining_ms: int = 0
 
 
 class Group:
@@ -36,22 +45,22 @@ class Group:
     protocol_type: the kind of group ("consumer", "connect"); None until somebody joins. protocol: the strategy chosen
         for this generation. leader: member id.
     members: by member id, in the order in which they came. static_members: instance id -> member id (KIP-345).
-    pending_members: ids handed out with MEMBER_ID_REQUIRED whose owners have not come back (KIP-394), each with the
-        timer that ends its wait.
-    joins, syncs: the parked answers by member id; their keys are members.
+    pending_members: ids handed out with MEMBER_ID_REQUIRED whose owners have not come back (KIP-394), in order.
+    joins, syncs: the parked requests by member id; their keys are members.
+    round: the round of joining under way; None also in PreparingRebalance while is_being_emptied.
     pending_syncs: members of this generation whose SyncGroup has not come.
     new_member_added: somebody came while the group waits out its initial delay.
-    being_emptied: while the record of a generation without members is being written: whom to call back then.
+    is_being_emptied: the record of a generation without members is being written.
     current_state_timestamp: wall clock ms when it entered its state; None when a record of an old version said nothing.
     offsets: what the group has committed.
     """
 
     __slots__ = (
         "_supporters",
-        "being_emptied",
         "current_state_timestamp",
         "generation",
         "id",
+        "is_being_emptied",
         "joins",
         "leader",
         "members",
@@ -61,6 +70,7 @@ class Group:
         "pending_syncs",
         "protocol",
         "protocol_type",
+        "round",
         "state",
         "static_members",
         "syncs",
@@ -76,12 +86,13 @@ class Group:
         self.leader: str | None = None
         self.members: dict[str, Member] = {}
         self.static_members: dict[str, str] = {}
-        self.pending_members: dict[str, Timer] = {}
-        self.joins: dict[str, AnswerJoin] = {}
-        self.syncs: dict[str, AnswerSync] = {}
+        self.pending_members: dict[str, None] = {}
+        self.joins: dict[str, Ticket] = {}
+        self.syncs: dict[str, Ticket] = {}
+        self.round: Round | None = None
         self.pending_syncs: set[str] = set()
         self.new_member_added = False
-        self.being_emptied: list[Callable[[], object]] | None = None
+        self.is_being_emptied = False
         self.current_state_timestamp: int | None = now_ms
         self.offsets = offsets
         self._supporters: Counter[str] = Counter()  # protocol name -> members that know it
@@ -135,7 +146,7 @@ class Group:
     # ---- members
 
     def add(self, member: Member) -> None:
-        """A member comes; who is first leads. Its id is pending no more. The protocol type is the caller's to set."""
+        """A member comes; who is first leads. Its id must not be pending. The protocol type is the caller's to set."""
         instance_id = member.group_instance_id
         if instance_id is not None:
             if instance_id in self.static_members:
@@ -145,7 +156,6 @@ class Group:
             self.leader = member.member_id
         self.members[member.member_id] = member
         self._supporters.update(member.protocol_names)
-        self.forget_pending(member.member_id)
 
     def remove(self, member_id: str) -> Member:
         """A member goes, and with it its instance id; if it led, the eldest of the rest leads. Raises KeyError.
@@ -162,18 +172,10 @@ class Group:
         self.pending_syncs.discard(member_id)
         return member
 
-    def forget_pending(self, member_id: str) -> bool:
-        """The id is expected no more; False when it was not."""
-        timer = self.pending_members.pop(member_id, None)
-        if timer is None:
-            return False
-        timer.cancel()
-        return True
-
     def rename(self, member: Member, new_id: str) -> None:
         """A static member comes back under another id; it keeps its place in the order and its leadership (KIP-345).
 
-        Its parked answers must have been taken out before.
+        Its parked requests must have been answered before.
         """
         old_id = member.member_id
         self.members = {new_id if key == old_id else key: value for key, value in self.members.items()}
@@ -265,34 +267,6 @@ class Group:
     def is_waiting(self, member_id: str) -> bool:
         """Whether a join or sync of the member is parked."""
         return member_id in self.joins or member_id in self.syncs
-
-    # ---- answers
-
-    def park_join(self, member_id: str, answer: AnswerJoin) -> None:
-        """The member's join is to be answered later. One that is parked already gives way: its sender tried again."""
-        self.answer_join(member_id, refused_join(member_id, ErrorCode.REBALANCE_IN_PROGRESS))
-        self.joins[member_id] = answer
-
-    def park_sync(self, member_id: str, answer: AnswerSync) -> None:
-        """The member's sync is to be answered later. One that is parked already gives way: its sender tried again."""
-        self.answer_sync(member_id, refused_sync(ErrorCode.REBALANCE_IN_PROGRESS))
-        self.syncs[member_id] = answer
-
-    def answer_join(self, member_id: str, result: JoinResult) -> bool:
-        """Answers a parked join; False when there is none."""
-        answer = self.joins.pop(member_id, None)
-        if answer is None:
-            return False
-        answer(result)
-        return True
-
-    def answer_sync(self, member_id: str, result: SyncResult) -> bool:
-        """Answers a parked sync; False when there is none."""
-        answer = self.syncs.pop(member_id, None)
-        if answer is None:
-            return False
-        answer(result)
-        return True
 
     def __repr__(self) -> str:
         return f"<Group {self.id} {self.state.value} generation {self.generation}, {len(self.members)} members>"

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kafka_py.base.timers import Timer
 
 Protocols = tuple[tuple[str, bytes], ...]
 """(name, metadata) of the assignment strategies that a member knows, the one it likes best first."""
@@ -26,8 +22,8 @@ class Member:
     client_host: as Java prints an address, `/10.0.0.1`.
     assignment: what the leader gave it in this generation, as opaque bytes.
     is_new: its first join has not been answered yet; until then it may expire although it waits.
-    deadline_ms, timer: when its session ends, on the monotonic clock, and the timer that will look; a heartbeat moves
-        only the deadline.
+    deadline_ms, looks_at_ms: when its session ends, on the monotonic clock, and when its timer will look, None while it
+        has none; a heartbeat moves only the deadline.
     """
 
     member_id: str
@@ -40,7 +36,7 @@ class Member:
     assignment: bytes = b""
     is_new: bool = False
     deadline_ms: float = 0.0
-    timer: Timer | None = None
+    looks_at_ms: float | None = None
 
     @property
     def is_static(self) -> bool:

@@ -1,7 +1,7 @@
 """Where groups are kept: in memory and in the logs of the partitions of `__consumer_offsets` that this broker leads.
 
 The one owner of group and offset records: everything that must last is appended here, and reading a partition back is
-in replay.py. Who may do what is decided by membership.py and commits.py; requests are the broker's business.
+in replay.py. Who may do what is decided by machine.py and commits.py; requests are the broker's business.
 Source: docs/reference/groups.md, sections 2 and 7 to 10.
 """
 

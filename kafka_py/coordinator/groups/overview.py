@@ -1,4 +1,4 @@
-"""What administrators see of groups, and how they delete them.
+"""What administrators see of groups, and which they may delete.
 
 Source: docs/reference/groups.md, sections 2 and 8; KIP-229 (delete), KIP-518 (list by state).
 """
@@ -12,7 +12,6 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups.context import Store
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.rebalancing import Rebalancing
 from kafka_py.coordinator.groups.states import DEAD, STABLE
 
 
@@ -72,8 +71,8 @@ def list_groups(store: Store, states: Collection[str] = ()) -> list[ListedGroup]
     ]
 
 
-def delete(store: Store, rebalancing: Rebalancing, group_id: str, now_ms: int) -> None:
-    """Removes an empty group with all its offsets.
+def deletable(store: Store, group_id: str) -> Group:
+    """The group, which is empty and may be removed with all its offsets.
 
     Raises KafkaError: as Store.check does, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
     """
@@ -83,6 +82,4 @@ def delete(store: Store, rebalancing: Rebalancing, group_id: str, now_ms: int) -
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     if not group.is_empty:
         raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-    group.become(DEAD, now_ms)
-    rebalancing.forget_rounds(group)
-    store.remove(group)
+    return group

@@ -1,88 +1,98 @@
-"""Who is alive: every member has a deadline, which each sign of life moves on.
+"""Who is alive: every member has a deadline, which each sign of life moves.
 
 A heartbeat must cost next to nothing, for there are many: it only notes the new deadline. The member's one timer looks
-at the deadline when it fires and goes back to sleep for the rest, so a timer is touched once a session time-out, not
-once a heartbeat. Knows nothing of what a death leads to. Source: docs/reference/groups.md, sections 3 and 5.
+at the deadline when it fires and is armed again for the rest, so a timer is touched once a session time-out, not once a
+heartbeat. Pure; what a death leads to is rebalancing.py's. Source: docs/reference/groups.md, sections 3 and 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from math import ceil
 
-from kafka_py.base.clock import Clock
-from kafka_py.base.timers import Timers
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
+from kafka_py.coordinator.groups.outcome import Outcome, TimerChange, TimerKind, TimerName
+from kafka_py.coordinator.groups.states import PREPARING_REBALANCE
 
 _ROUNDING_MS = 1.0
+_ALIVE = (ErrorCode.NONE, None)
+_REBALANCE_IN_PROGRESS = (ErrorCode.REBALANCE_IN_PROGRESS, None)
 
 
-class Sessions:
-    """The sessions of all members of all groups.
+def heartbeat(
+    group: Group, member_id: str, generation: int, group_instance_id: str | None, now_ms: float
+) -> tuple[ErrorCode, TimerChange | None]:
+    """Heartbeat: the member is alive. NONE, or why it has to rejoin or stop; and what this changes of its timer."""
+    try:
+        member = group.speaker(member_id, group_instance_id, generation)
+    except KafkaError as error:
+        return error.code, None
+    change = extend(member, member.session_timeout_ms, now_ms)
+    if change is None:
+        return _REBALANCE_IN_PROGRESS if group.state is PREPARING_REBALANCE else _ALIVE
+    return (ErrorCode.REBALANCE_IN_PROGRESS if group.state is PREPARING_REBALANCE else ErrorCode.NONE), change
 
-    on_expired: a member's deadline has passed; on_pending_expired: so has that of an id whose owner never came.
-    watched: members whose timer runs.
+
+def extend(member: Member, timeout_ms: float, now_ms: float) -> TimerChange | None:
+    """The member lives for `timeout_ms` from now on, longer or shorter than it would have.
+
+    A timer that looks too early is left alone; None then.
     """
+    deadline = now_ms + timeout_ms
+    member.deadline_ms = deadline
+    looks_at_ms = member.looks_at_ms
+    if looks_at_ms is not None and looks_at_ms - deadline <= _ROUNDING_MS:
+        return None
+    member.looks_at_ms = ceil(deadline)
+    return TimerChange(TimerName(TimerKind.SESSION, member.member_id), timeout_ms)
 
-    def __init__(
-        self,
-        clock: Clock,
-        timers: Timers,
-        on_expired: Callable[[Group, Member], None],
-        on_pending_expired: Callable[[Group, str], None],
-    ) -> None:
-        self.watched = 0
-        self._clock = clock
-        self._timers = timers
-        self._on_expired = on_expired
-        self._on_pending_expired = on_pending_expired
 
-    @property
-    def delayed(self) -> int:
-        """The same number, as the metrics of Kafka's purgatory "Heartbeat" ask for it too."""
-        return self.watched
+def touch(member: Member, now_ms: float, out: Outcome) -> None:
+    """A sign of life: the session lasts its whole time-out from now on."""
+    keep(member, member.session_timeout_ms, now_ms, out)
 
-    def touch(self, group: Group, member: Member) -> None:
-        """A sign of life: the session lasts its whole time-out from now on."""
-        self.extend(group, member, member.session_timeout_ms)
 
-    def extend(self, group: Group, member: Member, timeout_ms: float) -> None:
-        """The member lives for `timeout_ms` from now on, longer or shorter than it would have."""
-        deadline = self._clock.monotonic_ms() + timeout_ms
-        member.deadline_ms = deadline
-        timer = member.timer
-        if timer is not None:
-            if timer.deadline_ms - deadline <= _ROUNDING_MS:
-                return
-            self.end(member)  # it would look too late
-        self._arm(group, member, timeout_ms)
+def keep(member: Member, timeout_ms: float, now_ms: float, out: Outcome) -> None:
+    """As `extend`, for a decision of which more follows."""
+    change = extend(member, timeout_ms, now_ms)
+    if change is not None:
+        out.timers.append(change)
 
-    def end(self, member: Member) -> None:
-        """The member is gone, or its life is not watched any more."""
-        if member.timer is not None:
-            member.timer.cancel()
-            member.timer = None
-            self.watched -= 1
 
-    def expect(self, group: Group, member_id: str, timeout_ms: float) -> None:
-        """The owner of a new id has so long to come back with it."""
-        expired = partial(self._on_pending_expired, group, member_id)
-        group.pending_members[member_id] = self._timers.schedule(timeout_ms, expired)
+def end(member: Member, out: Outcome) -> None:
+    """The member is gone, or is renamed: the timer in its name ends."""
+    if member.looks_at_ms is not None:
+        member.looks_at_ms = None
+        out.cancel(TimerName(TimerKind.SESSION, member.member_id))
 
-    def _arm(self, group: Group, member: Member, delay_ms: float) -> None:
-        member.timer = self._timers.schedule(delay_ms, partial(self._look, group, member))
-        self.watched += 1
 
-    def _look(self, group: Group, member: Member) -> None:
-        member.timer = None
-        self.watched -= 1
-        if group.is_dead or group.members.get(member.member_id) is not member:
-            return
-        if group.is_waiting(member.member_id) and not member.is_new:
-            return  # we owe it an answer, so it cannot be late; the answer starts its session anew
-        left_ms = member.deadline_ms - self._clock.monotonic_ms()
-        if left_ms > 0:
-            self._arm(group, member, left_ms)
-        else:
-            self._on_expired(group, member)
+def look(group: Group, member_id: str, now_ms: float, out: Outcome) -> Member | None:
+    """The timer of a member fired: the member, if its session is over."""
+    member = group.members.get(member_id)
+    if member is None or group.is_dead:
+        return None
+    member.looks_at_ms = None
+    if group.is_waiting(member_id) and not member.is_new:
+        return None  # a pending request keeps the session alive; its response restarts the timer
+    left_ms = member.deadline_ms - now_ms
+    if left_ms <= 0:
+        return member
+    member.looks_at_ms = ceil(member.deadline_ms)
+    out.arm(TimerName(TimerKind.SESSION, member_id), left_ms)
+    return None
+
+
+def expect(group: Group, member_id: str, timeout_ms: float, out: Outcome) -> None:
+    """The owner of a new id has so long to come back with it."""
+    group.pending_members[member_id] = None
+    out.arm(TimerName(TimerKind.PENDING, member_id), timeout_ms)
+
+
+def forget_pending(group: Group, member_id: str, out: Outcome) -> bool:
+    """The id is no longer expected; False when it was not."""
+    if member_id not in group.pending_members:
+        return False
+    del group.pending_members[member_id]
+    out.cancel(TimerName(TimerKind.PENDING, member_id))
+    return True

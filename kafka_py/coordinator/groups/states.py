@@ -1,6 +1,6 @@
 """The states of a consumer group and the legal moves between them; the only place that lists them.
 
-What happens on a move is membership.py's and its neighbours'. Source: docs/reference/groups.md, section 2.
+What happens on a move is rebalancing.py's and its neighbours'. Source: docs/reference/groups.md, section 2.
 """
 
 from enum import Enum

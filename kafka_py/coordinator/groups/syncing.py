@@ -1,24 +1,25 @@
 """SyncGroup: the leader hands in what everybody is to work on, everybody collects it.
 
-The assignment is in the log before anyone is told of it, so that a coordinator that takes over knows it too.
+The assignment is in the log before anyone is told of it, so that a coordinator that takes over knows it too. Pure.
 Source: docs/reference/groups.md, section 5; KIP-559 (protocol type and name are checked).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.coordinator.groups.answers import AnswerSync, SyncResult, refused_sync
-from kafka_py.coordinator.groups.context import Context
+from kafka_py.coordinator.groups import sessions
+from kafka_py.coordinator.groups.answers import SyncResult, refused_sync
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.rebalancing import Rebalancing
+from kafka_py.coordinator.groups.moment import Moment
+from kafka_py.coordinator.groups.outcome import Assigned, Outcome, Record, Ticket
+from kafka_py.coordinator.groups.parked import park_sync
+from kafka_py.coordinator.groups.rebalancing import answer_syncs, maybe_prepare, synced, withdraw_assignment
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,72 +39,63 @@ class SyncRequest:
     assignments: Mapping[str, bytes] = field(default_factory=dict)
 
 
-class Syncing:
-    """Takes syncs in."""
+class Sync(NamedTuple):
+    """The event."""
 
-    def __init__(self, context: Context, rebalancing: Rebalancing) -> None:
-        self._context = context
-        self._rebalancing = rebalancing
+    request: SyncRequest
+    ticket: Ticket
 
-    def sync(self, request: SyncRequest, answer: AnswerSync) -> None:
-        """Answers at once, or when the leader's assignment is written."""
-        try:
-            group, member = self._find(request)
-            if group.state is STABLE:
-                self._rebalancing.synced(group, member.member_id)
-                self._rebalancing.sessions.touch(group, member)
-                answer(SyncResult(group.protocol_type, group.protocol, member.assignment))
-                return
-        except KafkaError as error:
-            answer(refused_sync(error.code))
-            return
-        group.park_sync(member.member_id, answer)
-        self._rebalancing.synced(group, member.member_id)
-        if member.member_id == group.leader:
-            self._take_assignment(group, request.assignments)
 
-    def _find(self, request: SyncRequest) -> tuple[Group, Member]:
-        """The group, in a state in which there is or will be an assignment, and its member. Raises KafkaError."""
-        store = self._context.store
-        try:
-            store.check(request.group_id)
-        except KafkaError as error:
-            if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-                # The round is lost with the coordinator that ran it: the member may as well rejoin at once.
-                raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) from None
-            raise
-        group = store.get(request.group_id)
-        if group is None:
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        member = group.speaker(request.member_id, request.group_instance_id, request.generation)
-        if request.protocol_type is not None and request.protocol_type != group.protocol_type:
-            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        if request.protocol is not None and request.protocol != group.protocol:
-            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        if group.state is PREPARING_REBALANCE:
-            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        return group, member
+def sync(group: Group, event: Sync, moment: Moment, out: Outcome) -> None:
+    """Answers at once, or when the leader's assignment is written."""
+    request, ticket = event
+    try:
+        member = _member(group, request)
+    except KafkaError as error:
+        out.reply(ticket, refused_sync(error.code))
+        return
+    member_id = member.member_id
+    if group.state is STABLE:
+        synced(group, member_id, out)
+        sessions.touch(member, moment.now_ms, out)
+        out.reply(ticket, SyncResult(group.protocol_type, group.protocol, member.assignment))
+        return
+    park_sync(group, member_id, ticket, out)
+    synced(group, member_id, out)
+    if member_id == group.leader:
+        _take_assignment(group, request.assignments, out)
 
-    def _take_assignment(self, group: Group, given: Mapping[str, bytes]) -> None:
-        """The leader's word: written first, then told to all. Members it forgot get nothing, strangers are ignored."""
-        generation = group.generation
-        assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
-        log.info("Group %s: the leader has assigned generation %d, %d members", group.id, generation, len(assignments))
 
-        def persisted(error: ErrorCode) -> None:
-            if group.state is not COMPLETING_REBALANCE or group.generation != generation:
-                return  # another round began meanwhile, and those who waited were told
-            if error is ErrorCode.NONE:
-                self._assign(group, assignments)
-            else:
-                self._rebalancing.withdraw_assignment(group, error)
-                self._rebalancing.maybe_prepare(group, f"the assignment was not written: {error.name}")
+def _member(group: Group, request: SyncRequest) -> Member:
+    """The member of a group in which there is or will be an assignment. Raises KafkaError."""
+    member = group.speaker(request.member_id, request.group_instance_id, request.generation)
+    if request.protocol_type is not None and request.protocol_type != group.protocol_type:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if request.protocol is not None and request.protocol != group.protocol:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if group.state is PREPARING_REBALANCE:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+    return member
 
-        self._context.store.persist(group, assignments, persisted)
-        self._context.on_rebalance_completed()
 
-    def _assign(self, group: Group, assignments: Mapping[str, bytes]) -> None:
-        for member in group.members.values():
-            member.assignment = assignments.get(member.member_id, b"")
-        group.become(STABLE, self._context.clock.wall_ms())
-        self._rebalancing.answer_syncs(group)
+def _take_assignment(group: Group, given: Mapping[str, bytes], out: Outcome) -> None:
+    """The leader's word: written first, then told to all. Members it forgot get nothing, strangers are ignored."""
+    assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
+    out.note(
+        f"Group {group.id}: the leader has assigned generation {group.generation}, {len(assignments)} members"
+    )
+    out.records.append(Record(group, assignments, Assigned(group.generation, assignments)))
+
+
+def assigned(group: Group, change: Assigned, error: ErrorCode, moment: Moment, out: Outcome) -> None:
+    """The assignment is written and holds, or could not be: then all have to join again."""
+    if group.state is not COMPLETING_REBALANCE or group.generation != change.generation:
+        return  # another round began meanwhile, and those who waited were told
+    if error is not ErrorCode.NONE:
+        withdraw_assignment(group, error, moment, out)
+        maybe_prepare(group, f"the assignment was not written: {error.name}", moment, out)
+        return
+    for member in group.members.values():
+        member.assignment = change.assignments.get(member.member_id, b"")
+    group.become(STABLE, moment.wall_ms)
+    answer_syncs(group, moment, out)

@@ -176,7 +176,7 @@ async def _coordinate(broker: LocalBroker) -> None:
     groups = broker.server.node.coordinators.groups
     await broker.until(lambda: len(groups.runtime.owned) == groups.runtime.partition_count)
     numbers = itertools.count()
-    broker.server.node.coordinators.membership.joining.new_id = lambda: str(next(numbers))
+    broker.server.node.coordinators.membership.new_id = lambda: str(next(numbers))
 
 
 def _cases(broker: LocalBroker, chance: Random, peer: _Peer, errors: _ErrorsLogged) -> list[Case]:

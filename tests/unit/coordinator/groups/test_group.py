@@ -4,10 +4,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from kafka_py.coordinator.groups.answers import JoinResult
+from kafka_py.base.errors import ErrorCode
+from kafka_py.coordinator.groups.answers import JoinResult, refused_join
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member, Protocols
 from kafka_py.coordinator.groups.offsets import GroupOffsets
+from kafka_py.coordinator.groups.outcome import Outcome
+from kafka_py.coordinator.groups.parked import answer_join, park_join
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 
 
@@ -122,14 +125,15 @@ def test_the_longest_rebalance_timeout_counts() -> None:
 
 def test_a_second_request_while_one_is_parked_answers_the_first() -> None:
     group = group_of([member("a")])
-    answers: list[tuple[str, JoinResult]] = []
-    group.park_join("a", lambda result: answers.append(("first", result)))
+    out = Outcome()
+    park_join(group, "a", 1, out)
     assert group.has_all_joined
-    group.park_join("a", lambda result: answers.append(("second", result)))
-    assert [(who, result.error.name) for who, result in answers] == [("first", "REBALANCE_IN_PROGRESS")]
-    assert group.answer_join("a", JoinResult("a", 1))
-    assert answers[-1] == ("second", JoinResult("a", 1))
-    assert not group.answer_join("a", JoinResult("a", 1))
+    park_join(group, "a", 2, out)
+    assert out.replies == [(1, refused_join("a", ErrorCode.REBALANCE_IN_PROGRESS))]
+    answer_join(group, "a", JoinResult("a", 1), out)
+    assert out.replies[1:] == [(2, JoinResult("a", 1))]
+    answer_join(group, "a", JoinResult("a", 1), out)
+    assert len(out.replies) == 2
     assert not group.has_all_joined
 
 

@@ -127,7 +127,7 @@ class Schedule:
             # Only a static member whose new id is being written waits outside a round.
             assert all(group.members[key].is_static for key in group.joins)
         for member in group.members.values():
-            assert member.timer is not None or group.is_waiting(member.member_id)
+            assert member.looks_at_ms is not None or group.is_waiting(member.member_id)
 
     def end(self) -> None:
         """Nobody says anything any more, and every write succeeds."""

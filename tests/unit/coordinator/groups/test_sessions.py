@@ -82,11 +82,11 @@ def test_a_heartbeat_touches_no_timer() -> None:
     world = GroupWorld()
     (member,) = world.stable("a")
     known = world.group.members[member]
-    timer = known.timer
+    looks_at_ms = known.looks_at_ms
     for _ in range(100):
         world.pass_ms(50)
         world.heartbeat(member)
-    assert known.timer is timer
+    assert known.looks_at_ms == looks_at_ms
     assert world.membership.sessions.watched == 1
     world.pass_ms(10_000)
     assert world.state == "Empty"

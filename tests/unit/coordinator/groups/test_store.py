@@ -335,7 +335,7 @@ def test_offsets_expire_after_the_retention_time(world: World) -> None:
 
 def test_a_group_that_somebody_is_about_to_join_is_kept(world: World) -> None:
     group = world.store.get_or_create(GROUP)
-    group.pending_members["m"] = None  # type: ignore[assignment]
+    group.pending_members["m"] = None
     list(world.store.remove_expired())
     assert world.store.get(GROUP) is group
     group.pending_members.clear()

@@ -1,0 +1,185 @@
+"""Does what the decisions about groups say: timers, answers, records; and brings what comes of them back as events.
+
+The rule of every coordinator: decide, append, and when the record is acknowledged apply what it makes true, and answer.
+The decisions are machine.py's. Runs on the broker's loop.
+Source: docs/reference/groups.md, sections 2 to 6.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from functools import partial
+from itertools import count
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.purgatory import DelayedOperation, Purgatory
+from kafka_py.base.timers import Timer, Timers
+from kafka_py.coordinator.groups.context import Context
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.machine import Event, TimeOver, Written, handle
+from kafka_py.coordinator.groups.moment import Moment
+from kafka_py.coordinator.groups.outcome import (
+    ROUND,
+    SYNCS,
+    Assigned,
+    Emptied,
+    Level,
+    Outcome,
+    Record,
+    Ticket,
+    TimerChange,
+    TimerKind,
+    TimerName,
+)
+
+log = logging.getLogger(__name__)
+
+_LEVELS = {Level.INFO: logging.INFO, Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR}
+
+
+class Driver:
+    """Every event of a group goes through `handle`, one after the other."""
+
+    def __init__(self, context: Context) -> None:
+        self.timers = GroupTimers(context.timers, context.rebalances, self._time_over)
+        self._context = context
+        self._tickets = count(1)
+        self._answers: dict[Ticket, Callable[[Any], None]] = {}
+        self._after_write: dict[Group, list[Callable[[], object]]] = {}
+
+    def request(self, group: Group, answer: Callable[[Any], None], event_of: Callable[[Ticket], Event]) -> None:
+        """An event that is answered once, now or later."""
+        ticket = next(self._tickets)
+        self._answers[ticket] = answer
+        try:
+            self.handle(group, event_of(ticket))
+        except BaseException:
+            self._answers.pop(ticket, None)  # who asked gets the exception in place of an answer
+            raise
+
+    def handle(self, group: Group, event: Event) -> None:
+        """Lets the event happen to the group and does what follows from it."""
+        context = self._context
+        clock = context.clock
+        outcome = handle(group, event, Moment(clock.wall_ms(), clock.monotonic_ms(), context.limits()))
+        self._perform(group, outcome)
+
+    def _perform(self, group: Group, outcome: Outcome) -> None:
+        for level, text in outcome.notes:
+            log.log(_LEVELS[level], "%s", text)
+        for change in outcome.timers:
+            self.timers.change(group, change)
+        for ticket, result in outcome.replies:
+            answer = self._answers.pop(ticket, None)
+            if answer is not None:
+                answer(result)
+        for record in outcome.records:
+            self._append(group, record)
+
+    def _time_over(self, group: Group, timer: TimerName) -> None:
+        self.handle(group, TimeOver(timer))
+
+    # ---- records
+
+    def once_emptied(self, group: Group, then: Callable[[], object]) -> bool:
+        """Calls `then` once it is written that the group is empty, or could not be; False when no such write runs."""
+        if not group.is_being_emptied:
+            return False
+        self._after_write.setdefault(group, []).append(then)
+        return True
+
+    def _append(self, group: Group, record: Record) -> None:
+        """Has the record written. A store that raises, which nobody foresaw, counts as a failed write."""
+        store = self._context.store
+        is_over = False
+
+        def written(error: ErrorCode) -> None:
+            nonlocal is_over
+            if not is_over:
+                is_over = True
+                self._written(group, record, error)
+
+        with store.guard(group) as guard:
+            store.persist(record.group, record.assignments, written)
+        if guard.error is not None:
+            written(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if isinstance(record.change, Assigned):
+            self._context.on_rebalance_completed()
+
+    def _written(self, group: Group, record: Record, error: ErrorCode) -> None:
+        guard = self._context.store.guard
+        with guard(group):
+            self.handle(group, Written(record.change, error))
+        if isinstance(record.change, Emptied):
+            for then in self._after_write.pop(group, ()):
+                with guard(group):
+                    then()
+
+
+class GroupTimers:
+    """The armed timers of all groups.
+
+    watched: members whose session timer runs; the purgatory "Heartbeat" of Kafka's metrics.
+    Rounds of joining and of syncing are parked in the purgatory "Rebalance", whose metrics count them.
+    """
+
+    def __init__(
+        self, timers: Timers, rounds: Purgatory[Hashable], on_fired: Callable[[Group, TimerName], None]
+    ) -> None:
+        self.watched = 0
+        self._timers = timers
+        self._rounds = rounds
+        self._on_fired = on_fired
+        self._armed: dict[Group, dict[TimerName, Timer]] = {}
+
+    @property
+    def delayed(self) -> int:
+        """The same number, as the metrics of a purgatory ask for it too."""
+        return self.watched
+
+    def change(self, group: Group, change: TimerChange) -> None:
+        """Arms a timer, in place of the one of that name if there is one, or cancels it."""
+        name, delay_ms = change
+        if name in (ROUND, SYNCS):
+            self._rounds.cancel_for_key((group, name))
+            if delay_ms is not None:
+                operation = _Deadline(partial(self._on_fired, group, name))
+                self._rounds.try_complete_else_watch(operation, ((group, name),), delay_ms)
+            return
+        timer = self._take(group, name)
+        if timer is not None:
+            timer.cancel()
+        if delay_ms is not None:
+            self._armed.setdefault(group, {})[name] = self._timers.schedule(delay_ms, partial(self._fire, group, name))
+            self.watched += name.kind is TimerKind.SESSION
+
+    def _fire(self, group: Group, name: TimerName) -> None:
+        self._take(group, name)
+        self._on_fired(group, name)
+
+    def _take(self, group: Group, name: TimerName) -> Timer | None:
+        armed = self._armed.get(group)
+        timer = None if armed is None else armed.pop(name, None)
+        if armed is not None and not armed:
+            del self._armed[group]
+        if timer is not None:
+            self.watched -= name.kind is TimerKind.SESSION
+        return timer
+
+
+class _Deadline(DelayedOperation):
+    """Waits for its time alone: what else may end a round cancels it."""
+
+    __slots__ = ("on_over",)
+
+    def __init__(self, on_over: Callable[[], None]) -> None:
+        super().__init__()
+        self.on_over = on_over
+
+    def try_complete(self) -> bool:
+        return False
+
+    def on_expire(self) -> None:
+        self.on_over()

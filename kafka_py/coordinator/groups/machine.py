@@ -1,0 +1,122 @@
+"""The group as a state machine: an event comes in, what follows comes out.
+
+`handle` changes the group, a value in memory, and returns an Outcome; driver.py brings the events and does what the
+outcomes say. Everything it calls is pure: no store, no clock, no callbacks, nothing that is logged from here.
+Source: docs/reference/groups.md, sections 2 to 6 and 10.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.coordinator.groups import sessions
+from kafka_py.coordinator.groups.answers import refused_join, refused_sync
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.joining import Join, join
+from kafka_py.coordinator.groups.leaving import Leave, leave
+from kafka_py.coordinator.groups.moment import Moment
+from kafka_py.coordinator.groups.outcome import Assigned, Change, Emptied, Outcome, TimerKind, TimerName
+from kafka_py.coordinator.groups.parked import answer_join, answer_sync
+from kafka_py.coordinator.groups.rebalancing import (
+    emptied,
+    forget_rounds,
+    prepare,
+    remove_member,
+    remove_pending,
+    round_over,
+    syncs_overdue,
+)
+from kafka_py.coordinator.groups.states import DEAD
+from kafka_py.coordinator.groups.static_members import replaced
+from kafka_py.coordinator.groups.syncing import Sync, assigned, sync
+
+
+class TimeOver(NamedTuple):
+    """An armed timer has fired."""
+
+    timer: TimerName
+
+
+class Written(NamedTuple):
+    """A record is acknowledged, or could not be written. error: what members are told then."""
+
+    change: Change
+    error: ErrorCode
+
+
+class Loaded(NamedTuple):
+    """The group was read from the offsets topic."""
+
+
+class Unloaded(NamedTuple):
+    """Another broker coordinates the group now, or it was removed."""
+
+
+Event = Join | Sync | Leave | TimeOver | Written | Loaded | Unloaded
+
+
+def handle(group: Group, event: Event, moment: Moment) -> Outcome:
+    """What follows from one event. The group is changed already when this returns."""
+    out = Outcome()
+    match event:
+        case Join():
+            join(group, event, moment, out)
+        case Sync():
+            sync(group, event, moment, out)
+        case Leave():
+            leave(group, event, moment, out)
+        case TimeOver(timer):
+            _time_over(group, timer, moment, out)
+        case Written(change, error):
+            _written(group, change, error, moment, out)
+        case Loaded():
+            _loaded(group, moment, out)
+        case Unloaded():
+            _unloaded(group, moment, out)
+    return out
+
+
+def _time_over(group: Group, timer: TimerName, moment: Moment, out: Outcome) -> None:
+    kind, member_id = timer
+    if group.is_dead:
+        return
+    if kind is TimerKind.ROUND:
+        round_over(group, moment, out)
+    elif kind is TimerKind.SYNCS:
+        syncs_overdue(group, moment, out)
+    elif kind is TimerKind.PENDING:
+        out.note(f"Pending member {member_id} in group {group.id} did not come back")
+        remove_pending(group, member_id, moment, out)
+    else:
+        expired = sessions.look(group, member_id, moment.now_ms, out)
+        if expired is not None:
+            out.note(f"Group {group.id} removes member {member_id}, which sent no heartbeat in time")
+            remove_member(group, expired, f"no heartbeat of {member_id}", moment, out)
+
+
+def _written(group: Group, change: Change, error: ErrorCode, moment: Moment, out: Outcome) -> None:
+    if isinstance(change, Assigned):
+        assigned(group, change, error, moment, out)
+    elif isinstance(change, Emptied):
+        emptied(group, change, error, moment, out)
+    else:
+        replaced(group, change, error, moment, out)
+
+
+def _loaded(group: Group, moment: Moment, out: Outcome) -> None:
+    """Its members live for a session time-out from now on."""
+    if len(group.members) > moment.limits.group_max_size:
+        prepare(group, "freshly loaded group is over capacity", moment, out)
+    for member in group.members.values():
+        sessions.touch(member, moment.now_ms, out)
+
+
+def _unloaded(group: Group, moment: Moment, out: Outcome) -> None:
+    """It is Dead, and who waits is sent elsewhere."""
+    group.become(DEAD, moment.wall_ms)
+    forget_rounds(group, out)
+    for member_id in list(group.joins):
+        answer_join(group, member_id, refused_join(member_id, ErrorCode.NOT_COORDINATOR), out)
+    for member_id in list(group.syncs):
+        answer_sync(group, member_id, refused_sync(ErrorCode.NOT_COORDINATOR), out)
