@@ -1,9 +1,9 @@
 """State kept in the partitions of a compacted topic: read when this broker comes to lead one, dropped when it does not
 any more, appended to in between (I/O).
 
-What is kept is the business of a KeptState (groups/metadata_store.py); this file knows partitions, leader epochs and batches.
-The rule for every change: decide, append, and only when the append is acknowledged apply and answer; `append` here is
-the middle step. One partition is read at a time (loading.py).
+What is kept is the business of a KeptState (groups/metadata_store.py); this file knows partitions, leader epochs and
+batches. The rule for every change: decide, append, and only when the append is acknowledged apply and answer; `append`
+here is the middle step. One partition is read at a time (loading.py).
 Source: docs/reference/groups.md, sections 1, 2 and 9.
 """
 

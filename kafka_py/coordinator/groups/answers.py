@@ -13,6 +13,9 @@ from kafka_py.base.errors import ErrorCode
 NO_GENERATION = -1
 NO_MEMBER_ID = ""
 
+Ticket = int
+"""Stands for a request that is answered once, now or later; the driver knows whose it is."""
+
 
 class JoinedMember(NamedTuple):
     """A member as the leader sees it. metadata: its part of the chosen protocol."""

@@ -18,12 +18,13 @@ from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, AnswerJoin, Answer
 from kafka_py.coordinator.groups.context import Context, Store
 from kafka_py.coordinator.groups.driver import Driver
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.joining import Join, JoinRequest, check_session_timeout
-from kafka_py.coordinator.groups.leaving import Leave, Leaver
+from kafka_py.coordinator.groups.joining import Join, check_session_timeout
+from kafka_py.coordinator.groups.leaving import Leave
 from kafka_py.coordinator.groups.machine import Loaded, Unloaded
 from kafka_py.coordinator.groups.moment import Limits
 from kafka_py.coordinator.groups.overview import GroupDescription, ListedGroup
-from kafka_py.coordinator.groups.syncing import Sync, SyncRequest
+from kafka_py.coordinator.groups.requests import JoinRequest, Leaver, SyncRequest
+from kafka_py.coordinator.groups.syncing import Sync
 
 
 def _nothing() -> None:

@@ -7,18 +7,18 @@ Source: docs/reference/groups.md, section 3; KIP-62 (rebalance time-out), KIP-34
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, JoinResult, refused_join
+from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, JoinResult, Ticket, refused_join
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.member import NEW_MEMBER_TIMEOUT_MS, Member, Protocols
+from kafka_py.coordinator.groups.member import NEW_MEMBER_TIMEOUT_MS, Member
 from kafka_py.coordinator.groups.moment import Limits, Moment
-from kafka_py.coordinator.groups.outcome import Outcome, Ticket
+from kafka_py.coordinator.groups.outcome import Outcome
 from kafka_py.coordinator.groups.parked import park_join
 from kafka_py.coordinator.groups.rebalancing import joined, maybe_prepare, progress, remove_member
+from kafka_py.coordinator.groups.requests import JoinRequest
 from kafka_py.coordinator.groups.states import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -27,31 +27,6 @@ from kafka_py.coordinator.groups.states import (
     STABLE,
 )
 from kafka_py.coordinator.groups.static_members import replace_static_member
-
-
-@dataclass(frozen=True, slots=True)
-class JoinRequest:
-    """A request to join.
-
-    member_id: empty for a new member. group_instance_id: None for a dynamic one.
-    needs_known_id: a new dynamic member is first given an id and has to come back with it (v4+).
-    client_host: as Java prints an address, `/10.0.0.1`.
-    """
-
-    group_id: str
-    member_id: str
-    group_instance_id: str | None
-    needs_known_id: bool
-    client_id: str
-    client_host: str
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    protocol_type: str
-    protocols: Protocols
-
-    @property
-    def protocol_names(self) -> list[str]:
-        return [name for name, _ in self.protocols]
 
 
 class Join(NamedTuple):

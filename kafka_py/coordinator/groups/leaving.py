@@ -9,18 +9,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import NO_MEMBER_ID
+from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, Ticket
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.moment import Moment
-from kafka_py.coordinator.groups.outcome import Outcome, Ticket
+from kafka_py.coordinator.groups.outcome import Outcome
 from kafka_py.coordinator.groups.rebalancing import remove_member, remove_pending
-
-
-class Leaver(NamedTuple):
-    """Who is to go: a member by its id, or a static one by its instance id and an empty member id."""
-
-    member_id: str
-    group_instance_id: str | None = None
+from kafka_py.coordinator.groups.requests import Leaver
 
 
 class Leave(NamedTuple):

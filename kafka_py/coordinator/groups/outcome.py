@@ -11,15 +11,12 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_py.coordinator.groups.answers import JoinResult, SyncResult
+from kafka_py.coordinator.groups.answers import JoinResult, SyncResult, Ticket
 
 if TYPE_CHECKING:
     from kafka_py.base.errors import ErrorCode
     from kafka_py.coordinator.groups.group import Group
     from kafka_py.coordinator.groups.member import Protocols
-
-Ticket = int
-"""Stands for a request that is answered once, now or later; the driver knows whose it is."""
 
 
 class TimerKind(Enum):

@@ -7,36 +7,19 @@ Source: docs/reference/groups.md, section 5; KIP-559 (protocol type and name are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import SyncResult, refused_sync
+from kafka_py.coordinator.groups.answers import SyncResult, Ticket, refused_sync
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.moment import Moment
-from kafka_py.coordinator.groups.outcome import Assigned, Outcome, Record, Ticket
+from kafka_py.coordinator.groups.outcome import Assigned, Outcome, Record
 from kafka_py.coordinator.groups.parked import park_sync
 from kafka_py.coordinator.groups.rebalancing import answer_syncs, maybe_prepare, synced, withdraw_assignment
+from kafka_py.coordinator.groups.requests import SyncRequest
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
-
-
-@dataclass(frozen=True, slots=True)
-class SyncRequest:
-    """A request for one's assignment.
-
-    protocol_type, protocol: what the member believes (v5+); None is not checked. assignments: by member id, from the
-    leader alone.
-    """
-
-    group_id: str
-    generation: int
-    member_id: str
-    group_instance_id: str | None = None
-    protocol_type: str | None = None
-    protocol: str | None = None
-    assignments: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Sync(NamedTuple):

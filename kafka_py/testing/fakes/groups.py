@@ -21,11 +21,9 @@ from kafka_py.base.timers import Cancellable, Timers
 from kafka_py.coordinator.groups.answers import JoinResult, SyncResult
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.joining import JoinRequest
-from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.offsets import GroupOffsets
-from kafka_py.coordinator.groups.syncing import SyncRequest
+from kafka_py.coordinator.groups.requests import JoinRequest, Leaver, SyncRequest
 from kafka_py.testing.clock import ManualClock
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from kafka_py.broker.requests.authorization import Operation
 from kafka_py.broker.requests.group_requests import check_group
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
-from kafka_py.coordinator.groups.leaving import Leaver
+from kafka_py.coordinator.groups.requests import Leaver
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _FIRST_WITH_MEMBERS = 3

@@ -11,7 +11,7 @@ from kafka_py.broker.requests.group_requests import check_group, check_static_me
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.answers import SyncResult
-from kafka_py.coordinator.groups.syncing import SyncRequest
+from kafka_py.coordinator.groups.requests import SyncRequest
 from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _FIRST_WITH_PROTOCOL = 5

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.coordinator.groups.leaving import Leaver
+from kafka_py.coordinator.groups.requests import Leaver
 from kafka_py.testing.fakes.groups import GroupWorld
 
 NONE = ErrorCode.NONE

@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.coordinator.groups.member import Protocols
+from kafka_py.coordinator.groups.requests import Leaver
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits, Reply
 

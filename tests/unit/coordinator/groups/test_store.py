@@ -14,13 +14,13 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.leaving import Leaver
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
 from kafka_py.coordinator.groups.offsets import CommittedOffset, TxnEnd
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset_keys, offset_value
 from kafka_py.coordinator.groups.replay import GroupReplay
+from kafka_py.coordinator.groups.requests import Leaver
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 from kafka_py.coordinator.runtime import Appended, Surroundings
 from kafka_py.log.model.answers import Origin
