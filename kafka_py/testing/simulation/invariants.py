@@ -60,8 +60,11 @@ def check_logs(
             faults.append(f"{name}: the replicas differ; (high watermark, log end offset) of each: {ends}")
             continue
         if is_compacted:
+            leader = here[cluster.history.elections[name][-1].leader]
+            faults += [f"{name}: what was committed in epoch {each} is not in the log of the leader"
+                       for each in cluster.history.left_out(leader)]  # fmt: skip
             for broker_id, log in here.items():
-                faults += check_compacted(f"{name} on broker{broker_id}", cluster.history, log)
+                faults += check_compacted(f"{name} on broker{broker_id}", cluster.history, leader, log)
         for reader in readers:
             if name in reader.seen:
                 log = next(iter(here.values()))
@@ -120,13 +123,13 @@ def _check_producer(
     return faults
 
 
-def check_compacted(where: str, history: History, log: PartitionLog) -> list[str]:
-    """Whether a compacted replica says of each key what all records ever written to it say.
+def check_compacted(where: str, history: History, leader: PartitionLog, log: PartitionLog) -> list[str]:
+    """Whether a compacted replica says of each key what all records say that were ever written to its leader's log.
 
     After an unclean election keys may be missing, as with Apache Kafka: a leader compacts older values away for newer
     ones, and is then cut, as a follower of a leader that never had the newer ones. What was deleted stays deleted.
     """
-    written = list(history.lineage(log, log.high_watermark))
+    written = list(history.lineage(leader, log.high_watermark))
     kept = records_of(log)
     faults = []
     by_offset = {record.offset: record for record in written}
