@@ -1,5 +1,20 @@
 """kafka_py: a ZooKeeper-coordinated message broker, faithful to Apache Kafka 2.8 in ZooKeeper mode.
 
+    base/         ids, errors, time, settings and metrics engines, waiting
+    wire/         bytes <-> messages
+    records/      bytes <-> record batches
+    log/          the records of partitions on disk
+    net/          sockets
+    zk/           ZooKeeper
+    replication/  one partition, its leader and its followers
+    coordinator/  consumer groups, kept in a compacted topic
+    controller/   who leads what
+    broker/       the server
+    clients/      producer, consumer and admin client
+    cli/          the commands
+    pipeline/     topics as Spark's data frames
+    testing/      clusters and stand-ins for tests
+
 The packages are floors, lowest first: base, wire, records, log | net | zk, replication | coordinator | controller,
 broker | clients, cli | pipeline, testing. A package imports only from floors below its own; docs/architecture.md gives
 the reasons.

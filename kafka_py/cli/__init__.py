@@ -1,12 +1,40 @@
-"""One file per command; the scripts in bin/ call them through run_class.py, which knows the classic class names.
+"""One file per command; the scripts in bin/ call them through run_class.py, which knows Apache Kafka's class names.
 
-command.py is what all share: option parsing by Kafka's rules, errors as one line. A command module has `parser()`,
-`main(arguments) -> exit code` and `cli()`, which runs main as a process. Shared besides: connection_options.py (how the
-admin client is told its cluster), client_properties.py (settings of producers and consumers), progress.py (how far a
-long piece of work is, on a terminal), server_logs.py with log4j.py (a broker's log files), java_errors.py (errors under
-the classic names), java_times.py (moments and durations), termination.py (signals that end a command).
-consumer_groups.py is spread over consumer_groups_options.py, group_description.py, group_resetting.py and
-group_offsets_csv.py. completion.py makes the scripts for bash and zsh from all option tables.
+    common/                        option parsing, client settings, signals, ZooKeeper
+    java_compat/                   Java's dates, durations, errors, options and log files
+    console/                       records as text, in and out
+    topic_admin/                   parts of kafka-topics.sh
+    config_admin/                  parts of kafka-configs.sh
+    group_admin/                   parts of kafka-consumer-groups.sh
+    reassignment/                  parts of kafka-reassign-partitions.sh
+    log_dump/                      parts of kafka-dump-log.sh
+    perf/                          commands that measure
+    verification/                  commands that check a cluster
+    server_start.py                kafka-server-start.sh
+    topics.py                      kafka-topics.sh
+    configs.py                     kafka-configs.sh
+    console_producer.py            kafka-console-producer.sh
+    console_consumer.py            kafka-console-consumer.sh
+    consumer_groups.py             kafka-consumer-groups.sh
+    reassign_partitions.py         kafka-reassign-partitions.sh
+    leader_election.py             kafka-leader-election.sh
+    preferred_replica_election.py  kafka-preferred-replica-election.sh
+    log_dirs.py                    kafka-log-dirs.sh
+    dump_log.py                    kafka-dump-log.sh
+    delete_records.py              kafka-delete-records.sh
+    get_offsets.py                 kafka-get-offsets.sh
+    broker_api_versions.py         kafka-broker-api-versions.sh
+    cluster.py                     kafka-cluster.sh
+    streams_application_reset.py   kafka-streams-application-reset.sh
+    state_change_log_merger.py     kafka.tools.StateChangeLogMerger
+    zookeeper_server_start.py      zookeeper-server-start.sh
+    zookeeper_server_stop.py       zookeeper-server-stop.sh
+    zookeeper_shell.py             zookeeper-shell.sh
+    quickstart.py                  ZooKeeper, broker, topic and real text, end to end
+    run_class.py                   Apache Kafka's class names -> our commands
+    completion.py                  scripts for bash and zsh from all option tables
+
+A command module has `parser()`, `main(arguments) -> exit code` and `cli()`, which runs main as a process.
 
 Not obvious: what a command needs besides its option table is imported where it is used, so --help comes at once.
 """

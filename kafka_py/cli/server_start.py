@@ -20,7 +20,7 @@ from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.properties import read_properties
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.cli.server_logs import ServerLogs, set_up
+from kafka_py.cli.java_compat.server_logs import ServerLogs, set_up
 from kafka_py.log.disk.files import raise_open_files_limit
 from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentClusterId, InconsistentMetadata

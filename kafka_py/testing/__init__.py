@@ -1,13 +1,27 @@
 """A world to test in: things that stand in for the outside, or start the real thing and stop it again.
 
-For other projects: pytest_plugin.py (fixtures) and cluster.py (the same for any runner), see
-docs/testing-with-kafka_py.md. They stand on real processes: processes.py (any command, ZooKeeper), broker.py (a broker
-of ours), topics.py, guard.py (nothing outlives the tests), class_archive.py (why Java starts fast).
+    pytest_plugin.py     a cluster as pytest fixtures, for any project
+    cluster.py           brokers and ZooKeeper, for any test runner
+    broker.py            a broker as a real process
+    processes.py         real processes, started and stopped
+    topics.py            topics made over the wire
+    guard.py             nothing outlives the tests
+    class_archive.py     why Java starts fast the second time
+    interrupts.py        Ctrl-C at a drawn moment
+    clock.py             a clock that the test moves
+    virtual_time.py      an event loop whose clock jumps
+    znode_tree.py        a tree of znodes in memory
+    zookeeper.py         ZooKeeper in memory
+    local_broker.py      a whole broker on the test's loop
+    cluster_views.py     leaders and in-sync sets as brokers tell them
+    znodes.py            znodes read and written by hand
+    compacted_topics.py  one compacted topic's logs, on disks in memory
+    side_work.py         work beside a load
+    shared_words.py      runs of words that two programs share
+    fakes/               stand-ins in memory
+    peers/               Apache's tools and clients, raw connections
+    fuzz/                changed bytes for everything that reads bytes
+    simulation/          whole clusters on simulated time
 
-For kafka_py's own tests besides: apache.py and java_clients.py (Apache's own broker, tools and clients), wire_client.py
-(any request, byte for byte); in memory zookeeper.py, files.py (forgets what was not synced), clock.py and
-virtual_time.py, local_broker.py (a broker on the test's loop), fake_cluster.py (a scripted broker on a real socket),
-scripted_group.py (a group coordinator without any), groups.py (ours without a broker), copying.py (replicas that copy
-from each other without network).
-Nothing in the product imports this package.
+For other projects there is docs/testing-with-kafka_py.md. Nothing in the product imports this package.
 """

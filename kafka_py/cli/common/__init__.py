@@ -1,1 +1,11 @@
-"""What commands share: option parsing, settings of clients, progress, signals, the connection to ZooKeeper."""
+"""What commands share: option parsing, settings of clients, progress, signals, the connection to ZooKeeper.
+
+    command.py               option parsing by Kafka's rules, errors as one line
+    prefix_parser.py         the other option parser of some tools
+    connection_options.py    how a tool is told its cluster
+    client_properties.py     settings of producers and consumers
+    zookeeper_connection.py  a command's session with ZooKeeper
+    termination.py           signals that end a command
+    progress.py              how far a long piece of work is
+    throttle.py              so many steps per second
+"""

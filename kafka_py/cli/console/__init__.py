@@ -1,1 +1,8 @@
-"""Records as text, in and out, for the console clients."""
+"""Records as text, in and out, for the console clients.
+
+    line_reader.py          lines as records
+    interruptible_input.py  standard input that a signal interrupts
+    message_formatters.py   how records are printed
+    internal_formatters.py  formatters of the brokers' own topics
+    record_texts.py         keys and values as text
+"""

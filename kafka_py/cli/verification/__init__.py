@@ -1,1 +1,7 @@
-"""Commands that check a cluster, and clients that system tests drive."""
+"""Commands that check a cluster, and clients that system tests drive.
+
+    json_events.py           one JSON object per line
+    verifiable_producer.py   kafka-verifiable-producer.sh
+    verifiable_consumer.py   kafka-verifiable-consumer.sh
+    replica_verification.py  kafka-replica-verification.sh
+"""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.cli.server_logs import (
+from kafka_py.cli.java_compat.server_logs import (
     BrokerLine,
     Console,
     DatedFile,
