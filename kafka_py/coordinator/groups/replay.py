@@ -126,7 +126,7 @@ class GroupReplay:
             value = self._groups.get(group_id)
             if value is not None:
                 with self._supervisor.guard(_ACTIVITY, group_id):
-                    _restore(group, value)
+                    restore(group, value)
             yield group
         self._take_over(groups)
         for group in groups.values():
@@ -135,7 +135,8 @@ class GroupReplay:
             yield group
 
 
-def _restore(group: Group, value: GroupMetadataValue) -> None:
+def restore(group: Group, value: GroupMetadataValue) -> None:
+    """Makes of a new group what its record says."""
     timestamp = value.current_state_timestamp
     group.restore(
         generation=value.generation,

@@ -5,34 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.answers import JoinResult
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
-from kafka_py.testing.fakes.groups import GroupWorld, Limits
-
-
-def test_who_does_not_rejoin_within_the_rebalance_timeout_is_out() -> None:
-    world = GroupWorld(Limits(group_max_session_timeout_ms=1_800_000))
-    a = world.join("a", session_ms=600_000)
-    b = world.join("b", session_ms=600_000)
-    world.pass_ms(6000)
-    world.sync_all([a.value.member_id, b.value.member_id])
-    newcomer = world.join("c")
-    rejoin = world.join(member_id="a-1")
-    world.pass_ms(59_999)
-    assert rejoin.is_parked
-    world.pass_ms(1)
-    assert rejoin.value.generation == newcomer.value.generation == 2
-    assert [member_id for member_id, _, _ in rejoin.value.members] == ["a-1", "c-3"]
-
-
-def test_a_leader_that_does_not_rejoin_hands_over() -> None:
-    world = GroupWorld()
-    replies = [world.join(name, session_ms=600_000) for name in ("a", "b", "c")]
-    world.pass_ms(6000)
-    world.sync_all(reply.value.member_id for reply in replies)
-    c = world.join(member_id="c-3", protocols=(("range", b"changed"),))
-    b = world.join(member_id="b-2")
-    world.pass_ms(60_000)
-    assert b.value.leader == c.value.leader == "b-2"
-    assert len(b.value.members) == 2
+from kafka_py.testing.fakes.groups import GroupWorld
 
 
 def test_static_members_stay_though_they_do_not_rejoin() -> None:
@@ -49,20 +22,6 @@ def test_static_members_stay_though_they_do_not_rejoin() -> None:
     assert world.state == "CompletingRebalance"
 
 
-def test_a_round_without_anybody_but_absent_static_members_is_prolonged() -> None:
-    world = GroupWorld()
-    world.join(instance="i", session_ms=600_000)
-    world.join("b", session_ms=600_000)
-    world.pass_ms(6000)
-    world.sync_all(["i-1", "b-2"])
-    world.leave("b-2")
-    assert world.state == "PreparingRebalance"
-    world.pass_ms(60_000)
-    assert world.state == "PreparingRebalance"
-    again = world.join(member_id="i-1", instance="i")
-    assert again.value.generation == 2
-
-
 def test_a_group_whose_members_all_left_is_empty_and_that_is_written() -> None:
     """S4-028."""
     world = GroupWorld()
@@ -74,17 +33,6 @@ def test_a_group_whose_members_all_left_is_empty_and_that_is_written() -> None:
     assert (group.generation, group.protocol, group.protocol_type, group.leader) == (2, None, "consumer", None)
     (written,) = world.store.persisted
     assert (written.generation, written.members, written.assignments) == (2, (), {})
-
-
-def test_a_group_whose_last_member_left_is_empty_when_that_is_written_and_not_before() -> None:
-    world = GroupWorld()
-    (member,) = world.stable("a")
-    world.store.holding = True
-    assert world.leave(member) == [ErrorCode.NONE]
-    assert (world.state, world.group.generation) == ("PreparingRebalance", 1)
-    assert world.store.persisted[-1].generation == 2
-    world.store.release()
-    assert (world.state, world.group.generation, world.group.protocol) == ("Empty", 2, None)
 
 
 def test_a_write_that_failed_leaves_the_former_generation_and_is_tried_again_after_a_pause() -> None:
@@ -104,17 +52,6 @@ def test_a_write_that_failed_leaves_the_former_generation_and_is_tried_again_aft
     assert len(world.store.persisted) == writes
 
 
-def test_a_member_that_comes_after_a_failed_write_begins_the_next_generation() -> None:
-    world = GroupWorld()
-    (member,) = world.stable("a")
-    world.store.error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    world.leave(member)
-    world.store.error = ErrorCode.NONE
-    reply = world.join("b")
-    assert (reply.value.error, reply.value.generation) == (ErrorCode.NONE, 2)
-    assert world.state == "CompletingRebalance"
-
-
 @pytest.mark.parametrize(
     ("error", "generation"), [(ErrorCode.NONE, 3), (ErrorCode.COORDINATOR_NOT_AVAILABLE, 2)], ids=["written", "failed"]
 )
@@ -129,17 +66,6 @@ def test_a_member_that_comes_while_it_is_written_joins_in_a_round_afterwards(err
     world.pass_ms(world.limits.group_initial_rebalance_delay_ms)
     assert (reply.value.error, reply.value.generation) == (ErrorCode.NONE, generation)
     assert [member_id for member_id, _, _ in reply.value.members] == [reply.value.member_id]
-
-
-def test_a_member_that_comes_and_goes_while_it_is_written_leaves_an_empty_group() -> None:
-    world = GroupWorld()
-    (member,) = world.stable("a")
-    world.store.holding = True
-    world.leave(member)
-    world.join("b")
-    world.leave("b-2")
-    world.store.release()
-    assert (world.state, world.group.generation) == ("Empty", 2)
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.NOT_COORDINATOR])

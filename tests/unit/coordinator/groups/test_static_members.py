@@ -75,18 +75,6 @@ def test_what_waits_for_its_former_self_is_fenced() -> None:
     assert third.is_parked
 
 
-def test_while_an_assignment_is_awaited_it_begins_a_new_round() -> None:
-    """The leader may be assigning to the former id."""
-    world = GroupWorld()
-    world.join(instance="i")
-    world.join(instance="j")
-    world.pass_ms(6000)
-    reply = world.join(instance="j")
-    assert world.state == "PreparingRebalance"
-    world.join(member_id="i-1", instance="i")
-    assert (reply.value.member_id, reply.value.generation) == ("j-3", 2)
-
-
 def test_during_a_round_it_takes_part() -> None:
     world = GroupWorld()
     static_group(world)
