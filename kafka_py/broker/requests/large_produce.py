@@ -1,7 +1,8 @@
-"""Produce requests of very many partitions: taken a few partitions at a time, and answered as one.
+"""Produce requests of many partitions: taken a few partitions at a time, and answered as one.
 
 Each piece goes the way of a request by itself (handlers/produce.py), but for its answer, which waits for the others.
-Its connection is muted meanwhile, so nothing that it sends later overtakes a piece.
+Its connection is muted until all have been handed over, so nothing that it sends later overtakes a piece; what it sends
+while they wait for the other replicas is taken as after any request.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ async def in_pieces(
     for piece in pieces(request) if may_be_parted else [request]:
         await turn.maybe_yield()
         handle(node, answers.expect(), piece)
-    context.large_request = ()  # the pieces wait without the request, and without its records
+    context.large_request = None  # the pieces wait without the request, and without its records
+    context.connection.unmute()
     answers.expect_no_more()
     return ANSWERS_LATER
 

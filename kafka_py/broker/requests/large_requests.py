@@ -14,6 +14,7 @@ from typing import Any
 from kafka_py.base.clock import Clock
 from kafka_py.base.turns import Done, next_turn, run_turn
 from kafka_py.broker.requests.request_context import ClientConnection
+from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.compiler import Steps
 from kafka_py.wire.primitives import MalformedMessage
 
@@ -23,6 +24,8 @@ PLAIN_BYTES = 2048
 """Frames up to this size are decoded as they come: they have no room for many elements."""
 AT_ONCE_ELEMENTS = 1000
 """Larger ones too, when they have at most this many elements."""
+AT_ONCE_OF = {ApiKey.PRODUCE: 200}
+"""Fewer where each takes long: a partition's append takes some 15 microseconds."""
 
 
 class LargeRequests:

@@ -14,7 +14,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.turns import finish
 from kafka_py.broker.observe.metrics import ApiMetrics
 from kafka_py.broker.requests.error_responses import refuse, refusing
-from kafka_py.broker.requests.large_requests import AT_ONCE_ELEMENTS
+from kafka_py.broker.requests.large_requests import AT_ONCE_ELEMENTS, AT_ONCE_OF
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.requests.routes import Route
@@ -43,7 +43,7 @@ class Service:
         self.api = api
         self.max_version = api.max_version
         self.max_bytes = sys.maxsize if api.request_bytes is None else api.request_bytes
-        self.elements_at_once = min(AT_ONCE_ELEMENTS, api.elements)
+        self.elements_at_once = min(AT_ONCE_OF.get(api.key, AT_ONCE_ELEMENTS), api.elements)
         self.metrics = metrics
         self.rule = route.rule
         self._route = route

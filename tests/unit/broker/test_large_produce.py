@@ -56,7 +56,8 @@ class Scenario:
     def __init__(self) -> None:
         self.sent: list[Any] = []
         self.taken: list[tuple[RequestContext, ProduceRequest]] = []
-        connection: Any = SimpleNamespace(read_s=0.0)
+        self.unmuted_after: list[int] = []
+        connection: Any = SimpleNamespace(read_s=0.0, unmute=lambda: self.unmuted_after.append(len(self.taken)))
         metrics: Any = None
         self.context = RequestContext(
             connection, 0, APIS[ApiKey.PRODUCE], RequestHeader(ApiKey.PRODUCE, 8, 1, "c"), 10_000, metrics,
@@ -106,7 +107,14 @@ def test_the_answer_comes_with_the_last_piece_and_names_each_topic_once() -> Non
 def test_while_the_pieces_wait_the_request_is_not_kept() -> None:
     scenario = Scenario()
     scenario.run(request_of([100]))
-    assert scenario.context.large_request == ()
+    assert scenario.context.large_request is None
+
+
+def test_what_follows_is_taken_when_all_pieces_were_and_before_they_are_answered() -> None:
+    scenario = Scenario()
+    scenario.run(request_of([100]))
+    assert scenario.unmuted_after == [4]
+    assert scenario.sent == []
 
 
 def test_without_acks_there_is_no_answer() -> None:
@@ -134,3 +142,27 @@ async def test_a_request_of_very_many_batches_is_appended_and_answered_in_order(
     assert [(row.index, row.error_code, row.base_offset) for row in topic.partition_responses] == [
         (partition, 0, time) for time in range(TIMES) for partition in range(PARTITIONS)
     ]
+
+
+@on_broker()
+async def test_a_request_of_some_hundred_partitions_is_taken_in_turns_and_one_behind_it_waits(
+    broker: LocalBroker,
+) -> None:
+    await broker.create_topic("t0", PARTITIONS)
+    large = request_of([12 * PARTITIONS], acks=-1, records=batch())
+    for row in large.topic_data[0].partition_data:
+        row.index %= PARTITIONS
+    small = request_of([1], acks=-1, records=batch())
+    replicas: Any = broker.server.node.replicas
+    append = replicas.append
+    appended: list[int] = []
+
+    def noted(records: list[Any], *rest: Any, **more: Any) -> None:
+        appended.append(len(records))
+        append(records, *rest, **more)
+
+    replicas.append = noted
+    first, second = await asyncio.gather(broker.ask(large, 8), broker.ask(small, 8))
+    assert appended == [PIECE] * 7 + [16, 1]
+    assert [row.base_offset for row in first.responses[0].partition_responses][::PARTITIONS] == list(range(12))
+    assert second.responses[0].partition_responses[0].base_offset == 12
