@@ -8,9 +8,9 @@ Source: docs/reference/groups.md, sections 2 and 7 to 10.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -35,6 +35,7 @@ TOPIC = "__consumer_offsets"
 OnDone = Callable[[ErrorCode], None]
 
 _MINUTE_MS = 60_000
+_COMMITS_A_STEP = 256
 _TOMBSTONE_BATCH_BYTES = 256 * 1024
 _NO_WAIT = 0
 
@@ -135,17 +136,34 @@ class GroupStore:
             lambda code, _base_offset: on_done(group_error(code)),
         )
 
-    def commit(self, group: Group, commits: Commits, on_done: OnDone) -> None:
-        """Appends commits of one group, at least one; they hold once the append is acknowledged.
-
-        on_done: hears NONE or the error that the client is told, perhaps before this returns.
-        """
-        options = self._options()
+    def building(self, group_id: str, commits: Commits) -> Generator[None, None, bytes]:
+        """The batch with which `commit` stores these; stops after every few for others' turns."""
         version = self._versions().offset
         now_ms = self._clock.wall_ms()
-        batch = self._builder(options)
-        for key, commit in zip(offset_keys(group.id, commits), commits.values(), strict=True):
-            batch.append(now_ms, key, offset_value(commit, version))
+        batch = self._builder(self._options())
+        remaining = iter(commits.items())
+        while some := dict(islice(remaining, _COMMITS_A_STEP)):
+            for key, commit in zip(offset_keys(group_id, some), some.values(), strict=True):
+                batch.append(now_ms, key, offset_value(commit, version))
+            yield
+        return batch.build()
+
+    def commit(
+        self, group: Group, commits: Commits, on_done: OnDone, built: bytes | None = None
+    ) -> None:
+        """Appends commits of one group, at least one; they hold once the append is acknowledged.
+
+        on_done: hears NONE or the error that the client is told, perhaps before this returns. built: their batch, where
+        they are so many that it was built in turns.
+        """
+        options = self._options()
+        if built is None:
+            version = self._versions().offset
+            now_ms = self._clock.wall_ms()
+            batch = self._builder(options)
+            for key, commit in zip(offset_keys(group.id, commits), commits.values(), strict=True):
+                batch.append(now_ms, key, offset_value(commit, version))
+            built = batch.build()
         offsets = group.offsets
         offsets.prepare(commits)
 
@@ -159,7 +177,7 @@ class GroupStore:
 
         self.runtime.append(
             self.runtime.partition_for(group.id),
-            batch.build(),
+            built,
             options.offsets_commit_required_acks,
             options.offsets_commit_timeout_ms,
             appended,

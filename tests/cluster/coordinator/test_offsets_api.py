@@ -163,14 +163,15 @@ async def test_version_0_keeps_offsets_in_zookeeper(broker: LocalBroker) -> None
 
 @on_broker(**SETTINGS)
 async def test_a_commit_of_very_many_partitions_is_answered_when_it_is_stored(broker: LocalBroker) -> None:
-    await broker.create_topic("t", 1)
+    known = 300  # more than are put into the batch in one step
+    await broker.create_topic("t", known)
     await coordinated(broker)
     rows = [OffsetCommitRequestPartition(partition_index=number, committed_offset=5) for number in range(1500)]
     topics = [OffsetCommitRequestTopic(name="t", partitions=rows)]
     answer = await broker.ask(OffsetCommitRequest(group_id=GROUP, member_id="", topics=topics), 8)
     codes = [row.error_code for row in answer.topics[0].partitions]
-    assert codes == [ErrorCode.NONE] + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 1499
-    assert await committed(broker) == {TopicPartition("t", 0): 5}
+    assert codes == [ErrorCode.NONE] * known + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * (1500 - known)
+    assert await committed(broker) == {TopicPartition("t", number): 5 for number in range(known)}
 
 
 @on_broker(**SETTINGS)

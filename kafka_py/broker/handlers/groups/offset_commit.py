@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, finish
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
@@ -80,7 +80,11 @@ async def _in_turns(
             if not decided.done():  # it is when the broker stops meanwhile
                 decided.set_result(None)
 
-        _to_log(node, context, request, asked, decide)
+        built = None
+        if asked.commits:
+            building = node.coordinators.groups.building(request.group_id, asked.commits)
+            built = await finish(building, node.clock.monotonic_ms)
+        _to_log(node, context, request, asked, decide, built)
         await decided
     return await _response_in_turns(request, asked.codes, turn)
 
@@ -136,8 +140,9 @@ def _to_log(
     request: OffsetCommitRequest,
     asked: _Commit,
     decided: Callable[[], None],
+    built: bytes | None = None,
 ) -> None:
-    """Calls `decided` when all partitions have their code.
+    """Calls `decided` when all partitions have their code. built: the batch, where it was built in turns.
 
     An error of the group or the member is that of all partitions, also of those with too much metadata.
     """
@@ -167,7 +172,7 @@ def _to_log(
     if member is not None:
         node.coordinators.membership.touch(group, request.member_id)
     if commits:
-        groups.commit(group, commits, done)
+        groups.commit(group, commits, done, built)
     else:
         done(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 

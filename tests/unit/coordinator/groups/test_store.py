@@ -184,6 +184,25 @@ def test_a_commit_comes_back_from_the_log(world: World) -> None:
     }
 
 
+def test_the_batch_of_many_commits_is_built_in_steps_and_is_that_of_one_go(world: World) -> None:
+    commits = {TopicPartition(f"t{number % 7}", number): commit(number) for number in range(1000)}
+    group = world.store.get_or_create(GROUP)
+    world.store.commit(group, commits, lambda _: None)
+    at_once = world.records()
+    built, steps = None, 0
+    building = world.store.building(GROUP, commits)
+    while built is None:
+        try:
+            next(building)
+            steps += 1
+        except StopIteration as end:
+            built = end.value
+    assert steps >= 3
+    world.store.commit(group, commits, lambda _: None, built)
+    in_steps = world.records()[len(at_once) :]
+    assert [(record.key, record.value) for record in in_steps] == [(record.key, record.value) for record in at_once]
+
+
 def test_commits_are_appended_as_the_settings_say(world: World) -> None:
     world.commit((P0, commit(5)))
     world.options = CoordinatorOptions.parse({"offsets.commit.required.acks": "1", "offsets.commit.timeout.ms": "77"})
