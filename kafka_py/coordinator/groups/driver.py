@@ -29,6 +29,7 @@ from kafka_py.coordinator.groups.outcome import (
     Level,
     Outcome,
     Record,
+    Reply,
     TimerChange,
     TimerKind,
     TimerName,
@@ -67,16 +68,25 @@ class Driver:
         self._perform(group, outcome)
 
     def _perform(self, group: Group, outcome: Outcome) -> None:
+        """Does all of it, also when an answer cannot be given; what that raised is raised in the end."""
         for level, text in outcome.notes:
             log.log(_LEVELS[level], "%s", text)
         for change in outcome.timers:
             self.timers.change(group, change)
-        for ticket, result in outcome.replies:
-            answer = self._answers.pop(ticket, None)
-            if answer is not None:
-                answer(result)
+        failures = [error for reply in outcome.replies if (error := self._answer(reply)) is not None]
         for record in outcome.records:
             self._append(group, record)
+        if failures:
+            raise failures[0]
+
+    def _answer(self, reply: Reply) -> Exception | None:
+        answer = self._answers.pop(reply.ticket, None)
+        if answer is not None:  # else who asked got an exception in place of it
+            try:
+                answer(reply.result)
+            except Exception as error:
+                return error
+        return None
 
     def _time_over(self, group: Group, timer: TimerName) -> None:
         self.handle(group, TimeOver(timer))

@@ -1,0 +1,117 @@
+"""What is done of what the decisions say, also when something of it raises what nobody foresaw."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.timers import Timers
+from kafka_py.coordinator.groups.answers import JoinResult
+from kafka_py.coordinator.groups.driver import GroupTimers
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.offsets import GroupOffsets
+from kafka_py.coordinator.groups.outcome import ROUND, TimerChange, TimerKind, TimerName
+from kafka_py.coordinator.groups.requests import JoinRequest
+from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.fakes.groups import GROUP, RANGE, GroupWorld
+
+
+class Call:
+    """A call that is due later and can be cancelled."""
+
+    def __init__(self, clock: ManualClock, delay_s: float, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+        clock.later(delay_s * 1000.0, self)
+
+    def cancel(self) -> None:
+        self._callback = None
+
+    def __call__(self) -> None:
+        if self._callback is not None:
+            self._callback()
+
+
+def request(member_id: str = "") -> JoinRequest:
+    return JoinRequest(GROUP, member_id, None, False, "a", "/127.0.0.1", 10_000, 60_000, "consumer", RANGE)
+
+
+def test_a_store_that_raises_counts_as_a_failed_write_of_the_assignment() -> None:
+    world = GroupWorld()
+    a, b = world.joined("a", "b")
+    waiting = world.sync(b)
+    world.store.fault = ZeroDivisionError("nobody foresaw this")
+    leader = world.sync(a, assignments={})
+    assert waiting.value.error is leader.value.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.state == "PreparingRebalance"
+    assert world.store.supervisor.failures.total() == 1
+    world.store.fault = None
+    assert world.join(member_id=a).is_parked
+    assert world.join(member_id=b).value.generation == 2
+
+
+def test_an_answer_that_raises_leaves_the_others_theirs() -> None:
+    world = GroupWorld()
+
+    def fail(_result: JoinResult) -> None:
+        raise ConnectionResetError("the client has gone")
+
+    world.membership.join(request(), fail)
+    other = world.join("b")
+    world.pass_ms(6000)
+    assert other.value.generation == 1
+    assert world.state == "CompletingRebalance"
+    world.pass_ms(120_000)  # neither syncs
+    assert world.state == "Empty"
+
+
+def test_the_record_is_written_though_an_answer_before_it_raised() -> None:
+    """The last member leaves while its own join waits, and its client has gone."""
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.join("b")
+
+    def fail(_result: JoinResult) -> None:
+        raise ConnectionResetError("the client has gone")
+
+    world.membership.join(request("b-2"), fail)
+    with pytest.raises(ConnectionResetError):
+        world.leave(member, "b-2")
+    assert world.state == "Empty"
+    assert world.store.persisted[-1].members == ()
+
+
+def test_a_write_that_is_said_to_be_over_twice_counts_once() -> None:
+    world = GroupWorld()
+    (member,) = world.joined("a")
+    persist = world.store.persist
+
+    def persist_and_raise(*arguments: Any) -> None:
+        persist(*arguments)
+        raise ZeroDivisionError("nobody foresaw this")
+
+    world.store.persist = persist_and_raise  # type: ignore[method-assign]
+    assert world.sync(member, assignments={member: b"work"}).value.assignment == b"work"
+    assert world.state == "Stable"
+
+
+def test_a_timer_that_is_armed_again_fires_once_and_is_counted_once() -> None:
+    fired: list[str] = []
+    clock = ManualClock()
+    timers = Timers(clock, lambda delay_s, callback: Call(clock, delay_s, callback))
+    group = Group(GROUP, GroupOffsets(), 0)
+    session = TimerName(TimerKind.SESSION, "a-1")
+    armed = GroupTimers(timers, Purgatory("Rebalance", timers), lambda _group, name: fired.append(name.kind.value))
+    for name in (session, ROUND):
+        armed.change(group, TimerChange(name, 10))
+        armed.change(group, TimerChange(name, 20))
+    assert (armed.watched, timers.pending) == (1, 2)
+    clock.advance(19)
+    assert not fired
+    clock.advance(1)
+    assert sorted(fired) == ["round", "session"]
+    armed.change(group, TimerChange(session, 10))
+    armed.change(group, TimerChange(session, None))
+    armed.change(group, TimerChange(session, None))
+    assert (armed.watched, timers.pending) == (0, 0)
