@@ -17,6 +17,7 @@
     znodes.py            znodes read and written by hand
     compacted_topics.py  one compacted topic's logs, on disks in memory
     side_work.py         work beside a load
+    transcripts.py       scenarios as text, played and rewritten
     shared_words.py      runs of words that two programs share
     fakes/               stand-ins in memory
     peers/               Apache's tools and clients, raw connections

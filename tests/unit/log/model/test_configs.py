@@ -157,7 +157,7 @@ def test_every_topic_setting_with_a_broker_default_has_a_synonym():
     assert TOPIC_SYNONYMS["retention.ms"] == ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 
 
-REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "configs.tsv"
+REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "configs.tsv"
 
 
 def test_the_tables_agree_with_the_reference():

@@ -15,7 +15,7 @@ from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.log.model.configs import LogConfig
 
-PACKAGE = Path(__file__).resolve().parents[3] / "kafka_py"
+PACKAGE = Path(__file__).resolve().parents[4] / "kafka_py"
 OF_CLIENTS = ("clients", "cli", "pipeline", "testing")
 READ_BY_NAME = {
     *own_settings(),

@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-BIN = Path(__file__).resolve().parents[2] / "bin"
+BIN = Path(__file__).resolve().parents[3] / "bin"
 
 CLASSES = {
     "kafka-topics.sh": "kafka.admin.TopicCommand",

@@ -10,7 +10,7 @@ from kafka_py.base.options import Live
 from kafka_py.broker.settings.configs import BrokerConfig, own_settings, warnings_of
 from kafka_py.broker.settings.live_config import LiveConfig
 
-REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "configs.tsv"
+REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "configs.tsv"
 NEEDED = {"zookeeper.connect": "localhost:2181"}
 
 DYNAMIC = {

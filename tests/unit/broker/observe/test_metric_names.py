@@ -11,7 +11,7 @@ import kafka_py
 from kafka_py.base.meters import MetricTable
 from kafka_py.base.metric_rows import Gauge, Row, Sampled, Total
 
-REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "metrics.tsv"
+REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "metrics.tsv"
 
 SELECTOR = "kafka.server:type=socket-server-metrics"
 
