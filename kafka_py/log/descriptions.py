@@ -1,6 +1,6 @@
 """What DescribeLogDirs says of a log directory and of the logs in it.
 
-Values only, made from what log_dirs.py knows. Source: docs/reference/log.md, section 18.
+Values only, made from what log_manager.py knows. Source: docs/reference/log.md, section 18.
 """
 
 from __future__ import annotations

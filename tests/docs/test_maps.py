@@ -57,6 +57,16 @@ def test_a_map_that_is_a_list_has_one_short_line_for_each_file_and_no_other(pack
     assert [row for row in rows if len(row[1].split()) > MOST_WORDS] == []
 
 
+def test_a_file_that_is_named_without_a_path_is_in_the_same_package() -> None:
+    strangers = []
+    for path in sorted((ROOT / "kafka_py").glob("*/**/*.py")):
+        package = path.relative_to(ROOT / "kafka_py").parts[0]
+        own = {each.name for each in (ROOT / "kafka_py" / package).rglob("*.py")}
+        named = set(re.findall(r"(?<![\w/-])(\w+\.py)\b", path.read_text()))
+        strangers += [f"{path.relative_to(ROOT)}: {name}" for name in sorted(named - own)]
+    assert strangers == []
+
+
 def test_the_packages_that_have_rooms_under_a_contract_are_mapped_by_lists() -> None:
     contracts = re.findall(r"^containers = (kafka_py\.\w+)$", (ROOT / "setup.cfg").read_text(), re.MULTILINE)
     assert contracts

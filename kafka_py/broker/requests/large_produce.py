@@ -1,8 +1,8 @@
 """Produce requests of many partitions: taken a few partitions at a time, and answered as one.
 
-Each piece goes the way of a request by itself (handlers/produce.py), but for its answer, which waits for the others.
-Its connection is muted until all have been handed over, so nothing that it sends later overtakes a piece; what it sends
-while they wait for the other replicas is taken as after any request.
+Each piece goes the way of a request by itself (handlers/records/produce.py), but for its answer, which waits for the
+others. Its connection is muted until all have been handed over, so nothing that it sends later overtakes a piece; what
+it sends while they wait for the other replicas is taken as after any request.
 """
 
 from __future__ import annotations

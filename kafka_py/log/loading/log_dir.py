@@ -1,6 +1,6 @@
 """One log directory of a broker: its lock, its checkpoints, whether its last stop was clean, whether it works.
 
-Knows no log; which logs live in it, log_dirs.py knows. Source: docs/reference/log.md, sections 1, 12, 13 and 17.
+Knows no log; log_manager.py knows which logs are in it. Source: docs/reference/log.md, sections 1, 12, 13 and 17.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ListOffsets by time without holding the event loop: the search goes in turns, large batches are read in a thread.
 
-Where offsets lie is decided in lookups.py, how a log is searched in log/segments/time_search.py.
+Where offsets lie is decided in offset_queries.py, how a log is searched in log/segments/time_search.py.
 Source: docs/architecture.md, "What a batch header may claim".
 """
 
