@@ -62,7 +62,7 @@ class Supervisor:
         """failures: where they are counted, if not here alone."""
         self.failures: Counter[str] = Counter() if failures is None else failures
         self._clock = clock
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def child(self) -> Supervisor:
         """For one component, which cancels or awaits its own tasks with it; failures are counted together."""
@@ -92,10 +92,10 @@ class Supervisor:
         when the task itself is cancelled, nothing is said. Whoever awaits the task gets the exception as well.
         """
         task = asyncio.get_running_loop().create_task(work, name=activity if item is None else f"{activity}: {item}")
-        self._tasks.add(task)
+        self._tasks[task] = None
 
         def done(task: asyncio.Task[T]) -> None:
-            self._tasks.discard(task)
+            self._tasks.pop(task, None)
             error = _failure_of(task)
             if error is not None:
                 self.report(activity, error, item)

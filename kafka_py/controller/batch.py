@@ -73,7 +73,7 @@ class ControllerRequest(NamedTuple):
     broker: int
     message: ControllerMessage
     version: int
-    deletes: frozenset[TopicPartition] = frozenset()
+    deletes: Collection[TopicPartition] = ()
 
 
 class RequestBatch:
@@ -249,7 +249,7 @@ class RequestBatch:
         made = []
         for broker in self._registered(self._stop):
             states = self._stop[broker]
-            deletes = frozenset(partition for partition, state in states.items() if state.delete_partition)
+            deletes = {partition: None for partition, state in states.items() if state.delete_partition}
             yield
             if version >= 3:
                 message = self._stop_replica(sender, broker)
@@ -267,7 +267,7 @@ class RequestBatch:
                     message = self._stop_replica(sender, broker)
                     message.delete_partitions = delete
                     yield from _fill_old_stop_replica(message, chosen, version)
-                    made.append(ControllerRequest(broker, message, version, deletes if delete else frozenset()))
+                    made.append(ControllerRequest(broker, message, version, deletes if delete else ()))
         return made
 
     def _stop_replica(self, sender: Sender, broker: int) -> StopReplicaRequest:

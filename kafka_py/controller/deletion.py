@@ -43,7 +43,7 @@ class TopicDeletion:
     async def load(self) -> None:
         """What a former controller left to be done; with deletion switched off, the requests are thrown away."""
         term = self._term
-        topics = await term.store.topics_to_delete(term.watches.topic_deletions)
+        topics = sorted(await term.store.topics_to_delete(term.watches.topic_deletions))
         if not self._is_enabled:
             await self._refuse(topics)
             return
@@ -57,7 +57,7 @@ class TopicDeletion:
 
     async def _refuse(self, topics: Collection[str]) -> None:
         if topics:
-            log.info("Not deleting topics %s: delete.topic.enable is false", listed(sorted(topics)))
+            log.info("Not deleting topics %s: delete.topic.enable is false", listed(topics))
             await self._term.store.unmark_for_deletion(topics, self._term.epoch_zk_version)
 
     async def on_request(self) -> None:
@@ -69,7 +69,7 @@ class TopicDeletion:
             await self._refuse_missing(unknown)
         wanted -= unknown
         if not self._is_enabled:
-            await self._refuse(wanted)
+            await self._refuse(sorted(wanted))
         elif wanted:
             # Before they are queued this marks only those that were queued already: a topic that is being
             # reassigned right now begins to be deleted all the same, as in 2.8.
@@ -84,9 +84,9 @@ class TopicDeletion:
         if just_made - self._just_made:
             term.put(TopicDeletionEvent())
         self._just_made = just_made
-        missing = unknown - just_made
+        missing = sorted(unknown - just_made)
         if missing:
-            log.warning("Not deleting topics %s: they do not exist", listed(sorted(missing)))
+            log.warning("Not deleting topics %s: they do not exist", listed(missing))
             await term.store.unmark_for_deletion(missing, term.epoch_zk_version)
 
     async def resume_for(self, topics: Collection[str]) -> None:

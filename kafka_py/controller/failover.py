@@ -54,7 +54,7 @@ async def _drop_old_notifications(term: Term) -> None:
 async def _load_cluster(term: Term) -> None:
     cluster = term.cluster
     cluster.brokers.update(await term.store.brokers(term.watches.brokers))
-    topics = await term.store.topics(term.watches.topics)
+    topics = sorted(await term.store.topics(term.watches.topics))
     partitions = await term.add_topics(await term.read_assignments(topics))
     cluster.reassigning.update(p for p in partitions if cluster.assignment(p).is_being_reassigned)
     await watch_brokers(term, cluster.brokers)

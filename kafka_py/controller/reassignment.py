@@ -78,11 +78,11 @@ class Reassignments:
             return set()
         assignments = {p: term.cluster.assignment(p).reassign_to(target) for p, target in wanted.items()}
         refusals = await self.start(assignments)
-        refused = {partition for partition, refusal in refusals.items() if refusal is not None}
-        for partition in refused:
-            log.error("Partition %s is not reassigned: %s", partition, refusals[partition])
+        refused = {partition: refusal for partition, refusal in refusals.items() if refusal is not None}
+        for partition, refusal in refused.items():
+            log.error("Partition %s is not reassigned: %s", partition, refusal)
         await self._leave_znode(lambda partition, _: partition in refused)
-        return refusals.keys() - refused
+        return refusals.keys() - refused.keys()
 
     async def start_from_request(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Refusals:
         """Begins, replaces or (target None) cancels reassignments; they take precedence over the znode's."""

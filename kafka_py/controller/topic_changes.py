@@ -31,14 +31,14 @@ async def topic_change(term: Term, _event: TopicChange) -> None:
     """Znodes of topics were made, by whomever, or removed."""
     cluster = term.cluster
     present = await term.store.topics(term.watches.topics)
-    new = present - cluster.topics
-    gone = cluster.topics - present
+    new = sorted(present - cluster.topics)
+    gone = sorted(cluster.topics - present)
     assignments = await term.read_assignments(new)
     for topic in gone:
         cluster.remove_topic(topic)
         term.watches.forget_topic(topic)
     if new or gone:
-        log.info("New topics: %s, deleted topics: %s", listed(sorted(new)), listed(sorted(gone)))
+        log.info("New topics: %s, deleted topics: %s", listed(new), listed(gone))
     await start_partitions(term, await term.add_topics(assignments))
 
 

@@ -194,9 +194,9 @@ class Transitions:
         """Per topic whether a replica out of sync may lead; asked only where nobody in sync is alive."""
         if strategy not in (Strategy.OFFLINE, Strategy.UNCLEAN):
             return {}
-        topics: set[str] = set()
+        topics: dict[str, None] = {}
         async for some in sliced(found.items()):
-            topics.update(p.topic for p, leadership in some if self._needs_unclean(p, leadership))
+            topics.update((p.topic, None) for p, leadership in some if self._needs_unclean(p, leadership))
         if strategy is Strategy.UNCLEAN or not topics:
             return dict.fromkeys(topics, True)
         return await self._permits_unclean(topics)

@@ -328,7 +328,7 @@ class RoleChanges:
     def _drop_metrics(self, topics: set[str]) -> None:
         """Of the topics that have no partition left here; readers may have come until the last one was stopped."""
         if topics:
-            for topic in topics.difference(hosted.topic for hosted in self._replicas.partitions):
+            for topic in sorted(topics.difference(hosted.topic for hosted in self._replicas.partitions)):
                 self._replicas.metrics.drop_topic(topic)
 
     def _check_stop(self, request: StopRequest) -> ErrorCode:

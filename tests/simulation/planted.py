@@ -1,7 +1,4 @@
-"""Runs the simulation with a fault planted into the broker: `planted.py NAME [options of the simulation]`.
-
-To be run under PYTHONHASHSEED=0, under which the simulation does not start itself again.
-"""
+"""Runs the simulation with a fault planted into the broker: `planted.py NAME [options of the simulation]`."""
 
 import sys
 

@@ -3,6 +3,7 @@
 A failing seed is printed with its schedule; `python -m kafka_py.testing.simulation --seed N --trace` repeats it.
 """
 
+import os
 import subprocess
 import sys
 
@@ -20,10 +21,13 @@ FAILED_ONCE = [
 ]
 
 
-def run(first, count, *options):
+def run(first, count, *options, hash_seed="random"):
     """A process that runs `count` seeds, some at a time; what it prints, once it has ended well."""
     command = [sys.executable, "-m", "kafka_py.testing.simulation", "--seed", str(first), "--count", str(count)]
-    return subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
 
 
 def check(first, count):
@@ -73,3 +77,13 @@ def test_a_seed_repeats_its_run_exactly(seed):
     traces = [[line for line in each.splitlines() if " simulated in " not in line] for each in printed]
     assert traces[0] == traces[1]
     assert len(traces[0]) > 50
+
+
+@pytest.mark.timeout(DAILY_DEADLINE_S)
+def test_no_set_decides_an_order():
+    """Strings hash otherwise in each of the processes, yet every byte arrives at the same time over the same link."""
+    processes = [run(1, 10, "--digests", hash_seed=seed) for seed in ("1", "2")]
+    printed = [process.communicate(timeout=DEADLINE_S)[0] for process in processes]
+    digests = [[line for line in each.splitlines() if line.startswith("digest of seed")] for each in printed]
+    assert digests[0] == digests[1]
+    assert len(set(digests[0])) == 10

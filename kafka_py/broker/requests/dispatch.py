@@ -46,7 +46,7 @@ class Dispatcher:
         self._request_log = metrics.request_log
         self._large = LargeRequests(node.clock)
         self._now_s = node.clock.monotonic_s
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
         """One whole request, without its size. Answers through `connection.respond(slot, ...)`, now or later."""
@@ -105,8 +105,8 @@ class Dispatcher:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     def _serve(
         self, connection: ClientConnection, slot: int, service: Service, header: RequestHeader, size: int,

@@ -66,7 +66,7 @@ class Committer:
         self._clock = clock
         self._call_user = call_user
         self._on_news = on_news
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way: dict[asyncio.Task[None], None] = {}
         self._answered: deque[Callable[[], object]] = deque()
         self._automatic: asyncio.Task[None] | None = None
         self.due_ms = NEVER
@@ -88,8 +88,8 @@ class Committer:
 
     def _begin(self, offsets: Offsets, callback: Callback | None) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._commit_once(offsets, callback))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._under_way[task] = None
+        task.add_done_callback(self._under_way.pop)
         return task
 
     async def _commit_once(self, offsets: Offsets, callback: Callback | None) -> None:

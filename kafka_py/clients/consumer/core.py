@@ -75,7 +75,7 @@ class ConsumerCore:
         self._polls = PollMetrics(self._metrics)
         self._wanted = WantedTopics()
         self._news = asyncio.Event()
-        self._interruptible: set[asyncio.Task[Any]] = set()
+        self._interruptible: dict[asyncio.Task[Any], None] = {}
         self._woken = False
         self._polling = False
         self._started = False
@@ -129,7 +129,7 @@ class ConsumerCore:
     def _wanted_topics(self) -> Collection[str] | None:
         if self._wanted.all or self._subscriptions.kind is Kind.PATTERN:
             return None
-        return self._subscriptions.topics() | self._wanted.names
+        return sorted(self._subscriptions.topics() | self._wanted.names)
 
     def _on_positions(self) -> None:
         self._news.set()
@@ -219,7 +219,7 @@ class ConsumerCore:
             coroutine.close()
             raise WakeupError
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._interruptible.add(task)
+        self._interruptible[task] = None
         try:
             return await task
         except asyncio.CancelledError:
@@ -228,7 +228,7 @@ class ConsumerCore:
                 raise WakeupError from None
             raise
         finally:
-            self._interruptible.discard(task)
+            self._interruptible.pop(task, None)
 
     # End
 

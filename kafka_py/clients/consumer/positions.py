@@ -47,7 +47,7 @@ class Positions:
         self._group = group
         self._on_found = on_found
         self._supervisor = supervisor
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._error: KafkaError | None = None
 
     def raise_error(self) -> None:
@@ -69,8 +69,8 @@ class Positions:
         for state in missing:
             state.resetting = True
         task = self._supervisor.spawn(self._find(missing), "position look-up")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     def reset_by_policy(self, state: AssignedPartition) -> None:
         """Wants the position that auto.offset.reset says."""

@@ -53,15 +53,15 @@ class Validation:
         self._on_done = on_done
         self._on_error = on_error
         self._reset = reset
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
 
     def begin(self, node_id: int, states: list[AssignedPartition]) -> None:
         """Checks partitions that a node leads; they are marked as `validating` until it is done."""
         for state in states:
             state.validating = True
         task = self._cluster.supervisor.spawn(self._check(node_id, states), "position validation", node_id)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     async def _check(self, node_id: int, states: list[AssignedPartition]) -> None:
         asked = {state.topic_partition: (state, state.generation, self._epoch_of(state)) for state in states}

@@ -74,7 +74,7 @@ class Sender:
         self._delivery_ms = float(options.delivery_timeout_ms)
         self._in_flight: dict[int, int] = {}
         self._connecting: set[int] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._ready = ReadyLanes()
@@ -330,8 +330,8 @@ class Sender:
 
     def _run(self, coroutine: Any) -> None:
         task = self._supervisor.spawn(coroutine, ACTIVITY)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     async def flush(self) -> None:
         """Waits until all batches that exist now are answered; nothing lingers meanwhile."""

@@ -278,7 +278,8 @@ class Cluster:
         live = self.live_brokers
         for leader, partitions in self._led_by.items():
             if leader in live:
-                found += [partition for partition in self.offline_dirs.get(leader, ()) if partition in partitions]
+                offline = self.offline_dirs.get(leader, ())
+                found += [partition for partition in partitions if partition in offline] if offline else []
             else:
                 found += partitions
         return [partition for partition in found if partition.topic not in self.queued]

@@ -4,7 +4,6 @@
     network.py     links that delay, hold back and break
     cluster.py     real brokers as nodes
     znodes.py      what is in ZooKeeper
-    randomness.py  whatever is drawn follows from the seed
     history.py     what really happened
     workload.py    producers whose acknowledgements are remembered
     reader.py      a consumer that remembers what it saw
@@ -19,6 +18,6 @@
     __main__.py    python -m kafka_py.testing.simulation
 
 Not obvious: callbacks know their node by a context variable, so code of the broker runs unchanged. A killed node's
-callbacks are dropped and nothing of it is closed, as kill -9 leaves it. Runs repeat exactly only under one hash seed
-(PYTHONHASHSEED), for the order of sets depends on it.
+callbacks are dropped and nothing of it is closed, as kill -9 leaves it. Runs repeat exactly because brokers and clients
+are handed their time and their chance, and because no set's order decides anything.
 """

@@ -1,15 +1,13 @@
 """python -m kafka_py.testing.simulation [--seed N] [--count N] [--jobs N] [--trace]: runs schedules.
 
-Prints what failed. Runs itself again under a fixed hash seed and with fixed addresses, for the order of sets depends on
-both: so a printed seed repeats its run exactly. For the same reason each seed runs in a fork of a process that has
-loaded everything.
+Prints what failed. A printed seed repeats its run exactly. Each seed runs in a fork of a process that has loaded
+everything, so that no run finds anything that the ones before it have left.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import ctypes
 import faulthandler
 import gc
 import logging
@@ -26,9 +24,6 @@ from typing import NamedTuple, NoReturn
 from kafka_py.testing.simulation.nodes import current_node
 from kafka_py.testing.simulation.run import Verdict, run_seed
 from kafka_py.testing.simulation.scenario import CENTRES, ONE_OF_EACH, centre_of
-
-HASH_SEED = "0"
-ADDR_NO_RANDOMIZE = 0x0040000
 
 
 class _NodeNames(logging.Filter):
@@ -76,11 +71,12 @@ class _Children:
     with its stack on standard error.
     """
 
-    def __init__(self, jobs: int, limit_s: float, run: Callable[[int], Verdict]) -> None:
+    def __init__(self, jobs: int, limit_s: float, run: Callable[[int], Verdict], *, print_digests: bool) -> None:
         self.total = _Outcome()
         self._jobs = jobs
         self._limit_s = limit_s
         self._run = run
+        self._print_digests = print_digests
         self._running: dict[int, tuple[int, int]] = {}
         """By process id (seed, pipe to read its outcome from)."""
 
@@ -107,6 +103,8 @@ class _Children:
         verdict = self._run(seed)
         if verdict.faults:
             sys.stdout.write(f"{verdict}\n")
+        if self._print_digests:
+            sys.stdout.write(f"digest of seed {seed}: {verdict.digest:08x}\n")
         sys.stdout.flush()
         outcome = _Outcome(
             bool(verdict.faults), verdict.simulated_s, verdict.acknowledged, len(verdict.troubles),
@@ -138,11 +136,8 @@ def main() -> int:
     parser.add_argument("--centre", choices=sorted(set(CENTRES)), help="only the seeds that are about this")
     parser.add_argument("--stop", action="store_true", help="end with the first seed that fails")
     parser.add_argument("--trace", action="store_true", help="print what the brokers log")
+    parser.add_argument("--digests", action="store_true", help="print a digest of what each seed's network carried")
     options = parser.parse_args()
-    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
-        ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)  # where that is forbidden, runs repeat but for rare orders
-        command = [sys.executable, "-m", __package__ or "", *sys.argv[1:]]
-        os.execve(sys.executable, command, {**os.environ, "PYTHONHASHSEED": HASH_SEED})
     if not options.trace:
         logging.disable(logging.CRITICAL)
     sys.unraisablehook = lambda _unraisable: None  # last words of dead nodes' coroutines
@@ -155,8 +150,9 @@ def main() -> int:
     gc.collect()
     gc.freeze()
     children = _Children(
-        options.jobs, options.limit, partial(run_seed, brokers=options.brokers, troubles=options.troubles)
-    )
+        options.jobs, options.limit, partial(run_seed, brokers=options.brokers, troubles=options.troubles),
+        print_digests=options.digests,
+    )  # fmt: skip
     seeds = range(options.seed, options.seed + options.count)
     for seed in seeds:
         if options.centre in (None, centre_of(seed)):

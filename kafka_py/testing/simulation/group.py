@@ -97,7 +97,7 @@ class Member:
                 for record in records:
                     self._group.read.setdefault(record.topic_partition, set()).add(record.offset)
                 if records and not self._commits_itself:
-                    offsets = {each: records.records(each)[-1].offset + 1 for each in records.partitions()}
+                    offsets = {each: records.records(each)[-1].offset + 1 for each in sorted(records.partitions())}
                     await self._consumer.commit(offsets)
                     self._group.acknowledged(offsets)
             except KafkaError:  # thrown out, or nobody answered: what was read comes again, to whoever is given it

@@ -13,6 +13,8 @@ import errno
 import os
 import random
 import socket
+import struct
+import zlib
 from collections import deque
 
 from kafka_py.testing.simulation.nodes import Node, NodeLoop
@@ -20,6 +22,7 @@ from kafka_py.testing.simulation.nodes import Node, NodeLoop
 CHUNK_BYTES = 1 << 18
 CUT_LOOK_S = 0.05
 USUAL_DELAY_MS = (0.05, 2.0)
+_ARRIVAL = struct.Struct("dq")
 _OUTSIDE = contextvars.Context()
 """Links belong to no node: they live on when one dies, to tell the other end."""
 
@@ -73,7 +76,7 @@ class _Direction:
             except OSError:
                 self._link.close()
                 return
-            self._link.network.delivered += 1
+            self._link.network.note_delivered(self._link.number, memoryview(data)[:sent])
             if sent < len(data):
                 self._chunks.appendleft((arrives, data[sent:]))
                 self._blocked = True
@@ -199,11 +202,18 @@ class SimulatedNetwork:
         self.links: set[Link] = set()
         self.delivered = 0
         """How many chunks of bytes have arrived."""
+        self.digest = 0
+        """Of these chunks: over which link and when each arrived, in their order."""
         self._rng = rng
         self.delay_ms = delay_ms
         self._listening: dict[tuple[str, int], _Listening] = {}
         self._cuts: set[frozenset[str]] = set()
         self._ports = iter(range(10_000, 1 << 30))
+
+    def note_delivered(self, link: int, data: memoryview) -> None:
+        """A chunk, or a part of one, has arrived."""
+        self.delivered += 1
+        self.digest = zlib.crc32(data, zlib.crc32(_ARRIVAL.pack(self.loop.time(), link), self.digest))
 
     def delay_s(self) -> float:
         return self._rng.uniform(*self.delay_ms) / 1000

@@ -19,7 +19,6 @@ from kafka_py.testing.simulation.group import Group
 from kafka_py.testing.simulation.invariants import check_logs, promised
 from kafka_py.testing.simulation.nodes import NodeLoop
 from kafka_py.testing.simulation.operations import Administrator, Operation, draw_operations
-from kafka_py.testing.simulation.randomness import seeded
 from kafka_py.testing.simulation.reader import Reader
 from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
@@ -55,6 +54,8 @@ class Verdict:
     """Records."""
     delivered: int = 0
     """Chunks of bytes that arrived."""
+    digest: int = 0
+    """Of all these chunks, and when they arrived: equal for every run of the seed."""
     carried_out: int = 0
     """Operations that were not refused."""
     commits: int = 0
@@ -71,7 +72,8 @@ class Verdict:
 def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int = 8) -> Verdict:
     """Runs the schedule that the seed stands for."""
     loop = NodeLoop()
-    with seeded(seed) as rng, _as_running(loop):
+    rng = random.Random(seed)
+    with _as_running(loop):
         scenario = scenario_of(seed, brokers, partitions)
         drawn = draw(rng, scenario.brokers, troubles)
         verdict = Verdict(seed, scenario, drawn, _operations(rng, scenario))
@@ -259,6 +261,7 @@ class _Run:
         verdict = self.verdict
         verdict.acknowledged = sum(load.acknowledged.count for load in self.loads)
         verdict.delivered = self.cluster.network.delivered
+        verdict.digest = self.cluster.network.digest
         if self.administrator is not None:
             verdict.carried_out = self.administrator.carried_out
             await self.administrator.close()

@@ -67,10 +67,10 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
 
 async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
     """The settings of topics that come here for the first time: nobody announces those of a new topic."""
-    new: set[str] = set()
+    new: dict[str, None] = {}
     async for some in sliced(roles):
         new.update(
-            role.topic_partition.topic
+            (role.topic_partition.topic, None)
             for role in some
             if node.log_dirs.get(role.topic_partition) is None and can_have_directory(role.topic_partition)
         )

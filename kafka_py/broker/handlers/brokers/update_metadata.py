@@ -33,7 +33,7 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
         node.roles.accept_controller(request.controller_id, request.controller_epoch)
         update = await _update_of(node, request, context.api_version)
         forgotten, mentioned = await node.metadata.update(update)
-        gone = {found.topic for found in forgotten if not node.metadata.has_topic(found.topic)}
+        gone = dict.fromkeys(found.topic for found in forgotten if not node.metadata.has_topic(found.topic))
         for topic in gone:
             node.topic_configs.forget(topic)
             node.replicas.metrics.drop_topic(topic)

@@ -97,7 +97,7 @@ class Fetcher:
         self._supervisor = cluster.supervisor
         self._clock = cluster.clock
         self._busy: set[int] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -202,8 +202,8 @@ class Fetcher:
 
     def _run(self, coroutine: Any) -> None:
         task = self._supervisor.spawn(coroutine, ACTIVITY)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     # Answers
 
