@@ -49,14 +49,13 @@ class Registration:
         Raises ConfigError when another broker holds the id, or one of our addresses.
         """
         await self._store.refuse_taken_endpoints(self._broker_id, self._endpoints)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._config.zookeeper_session_timeout_ms / 1000.0 + _EXPIRY_SLACK_S
+        deadline = self._clock.monotonic_s() + self._config.zookeeper_session_timeout_ms / 1000.0 + _EXPIRY_SLACK_S
         waited = False
         while True:
             try:
                 return await self.register()
             except NodeExists:
-                if not await self._is_former_life() or loop.time() >= deadline:
+                if not await self._is_former_life() or self._clock.monotonic_s() >= deadline:
                     raise ConfigError(
                         f"broker.id {self._broker_id} is in use: a broker with this id is registered in ZooKeeper"
                     ) from None

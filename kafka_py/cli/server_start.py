@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import kafka_py
+from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.properties import read_properties
 from kafka_py.broker.server import KafkaServer
@@ -100,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(error.detail)
     _collect_garbage_seldom()
     raise_open_files_limit()
-    loop, watch = new_event_loop(use_uvloop=os.environ.get(EVENT_LOOP) == "uvloop")
+    loop, watch = new_event_loop(SystemClock(), use_uvloop=os.environ.get(EVENT_LOOP) == "uvloop")
     asyncio.set_event_loop(loop)
     try:
         return loop.run_until_complete(_run(config, watch, logs))

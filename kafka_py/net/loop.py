@@ -10,6 +10,9 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
+from collections.abc import Callable
+
+from kafka_py.base.clock import Clock
 
 WINDOW_S = 60.0
 """The longest stall is that of the present and the previous window."""
@@ -21,15 +24,15 @@ HEARTBEAT_S = 0.05
 class LoopWatch:
     """The figures of one loop.
 
-    idle_ns: how long it waited, ever.
+    now_s: the monotonic time. idle_ns: how long it waited, ever.
     """
 
     __slots__ = ("_busy_s", "_idle_s", "_longest_s", "_previous_s", "_share", "_share_ends", "_window_ends", "idle_ns")
 
-    def __init__(self) -> None:
+    def __init__(self, now_s: float) -> None:
         self._longest_s = 0.0
         self._previous_s = 0.0
-        self._window_ends = time.monotonic() + WINDOW_S
+        self._window_ends = now_s + WINDOW_S
         self._busy_s = 0.0
         self._idle_s = 0.0
         self._share: float | None = None
@@ -78,37 +81,39 @@ class LoopWatch:
 class WatchedSelector(selectors.DefaultSelector):
     """The system's selector, with the time between waits reported."""
 
-    def __init__(self, watch: LoopWatch) -> None:
+    def __init__(self, watch: LoopWatch, now_s: Callable[[], float]) -> None:
         super().__init__()
         self._watch = watch
-        self._woke_s = time.monotonic()
+        self._now_s = now_s
+        self._woke_s = now_s()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        began = time.monotonic()
+        began = self._now_s()
         ready = super().select(timeout)
-        woke = time.monotonic()
+        woke = self._now_s()
         self._watch.turn(began - self._woke_s, woke - began, woke)
         self._woke_s = woke
         return ready
 
 
-def new_event_loop(*, use_uvloop: bool = False) -> tuple[asyncio.AbstractEventLoop, LoopWatch]:
+def new_event_loop(clock: Clock, *, use_uvloop: bool = False) -> tuple[asyncio.AbstractEventLoop, LoopWatch]:
     """A loop for a broker, with its figures. use_uvloop: only where uvloop is installed, else ImportError."""
-    watch = LoopWatch()
+    watch = LoopWatch(clock.monotonic_s())
     if not use_uvloop:
-        return asyncio.SelectorEventLoop(WatchedSelector(watch)), watch
+        return asyncio.SelectorEventLoop(WatchedSelector(watch, clock.monotonic_s)), watch
     import uvloop
 
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    _Heartbeat(loop, watch)
+    _Heartbeat(loop, watch, clock.monotonic_s)
     return loop, watch
 
 
 class _Heartbeat:
     """Measures how late a timer comes, which shows a stall only if it covers a beat. Busy is the thread's CPU time."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, watch: LoopWatch) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, watch: LoopWatch, now_s: Callable[[], float]) -> None:
         self._loop = loop
+        self._now_s = now_s
         self._watch = watch
         self._due = loop.time() + HEARTBEAT_S
         self._cpu_s: float | None = None  # the thread that runs the loop is known at the first beat
@@ -116,7 +121,7 @@ class _Heartbeat:
         loop.call_at(self._due, self._beat)
 
     def _beat(self) -> None:
-        now_s, cpu_s = time.monotonic(), time.thread_time()
+        now_s, cpu_s = self._now_s(), time.thread_time()
         if self._cpu_s is not None:
             busy_s = cpu_s - self._cpu_s
             self._watch.spent(busy_s, max(now_s - self._seen_s - busy_s, 0.0), now_s)

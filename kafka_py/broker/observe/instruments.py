@@ -68,7 +68,7 @@ class Observation:
     def _tick(self) -> None:
         """The averages of thousands of topics are moved on in slices; one round at a time."""
         if self._ticking is None or self._ticking.done():
-            self._ticking = self._supervisor.spawn(in_slices(self._tick_tables()), _AVERAGES)
+            self._ticking = self._supervisor.spawn(in_slices(self._tick_tables(), self._clock.monotonic_s), _AVERAGES)
 
     def _tick_tables(self) -> Iterator[None]:
         now_ms = self._clock.monotonic_ms()

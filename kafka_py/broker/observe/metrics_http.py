@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from time import perf_counter
 
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.broker.observe.metrics import ProcessMetrics, count_open_files
@@ -94,16 +93,14 @@ class MetricsServer:
             loop = asyncio.get_running_loop()
             self._process.open_files = await loop.run_in_executor(None, count_open_files)
         exposition = Exposition()
-        await in_slices(exposition.render(self._registry))
+        await in_slices(exposition.render(self._registry), self._registry.clock.monotonic_s)
         return exposition.text
 
 
-async def in_slices(
-    work: Iterator[object], slice_s: float = SLICE_S, clock: Callable[[], float] = perf_counter
-) -> None:
+async def in_slices(work: Iterator[object], now_s: Callable[[], float], slice_s: float = SLICE_S) -> None:
     """Runs a generator to its end, and whenever `slice_s` have passed lets others have the loop first."""
-    ends = clock() + slice_s
+    ends = now_s() + slice_s
     for _ in work:
-        if clock() >= ends:
+        if now_s() >= ends:
             await asyncio.sleep(0)
-            ends = clock() + slice_s
+            ends = now_s() + slice_s

@@ -42,7 +42,7 @@ class Reporting:
 
     async def _round(self) -> None:
         readings: list[Reading] = []
-        await in_slices(self._take(readings))
+        await in_slices(self._take(readings), self._clock.monotonic_s)
         loop = asyncio.get_running_loop()
         for reporter in self._reporters:
             with self._supervisor.guard(_ACTIVITY, type(reporter).__name__):

@@ -167,7 +167,7 @@ def test_long_work_is_done_in_slices() -> None:
 
     async def run() -> None:
         task = asyncio.create_task(others())
-        await in_slices(iter(range(100)), 0.01, clock)
+        await in_slices(iter(range(100)), clock, 0.01)
         task.cancel()
 
     asyncio.run(run())

@@ -62,7 +62,7 @@ class Broker:
 
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
-    loop, _ = new_event_loop()
+    loop, _ = new_event_loop(SystemClock())
     asyncio.set_event_loop(loop)
     try:
         loop.run_until_complete(asyncio.wait_for(scenario(), 20))
@@ -306,7 +306,7 @@ def test_a_reset_behind_an_answer_is_seen_at_once(use_uvloop: bool) -> None:
             await asyncio.wait_for(lost, 5)
         assert connection.closed
 
-    loop, _ = new_event_loop(use_uvloop=use_uvloop)
+    loop, _ = new_event_loop(SystemClock(), use_uvloop=use_uvloop)
     try:
         loop.run_until_complete(scenario())
     finally:

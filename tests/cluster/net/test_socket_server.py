@@ -32,7 +32,7 @@ except ImportError:
 
 @pytest.fixture(params=LOOPS)
 def loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
-    loop, _ = new_event_loop(use_uvloop=request.param == "uvloop")
+    loop, _ = new_event_loop(SystemClock(), use_uvloop=request.param == "uvloop")
     yield loop
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()

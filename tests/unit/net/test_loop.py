@@ -5,20 +5,21 @@ import time
 
 import pytest
 
+from kafka_py.base.clock import SystemClock
 from kafka_py.net.loop import LoopWatch, new_event_loop
 
 
 def test_the_longest_turn_is_kept() -> None:
-    watch = LoopWatch()
-    now = time.monotonic()
+    now = 1000.0
+    watch = LoopWatch(now)
     for busy in (0.001, 0.007, 0.002):
         watch.turn(busy, 0.01, now)
     assert watch.longest_stall_ms == pytest.approx(7)
 
 
 def test_an_old_stall_is_forgotten_after_two_windows() -> None:
-    watch = LoopWatch()
-    now = time.monotonic()
+    now = 1000.0
+    watch = LoopWatch(now)
     watch.turn(0.007, 0.0, now)
     watch.turn(0.001, 0.0, now + 61)
     assert watch.longest_stall_ms == pytest.approx(7)
@@ -27,7 +28,7 @@ def test_an_old_stall_is_forgotten_after_two_windows() -> None:
 
 
 def test_the_idle_share_is_that_of_the_last_five_seconds_for_all_who_look() -> None:
-    watch = LoopWatch()
+    watch = LoopWatch(0.0)
     assert watch.idle_share == 1.0
     watch.turn(0.25, 0.75, 100.0)
     assert watch.idle_share == pytest.approx(0.75)
@@ -41,7 +42,7 @@ def test_the_idle_share_is_that_of_the_last_five_seconds_for_all_who_look() -> N
 
 def test_under_uvloop_the_thread_s_processor_time_is_what_is_busy() -> None:
     pytest.importorskip("uvloop")
-    loop, watch = new_event_loop(use_uvloop=True)
+    loop, watch = new_event_loop(SystemClock(), use_uvloop=True)
 
     async def work() -> None:
         ends = time.monotonic() + 0.5
@@ -60,7 +61,7 @@ def test_under_uvloop_the_thread_s_processor_time_is_what_is_busy() -> None:
 
 
 def test_a_turn_of_a_real_loop_is_measured() -> None:
-    loop, watch = new_event_loop()
+    loop, watch = new_event_loop(SystemClock())
 
     async def hold_the_loop() -> None:
         await asyncio.sleep(0)
