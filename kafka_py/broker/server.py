@@ -99,7 +99,7 @@ class KafkaServer:
         self._files = files or RealFiles()
         self._watch = watch
         self._network = network
-        self._session: ZkSession = session if session is not None else KazooSession.of(config)
+        self._session: ZkSession = session if session is not None else KazooSession.of(config, clock=self.clock)
         self._store = ZkStore(self._session)
         self._timers = Timers(self.clock, self.loop.call_later)
         self._executor = executor or ResizablePool(config.num_io_threads, "kafka-io")

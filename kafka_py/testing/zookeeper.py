@@ -87,7 +87,7 @@ class FakeSession(SessionLifecycle):
     """A session of a FakeZookeeper. Answers and watches arrive in order, at the loop's next turn at the earliest."""
 
     def __init__(self, server: FakeZookeeper) -> None:
-        super().__init__()
+        super().__init__(server.clock)
         self._server = server
         self._session_id = 0
         self._outbox: deque[Callable[[], None]] = deque()

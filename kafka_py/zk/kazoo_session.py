@@ -16,6 +16,7 @@ from typing import Any, Self
 from kazoo.protocol.serialization import Create, Delete, SetData
 from kazoo.security import OPEN_ACL_UNSAFE
 
+from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ConfigError
 from kafka_py.zk.configs import ConnectString, ZkOptions
 from kafka_py.zk.kazoo_connection import KazooConnection, Request, zk_error
@@ -82,8 +83,9 @@ class KazooSession(SessionLifecycle):
         max_in_flight: int = 10,
         create_chroot: bool = False,
         credentials: tuple[int, bytes] | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(clock or SystemClock())
         self._connect = ConnectString.parse(connect) if isinstance(connect, str) else connect
         self._chroot = self._connect.chroot
         self._session_timeout_ms = session_timeout_ms
@@ -102,7 +104,7 @@ class KazooSession(SessionLifecycle):
         self._broken = False
 
     @classmethod
-    def of(cls, options: ZkOptions, *, create_chroot: bool = True) -> Self:
+    def of(cls, options: ZkOptions, *, clock: Clock | None = None, create_chroot: bool = True) -> Self:
         """A broker's session. Raises ConfigError."""
         if options.zookeeper_ssl_client_enable:
             raise ConfigError("zookeeper.ssl.client.enable=true: TLS connections to ZooKeeper are not available")
@@ -116,6 +118,7 @@ class KazooSession(SessionLifecycle):
             connection_timeout_ms=options.connection_timeout_ms(),
             max_in_flight=options.zookeeper_max_in_flight_requests,
             create_chroot=create_chroot,
+            clock=clock,
         )
 
     # --- life ---
@@ -230,7 +233,7 @@ class KazooSession(SessionLifecycle):
                 log.warning("the watches were not set again: %s", error)
             return
         if self._report_latency is not None and not isinstance(error, ConnectionLoss):
-            self._report_latency((asyncio.get_running_loop().time() - request.issued_s) * 1000)
+            self._report_latency((self._clock.monotonic_s() - request.issued_s) * 1000)
         if error is None:
             self._succeed(request, value)
         elif not isinstance(error, ConnectionLoss):
@@ -269,9 +272,8 @@ class KazooSession(SessionLifecycle):
     def _submit(self, operation: Any, path: str, tag: Any = None) -> asyncio.Future[Any]:
         """Sends a request, or keeps it until connected. tag: watch and kind to set when it succeeds."""
         self._refuse_if_lost()
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Any] = loop.create_future()
-        request = Request(next(self._numbers), operation, path, answer, tag, loop.time())
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        request = Request(next(self._numbers), operation, path, answer, tag, self._clock.monotonic_s())
         if self._state is CONNECTED and not self._broken and self._connection is not None:
             self._connection.call(request)
         else:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from kafka_py.base.clock import SystemClock
+from kafka_py.base.clock import Clock
 from kafka_py.base.moves import moves_between
 from kafka_py.base.supervision import Supervisor
 from kafka_py.zk.session import AuthFailed, Hook, SessionClosed, SessionExpired, SessionState, StateListener
@@ -48,12 +48,13 @@ RENEWAL_PAUSE_S = 1.0
 class SessionLifecycle:
     """State, listeners, hooks, watches. A subclass calls `_become` and implements `_open`."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._state = CONNECTING
         self._listeners: list[StateListener] = []
         self._before: list[Hook] = []
         self._after: list[Hook] = []
-        self._supervisor = Supervisor(SystemClock())
+        self._supervisor = Supervisor(clock)
         self._renewing = asyncio.Lock()
         self._watches = WatchTable()
         self._report_latency: Callable[[float], None] | None = None

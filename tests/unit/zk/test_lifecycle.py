@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from kafka_py.base.clock import SystemClock
 from kafka_py.base.moves import IllegalMove
 from kafka_py.zk import lifecycle
 from kafka_py.zk.lifecycle import MOVES, SessionLifecycle
@@ -43,13 +44,13 @@ def test_requests_are_refused_only_where_waiting_is_in_vain():
     async def run():
         refused = {EXPIRED: SessionExpired, SessionState.AUTH_FAILED: AuthFailed, SessionState.CLOSED: SessionClosed}
         for state, error in refused.items():
-            session = Session()
+            session = Session(SystemClock())
             session.move(CONNECTED)
             session.move(state)
             with pytest.raises(error):
                 session.refuse()
         for states in ([], [CONNECTED], [CONNECTED, SessionState.SUSPENDED]):
-            session = Session()
+            session = Session(SystemClock())
             for state in states:
                 session.move(state)
             session.refuse()
@@ -59,7 +60,7 @@ def test_requests_are_refused_only_where_waiting_is_in_vain():
 
 def test_a_hook_or_listener_that_fails_stops_neither_the_others_nor_the_renewal():
     async def run():
-        session = Session()
+        session = Session(SystemClock())
         session.move(CONNECTED)
         story = []
         done = asyncio.Event()
@@ -89,7 +90,7 @@ def test_a_hook_or_listener_that_fails_stops_neither_the_others_nor_the_renewal(
 
 
 def test_a_removed_listener_hears_nothing():
-    session = Session()
+    session = Session(SystemClock())
     heard = []
     session.add_listener(heard.append)
     session.remove_listener(heard.append)
@@ -102,7 +103,7 @@ class Reluctant(Session):
     """Fails to open with each of these errors in turn."""
 
     def __init__(self, *errors):
-        super().__init__()
+        super().__init__(SystemClock())
         self.errors = list(errors)
         self.attempts = 0
 
