@@ -6,6 +6,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.controller.model import elections
 from kafka_py.log.cleaner import Cleaner
+from kafka_py.log.partition import truncation
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.state.isr import Shrinking
 from kafka_py.replication.state.partition import Partition
@@ -58,14 +59,14 @@ def join_too_early():
 
 def forget_truncations():
     """A log that is cut below what is compacted counts as compacted as far as before."""
-    ends_at = PartitionLog._ends_at
+    ends_at = truncation._ends_at
 
-    def ends_at_and_forget(self, *offsets):
-        before = self.cleaned_to
-        ends_at(self, *offsets)
-        self.cleaned_to = before
+    def ends_at_and_forget(log, *offsets):
+        before = log.cleaned_to
+        ends_at(log, *offsets)
+        log.cleaned_to = before
 
-    PartitionLog._ends_at = ends_at_and_forget
+    truncation._ends_at = ends_at_and_forget
 
 
 def skip_the_table():
