@@ -47,7 +47,7 @@ FALLBACK = {
 }
 """What holds where no file is named and there is none: for a broker that was installed, not checked out."""
 
-SHIPPED = Path(__file__).resolve().parents[2] / "config" / "log4j.properties"
+SHIPPED = Path(__file__).resolve().parents[3] / "config" / "log4j.properties"
 
 
 class BrokerLine(logging.Formatter):
