@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
-from types import FrameType
+from collections.abc import Collection, Iterator
+from types import CodeType, FrameType
+
+PUT_OFF_S = 2e-5
 
 
 class Interrupts:
-    """SIGALRM raises KeyboardInterrupt in the main thread while `armed`. raised: how often it did."""
+    """SIGALRM raises KeyboardInterrupt in the main thread while `armed`. raised: how often it did.
 
-    def __init__(self) -> None:
+    spared: code in which it is put off for a moment, such as a line that takes down what the test looks at afterwards.
+    """
+
+    def __init__(self, spared: Collection[CodeType] = ()) -> None:
         self.armed = False
         self.raised = 0
+        self._spared = spared
 
-    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self.armed:
+    def on_signal(self, _number: int, frame: FrameType | None) -> None:
+        if self.armed and frame is not None and frame.f_code in self._spared:
+            signal.setitimer(signal.ITIMER_REAL, PUT_OFF_S)
+        elif self.armed:
             self.armed = False
             self.raised += 1
             raise KeyboardInterrupt
@@ -28,9 +36,9 @@ class Interrupts:
 
 
 @contextlib.contextmanager
-def interrupts() -> Iterator[Interrupts]:
+def interrupts(spared: Collection[CodeType] = ()) -> Iterator[Interrupts]:
     """The signal is ours within the block; the main thread only."""
-    made = Interrupts()
+    made = Interrupts(spared)
     before = signal.signal(signal.SIGALRM, made.on_signal)
     try:
         yield made
