@@ -55,38 +55,45 @@ class Driver:
         ticket = next(self._tickets)
         self._answers[ticket] = answer
         try:
-            self.handle(group, event_of(ticket))
+            self.handle(group, event_of(ticket), ticket)
         except BaseException:
             self._answers.pop(ticket, None)  # who asked gets the exception in place of an answer
             raise
 
-    def handle(self, group: Group, event: Event) -> None:
-        """Lets the event happen to the group and does what follows from it."""
+    def handle(self, group: Group, event: Event, asked: Ticket | None = None) -> None:
+        """Lets the event happen to the group and does what follows from it. asked: the request that it is, if any."""
         context = self._context
         clock = context.clock
         outcome = handle(group, event, Moment(clock.wall_ms(), clock.monotonic_ms(), context.limits()))
-        self._perform(group, outcome)
+        self._perform(group, outcome, asked)
 
-    def _perform(self, group: Group, outcome: Outcome) -> None:
-        """Does all of it, also when an answer cannot be given; what that raised is raised in the end."""
+    def _perform(self, group: Group, outcome: Outcome, asked: Ticket | None) -> None:
+        """Does all of it, also when an answer cannot be given. What the answer to `asked` raised is raised in the end,
+        to who asked; what others' answers raised is reported, for who asked may have an answer already, or wait for it.
+        """
         for level, text in outcome.notes:
             log.log(_LEVELS[level], "%s", text)
         for change in outcome.timers:
             self.timers.change(group, change)
-        failures = [error for reply in outcome.replies if (error := self._answer(reply)) is not None]
+        failure: Exception | None = None
+        for reply in outcome.replies:
+            if reply.ticket != asked:
+                with self._context.store.guard(group):
+                    self._answer(reply)
+                continue
+            try:
+                self._answer(reply)
+            except Exception as error:
+                failure = error
         for record in outcome.records:
             self._append(group, record)
-        if failures:
-            raise failures[0]
+        if failure is not None:
+            raise failure
 
-    def _answer(self, reply: Reply) -> Exception | None:
+    def _answer(self, reply: Reply) -> None:
         answer = self._answers.pop(reply.ticket, None)
         if answer is not None:  # else who asked got an exception in place of it
-            try:
-                answer(reply.result)
-            except Exception as error:
-                return error
-        return None
+            answer(reply.result)
 
     def _time_over(self, group: Group, timer: TimerName) -> None:
         self.handle(group, TimeOver(timer))

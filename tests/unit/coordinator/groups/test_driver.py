@@ -13,7 +13,7 @@ from kafka_py.coordinator.groups.driver import GroupTimers
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.outcome import ROUND, TimerChange, TimerKind, TimerName
-from kafka_py.coordinator.groups.requests import JoinRequest
+from kafka_py.coordinator.groups.requests import JoinRequest, SyncRequest
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.groups import GROUP, RANGE, GroupWorld
 
@@ -76,10 +76,40 @@ def test_the_record_is_written_though_an_answer_before_it_raised() -> None:
         raise ConnectionResetError("the client has gone")
 
     world.membership.join(request("b-2"), fail)
-    with pytest.raises(ConnectionResetError):
-        world.leave(member, "b-2")
+    assert world.leave(member, "b-2") == [ErrorCode.NONE, ErrorCode.NONE]
+    assert world.store.supervisor.failures.total() == 1
     assert world.state == "Empty"
     assert world.store.persisted[-1].members == ()
+
+
+def gone(_result: object) -> None:
+    raise ConnectionResetError("the client has gone")
+
+
+def test_who_ends_the_round_is_answered_once_though_the_answer_of_another_raises() -> None:
+    world = GroupWorld()
+    a, b = world.stable("a", "b")
+    world.membership.join(request(a), gone)
+    assert world.join(member_id=b, protocols=((RANGE[0][0], b"other"),)).value.generation == 2
+    assert world.store.supervisor.failures.total() == 1
+
+
+def test_who_begins_a_round_waits_in_it_though_the_answer_of_another_raises() -> None:
+    world = GroupWorld()
+    a, b = world.joined("a", "b")
+    world.membership.sync(SyncRequest(GROUP, 1, b), gone)
+    newcomer = world.join("c")
+    assert newcomer.is_parked
+    for member_id in (a, b):
+        world.join(member_id=member_id)
+    assert newcomer.value.generation == 2
+
+
+def test_who_asks_gets_what_the_own_answer_raises() -> None:
+    world = GroupWorld()
+    world.joined("a")
+    with pytest.raises(ConnectionResetError):
+        world.membership.sync(SyncRequest(GROUP, 1, "stranger"), gone)
 
 
 def test_a_write_that_is_said_to_be_over_twice_counts_once() -> None:
