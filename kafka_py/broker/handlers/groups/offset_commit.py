@@ -64,29 +64,46 @@ def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) ->
 async def _in_turns(
     node: Node, context: RequestContext, request: OffsetCommitRequest, asked: _Commit
 ) -> OffsetCommitResponse:
-    """A commit of many partitions, or to ZooKeeper."""
+    """A commit of many partitions, or to ZooKeeper.
+
+    Its connection is muted until the group or ZooKeeper has it: a later commit must not come before it and be
+    overwritten by it, nor may its member leave first.
+    """
     turn = Turn(node.clock)
-    for topic in request.topics:
-        for first in range(0, len(topic.partitions), _AT_ONCE):
-            asked.take(topic.name, topic.partitions[first : first + _AT_ONCE])
-            await turn.maybe_yield()
-    if context.api_version == 0:
-        asked.codes.update(dict.fromkeys(asked.too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
-        return await _to_zookeeper(node, request, asked.commits, asked.codes)
-    if asked.commits or asked.too_large:
+    context.connection.mute()
+    try:
+        for topic in request.topics:
+            for first in range(0, len(topic.partitions), _AT_ONCE):
+                asked.take(topic.name, topic.partitions[first : first + _AT_ONCE])
+                await turn.maybe_yield()
+        if context.api_version == 0:
+            asked.codes.update(dict.fromkeys(asked.too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
+            return await _to_zookeeper(node, request, asked.commits, asked.codes)
         decided = asyncio.get_running_loop().create_future()
-
-        def decide() -> None:
-            if not decided.done():  # it is when the broker stops meanwhile
-                decided.set_result(None)
-
-        built = None
-        if asked.commits:
-            building = node.coordinators.groups.building(request.group_id, asked.commits)
-            built = await finish(building, node.clock.monotonic_ms)
-        _to_log(node, context, request, asked, decide, built)
-        await decided
+        await _build_to_log(node, context, request, asked, decided)
+    finally:
+        context.connection.unmute()
+    await decided
     return await _response_in_turns(request, asked.codes, turn)
+
+
+async def _build_to_log(
+    node: Node, context: RequestContext, request: OffsetCommitRequest, asked: _Commit, decided: asyncio.Future[None]
+) -> None:
+    """The batch is built in turns, then the group has it; `decided` is done when all partitions have their code."""
+
+    def decide() -> None:
+        if not decided.done():  # it is when the broker stops meanwhile
+            decided.set_result(None)
+
+    if not (asked.commits or asked.too_large):
+        decide()
+        return
+    built = None
+    if asked.commits:
+        building = node.coordinators.groups.building(request.group_id, asked.commits)
+        built = await finish(building, node.clock.monotonic_ms)
+    _to_log(node, context, request, asked, decide, built)
 
 
 class _Commit:

@@ -1,7 +1,7 @@
 """When the answers to OffsetCommit and LeaveGroup leave: once what they say is written and replicated."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,10 +23,24 @@ from kafka_py.wire.messages.offset_commit import (
 ANYTHING = SimpleNamespace(allows=lambda *_: True)
 
 
+class Connection:
+    """Counts how often it is muted."""
+
+    def __init__(self) -> None:
+        self.mutes = 0
+
+    def mute(self) -> None:
+        self.mutes += 1
+
+    def unmute(self) -> None:
+        self.mutes -= 1
+
+
 class Context:
     """A request's context that keeps the answers."""
 
     def __init__(self, api_version: int, request_bytes: int = 100) -> None:
+        self.connection = Connection()
         self.api_version = api_version
         self.request_bytes = request_bytes
         self.answers: list[Any] = []
@@ -46,7 +60,14 @@ class Groups:
     def get(self, _group_id: str) -> Group:
         return self.group
 
-    def commit(self, _group: Group, commits: Any, done: Callable[[ErrorCode], None]) -> None:
+    def building(self, _group_id: str, commits: Any) -> Generator[None, None, bytes]:
+        for _ in range(0, len(commits), 100):
+            yield
+        return b"built"
+
+    def commit(
+        self, _group: Group, commits: Any, done: Callable[[ErrorCode], None], _built: bytes | None = None
+    ) -> None:
         self.commits.append((len(commits), done))
 
 
@@ -94,6 +115,49 @@ def test_a_large_commit_is_answered_when_its_records_are_replicated(error: Error
         assert context.answers == []
         done(error)
         assert codes(await answering) == [error] * 500
+
+    asyncio.run(scenario())
+
+
+class SlowClock(ManualClock):
+    """Every look at it ends a turn."""
+
+    def monotonic_ms(self) -> float:
+        self.advance(10)
+        return super().monotonic_ms()
+
+
+def test_nothing_that_a_connection_sends_after_a_large_commit_comes_before_it() -> None:
+    """An older offset would replace the newer one, and stay."""
+
+    async def scenario() -> None:
+        groups, context = Groups(), Context(api_version=8, request_bytes=100_000)
+        node = committing(groups)
+        node.clock = SlowClock()
+        work: Any = offset_commit.handle(node, context, commit_of(500))  # type: ignore[arg-type]
+        answering = asyncio.ensure_future(work)
+        await asyncio.sleep(0)
+        for _ in range(1_000):
+            if context.connection.mutes:
+                await asyncio.sleep(0)
+        offset_commit.handle(node, Context(api_version=8), commit_of(3))  # type: ignore[arg-type]
+        assert [count for count, _ in groups.commits] == [500, 3]
+        groups.commits[0][1](ErrorCode.NONE)
+        await answering
+        assert context.connection.mutes == 0
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("version", [0, 8])
+def test_a_large_commit_that_fails_leaves_its_connection_unmuted(version: int) -> None:
+    async def scenario() -> None:
+        context = Context(version, request_bytes=100_000)
+        node = committing(Groups())
+        node.coordinators.groups = node.store = None
+        with pytest.raises(AttributeError):
+            await offset_commit.handle(node, context, commit_of(500))  # type: ignore[arg-type, misc]
+        assert context.connection.mutes == 0
 
     asyncio.run(scenario())
 
