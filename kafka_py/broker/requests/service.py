@@ -28,7 +28,10 @@ ANSWERED_IN_PROPORTION = frozenset((
     ApiKey.PRODUCE, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FOR_LEADER_EPOCH, ApiKey.FIND_COORDINATOR,
     ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.INIT_PRODUCER_ID,
 ))  # fmt: skip
-"""APIs whose answer has at most as many elements as the request, so a small request has a small answer."""
+"""APIs whose answer has at most as many elements as the request, so a small request has a small answer.
+
+An answer to Produce has more where single records are refused; its handler then says so in the request's context.
+"""
 
 
 class Service:

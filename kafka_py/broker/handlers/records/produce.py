@@ -206,6 +206,8 @@ def _answer(
             context.metrics.count_error(result.error.name)
             made.error_code = _known_error(result.error, context.api_version)
             made.error_message = result.message
+            if result.record_errors:
+                context.has_short_answer = False  # a small batch may hold very many records
             made.record_errors = [
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
                 for index, message in result.record_errors

@@ -20,6 +20,7 @@ from kafka_py.log.validation.validation import prepare_leader_append
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
+from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
@@ -119,3 +120,31 @@ def test_a_request_that_waits_for_followers_keeps_none_of_its_records() -> None:
     del rows, request
     gc.collect()
     assert [each() for each in records] == [None, None]
+
+
+@pytest.mark.parametrize(("record_errors", "is_short"), [((), True), ([(0, "no key"), (1, "no key")], False)])
+def test_an_answer_that_names_single_records_is_not_taken_for_a_short_one(record_errors: Any, is_short: bool) -> None:
+    """A thousand records may be refused for each of many small batches: too many to be encoded without a pause."""
+
+    class Replicas:
+        def append(self, accepted: Any, acks: int, timeout_ms: int, on_done: Any, **_: Any) -> None:
+            [(topic_partition, _records)] = accepted
+            result = AppendResult(topic_partition, ErrorCode.INVALID_RECORD, "refused")
+            result.record_errors += record_errors
+            on_done([result])
+
+    node = SimpleNamespace(
+        replicas=Replicas(), authorizer=ALLOW_ALL, metadata=SimpleNamespace(has_partition=lambda _: True)
+    )
+    answers: list[Any] = []
+    context = SimpleNamespace(
+        api_version=8, client_id="c", connection=SimpleNamespace(batch_trust=HeaderTrust("c", random.Random(1))),
+        large_request=None, has_short_answer=True, answer=answers.append,
+        metrics=SimpleNamespace(count_error=lambda _name: None),
+    )  # fmt: skip
+    rows = [PartitionProduceData(index=0, records=memoryview(batch()))]
+    request = ProduceRequest(acks=1, timeout_ms=1, topic_data=[TopicProduceData(name="t", partition_data=rows)])
+    handle(node, context, request)  # type: ignore[arg-type]
+    [topic] = answers[0].responses
+    assert len(topic.partition_responses[0].record_errors) == len(record_errors)
+    assert context.has_short_answer is is_short
