@@ -9,12 +9,13 @@ classic: an answer counts only if its broker was leader in an epoch no older tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 from kafka_py.testing.simulation.cluster import PORT, SimulatedBroker, SimulatedCluster
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
@@ -67,6 +68,17 @@ class Committed:
     epoch: int = NO_EPOCH
 
 
+class _Pending(RebalanceListener):
+    """What a member has read of its partitions and has not been told is committed: offsets to commit."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[TopicPartition, int] = {}
+
+    def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
+        for each in partitions:
+            self.offsets.pop(each, None)
+
+
 class Member:
     """One consumer of the group: reads, commits after each round, comes back when the group has thrown it out."""
 
@@ -90,18 +102,27 @@ class Member:
 
     async def run(self) -> None:
         """Until cancelled."""
-        await self._consumer.subscribe([self._group.topic])
+        pending = _Pending()
+        await self._consumer.subscribe([self._group.topic], listener=pending)
         while True:
             try:
                 records = await self._consumer.poll(0.3)
                 for record in records:
                     self._group.read.setdefault(record.topic_partition, set()).add(record.offset)
-                if records and not self._commits_itself:
-                    offsets = {each: records.records(each)[-1].offset + 1 for each in sorted(records.partitions())}
-                    await self._consumer.commit(offsets)
-                    self._group.acknowledged(offsets)
-            except KafkaError:  # thrown out, or nobody answered: what was read comes again, to whoever is given it
+                if not self._commits_itself:
+                    for each in sorted(records.partitions()):
+                        pending.offsets[each] = records.records(each)[-1].offset + 1
+                    await self._commit(pending)
+            except KafkaError:  # thrown out, or nobody answered: what was read is committed later, or comes again
                 await asyncio.sleep(0.1)
+
+    async def _commit(self, pending: _Pending) -> None:
+        """A cooperative member keeps partitions through a rebalance: what it has read of them does not come again."""
+        offsets = dict(pending.offsets)
+        if offsets:
+            await self._consumer.commit(offsets)
+            self._group.acknowledged(offsets)
+            pending.offsets = {each: offset for each, offset in pending.offsets.items() if offsets.get(each) != offset}
 
     async def close(self) -> None:
         await self._consumer.close(0)
