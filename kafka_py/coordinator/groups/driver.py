@@ -8,7 +8,7 @@ Source: docs/reference/groups.md, sections 2 to 6.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from itertools import count
 from typing import Any
@@ -56,44 +56,58 @@ class Driver:
         self._answers[ticket] = answer
         try:
             self.handle(group, event_of(ticket), ticket)
-        except BaseException:
-            self._answers.pop(ticket, None)  # who asked gets the exception in place of an answer
-            raise
+        except Exception:
+            if self._answers.pop(ticket, None) is not None:
+                raise  # who asked gets the exception in place of an answer
+            with self._context.store.guard(group):
+                raise
 
     def handle(self, group: Group, event: Event, asked: Ticket | None = None) -> None:
-        """Lets the event happen to the group and does what follows from it. asked: the request that it is, if any."""
+        """Lets the event happen to the group and does what follows from it. asked: the request that it is, if any.
+
+        What is decided before a decision raises is done too, for the group has changed with it.
+        """
         context = self._context
         clock = context.clock
-        outcome = handle(group, event, Moment(clock.wall_ms(), clock.monotonic_ms(), context.limits()))
-        self._perform(group, outcome, asked)
+        moment = Moment(clock.wall_ms(), clock.monotonic_ms(), context.limits())
+        outcome = Outcome()
+        try:
+            handle(group, event, moment, outcome)
+        finally:
+            self._perform(group, outcome, asked)
 
     def _perform(self, group: Group, outcome: Outcome, asked: Ticket | None) -> None:
-        """Does all of it, also when an answer cannot be given. What the answer to `asked` raised is raised in the end,
-        to who asked; what others' answers raised is reported, for who asked may have an answer already, or wait for it.
-        """
+        """Does all of it, also when an answer cannot be given: what that of `asked` raised is raised in the end."""
         for level, text in outcome.notes:
             log.log(_LEVELS[level], "%s", text)
         for change in outcome.timers:
             self.timers.change(group, change)
-        failure: Exception | None = None
-        for reply in outcome.replies:
-            if reply.ticket != asked:
-                with self._context.store.guard(group):
-                    self._answer(reply)
-                continue
-            try:
-                self._answer(reply)
-            except Exception as error:
-                failure = error
+        failure = self._answer(group, outcome.replies, asked)
         for record in outcome.records:
             self._append(group, record)
         if failure is not None:
             raise failure
 
-    def _answer(self, reply: Reply) -> None:
-        answer = self._answers.pop(reply.ticket, None)
-        if answer is not None:  # else who asked got an exception in place of it
-            answer(reply.result)
+    def _answer(self, group: Group, replies: Iterable[Reply], asked: Ticket | None) -> Exception | None:
+        """What the answer to `asked` raised, which is still to be answered then. What others' answers raise is no
+        concern of who asked, who may have an answer already, or wait for it: it is reported.
+        """
+        failure: Exception | None = None
+        for ticket, result in replies:
+            answer = self._answers.get(ticket)
+            if answer is None:
+                continue  # who asked got an exception in place of it
+            if ticket != asked:
+                with self._context.store.guard(group):
+                    answer(result)
+            else:
+                try:
+                    answer(result)
+                except Exception as error:
+                    failure = error
+                    continue
+            self._answers.pop(ticket, None)
+        return failure
 
     def _time_over(self, group: Group, timer: TimerName) -> None:
         self.handle(group, TimeOver(timer))

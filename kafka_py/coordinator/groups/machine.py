@@ -56,9 +56,12 @@ class Unloaded(NamedTuple):
 Event = Join | Sync | Leave | TimeOver | Written | Loaded | Unloaded
 
 
-def handle(group: Group, event: Event, moment: Moment) -> Outcome:
-    """What follows from one event. The group is changed already when this returns."""
-    out = Outcome()
+def handle(group: Group, event: Event, moment: Moment, into: Outcome | None = None) -> Outcome:
+    """What follows from one event. The group is changed already when this returns.
+
+    into: takes what is decided, for who wants that also of a decision that raises; None for a new one.
+    """
+    out = Outcome() if into is None else into
     match event:
         case Join():
             join(group, event, moment, out)

@@ -8,6 +8,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
+from kafka_py.coordinator.groups import joining
 from kafka_py.coordinator.groups.answers import JoinResult
 from kafka_py.coordinator.groups.driver import GroupTimers
 from kafka_py.coordinator.groups.group import Group
@@ -110,6 +111,31 @@ def test_who_asks_gets_what_the_own_answer_raises() -> None:
     world.joined("a")
     with pytest.raises(ConnectionResetError):
         world.membership.sync(SyncRequest(GROUP, 1, "stranger"), gone)
+
+
+def test_what_was_decided_before_a_decision_raised_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sync that waits is answered before the group moves on to the next round, which fails."""
+    world = GroupWorld()
+    a, b = world.joined("a", "b")
+    waiting = world.sync(b)
+    with monkeypatch.context() as patched:
+        patched.setattr(Group, "become", fail)
+        with pytest.raises(ZeroDivisionError):
+            world.leave(a)
+    assert waiting.value.error is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_who_was_answered_before_a_decision_raised_gets_no_exception_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = GroupWorld()
+    monkeypatch.setattr(joining, "progress", fail)
+    assert world.join("a", needs_known_id=True).value.error is ErrorCode.MEMBER_ID_REQUIRED
+    assert world.store.supervisor.failures.total() == 1
+    with pytest.raises(ZeroDivisionError):
+        world.join("a")
+
+
+def fail(*_arguments: object) -> None:
+    raise ZeroDivisionError("nobody foresaw this")
 
 
 def test_a_write_that_is_said_to_be_over_twice_counts_once() -> None:
