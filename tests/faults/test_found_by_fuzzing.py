@@ -80,7 +80,7 @@ def test_more_replicas_than_can_be_are_refused_before_they_are_placed() -> None:
     with pytest.raises(KafkaError) as error:
         place([BrokerRack(0)], MOST_REPLICAS + 1, 1)
     assert error.value.code is ErrorCode.INVALID_PARTITIONS
-    assert len(place([BrokerRack(0)], 1000, 1)) == 1000
+    assert len(place([BrokerRack(0)], 1000, 1, fixed_start=0)) == 1000
 
 
 def closed(**settings: object) -> LogWorld:
