@@ -80,6 +80,11 @@ class _Peer:
     def close(self, reason: str) -> None:
         self.ended += 1
 
+    def mute(self) -> None:
+        """One request at a time comes over it as it is."""
+
+    unmute = mute
+
     def long_poll(self, slot: int, end: Callable[[], object]) -> None:
         """A fetch that waits: every other one is ended at once, as by a request behind it."""
         if slot % 2:
