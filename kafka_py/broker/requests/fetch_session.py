@@ -158,7 +158,7 @@ class FetchSession:
         self._next_order += 1
 
     def close(self) -> None:
-        """No partition tells it anything any more."""
+        """Stops listening to its partitions."""
         for entry in self.entries.values():
             entry.listen_to(None)
         self.news.clear()

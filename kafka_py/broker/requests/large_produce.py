@@ -78,7 +78,7 @@ class _Answers:
     def __init__(self, context: RequestContext) -> None:
         self._context = context
         self._found: list[ProduceResponse | None] = []
-        self._missing = 1  # until no more are expected
+        self._missing = 1  # one for the pieces that have not been handed over yet
 
     def expect(self) -> RequestContext:
         """The context of one more piece."""

@@ -31,7 +31,7 @@ class Changes(NamedTuple):
 
 
 def in_hash_order(names: Collection[str]) -> list[str]:
-    """As the classic tool lists settings: in the order of a Java hash map into which they are put one by one."""
+    """As Apache Kafka lists settings: in the iteration order of a Java HashMap that they are inserted into."""
     from kafka_py.records.java_hash import java_hash_code
 
     capacity = 16

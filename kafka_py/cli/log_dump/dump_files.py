@@ -1,7 +1,7 @@
 """What kafka-dump-log.sh does with each file: by suffix .log (dump_records.py), .index and .timeindex
 (dump_indexes.py), .snapshot and .txnindex (here).
 
-Unlike the classic, a file that cannot be read ends its own dump only, in one line.
+Unlike Apache Kafka, a file that cannot be read ends its own dump only, with a one-line error.
 Source: docs/reference/tools.md, section 18.
 """
 

@@ -191,7 +191,7 @@ class Appends:
             all_topics.bytes_in += size
             all_topics.messages_in += count
             raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
-            parked = self._parked
+            parked = self._parked  # as _note_raised, without the call: this runs for every append
             if partition.listeners or parked.fetch.watched or (raised and parked.produce.watched):
                 parked.note_change(partition, watermark_raised=raised)
         result = AppendResult(

@@ -5,6 +5,7 @@ Source: docs/reference/replication.md, section 12.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -79,8 +80,7 @@ def _repeated(request: ListOffsetsRequest) -> set[TopicPartition]:
     """Partitions that a small request names more than once."""
     if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
         return _NONE
-    seen: set[TopicPartition] = set()
-    return {each for each in _named(request) if each in seen or seen.add(each)}  # type: ignore[func-returns-value]
+    return {each for each, times in Counter(_named(request)).items() if times > 1}
 
 
 async def _repeated_in_turns(request: ListOffsetsRequest, turn: Turn) -> set[TopicPartition]:

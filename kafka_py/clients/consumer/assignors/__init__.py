@@ -5,7 +5,7 @@
     round_robin.py         all partitions in turn
     balancing.py           balanced and sticky rules, shared
     sticky.py              partitions stay where they were
-    cooperative_sticky.py  the same, given up one by one (KIP-429)
+    cooperative_sticky.py  the same, revoking only partitions that move (KIP-429)
     chosen.py              partition.assignment.strategy -> assignors
     zookeeper_range.py     the formula of consumers before there were groups
 """

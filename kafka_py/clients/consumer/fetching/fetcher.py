@@ -123,7 +123,7 @@ class Fetcher:
             self._arm(plan.next_ms - now_ms)
 
     def take_view(self) -> None:
-        """The cluster is known anew: leaders may be others."""
+        """New metadata has arrived: leaders may have changed."""
         self._subscriptions.touch_all()
         self.step()
 

@@ -52,7 +52,7 @@ class HeldAnswers:
         return self._held.get(partition, 0)
 
     def has_enough(self, partition: TopicPartition) -> bool:
-        """Whether no more of a partition is to be fetched for now."""
+        """Whether enough of a partition is held, so that its fetches pause."""
         return self._held.get(partition, 0) >= ANSWERS_AHEAD
 
     def _count(self, partition: TopicPartition, change: int) -> None:
