@@ -77,47 +77,37 @@ class PartitionLog(CleanableLog):
         now_ms: int,
         origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
+        *,
+        prepared: Prepared | RecordWork | None = None,
     ) -> AppendInfo | RecordWork:
         """As append_as_leader, but work on the records that would hold the event loop is handed back.
 
         The caller runs it in a thread and calls finish_append with the result, on the loop; appends that it begins
-        meanwhile would come before this one.
+        meanwhile would come before this one. prepared: from finish_append, the batch after that work.
         """
         if self._failed:
             self._refuse()
-        prepared = prepare_leader_append(records, self.config, now_ms, origin, trust)
+        config = self.config
         if prepared is None:
-            return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
-        if type(prepared) is RecordWork:
-            done = prepared.run_on_loop()
-            if done is None:
-                return prepared
-            prepared = done
-        return self._append_prepared(prepared[0], prepared[1], leader_epoch, now_ms, origin)  # type: ignore[index]
-
-    def finish_append(
-        self, prepared: Prepared, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
-    ) -> AppendInfo:
-        """Appends a batch that has passed validation. Raises KafkaError as append_as_leader."""
-        if self._failed:
-            self._refuse()
-        return self._append_prepared(*prepared, leader_epoch, now_ms, origin)
-
-    def _append_prepared(
-        self, records: memoryview, header: BatchHeader, leader_epoch: int, now_ms: int, origin: Origin
-    ) -> AppendInfo:
+            prepared = prepare_leader_append(records, config, now_ms, origin, trust)
+            if type(prepared) is not tuple:
+                if prepared is None:
+                    return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
+                done = prepared.run_on_loop()  # type: ignore[union-attr]
+                if done is None:
+                    return prepared  # type: ignore[return-value]
+                prepared = done
+        records, header = prepared  # type: ignore[misc]
         if self._id_file is not None:
             self._save_topic_id()
+        # Fields by their number: names would take twice the time, and this runs for every append.
         first_offset = self.log_end_offset
-        last_offset = first_offset + header.last_offset_delta
-        size = header.batch_length + LOG_OVERHEAD
-        config = self.config
+        last_offset = first_offset + header[6]
+        size = header[1] + LOG_OVERHEAD
         if size > config.segment_bytes:
-            raise KafkaError(
-                ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"a batch of {size} bytes exceeds segment.bytes {config.segment_bytes}",
-            )
-        has_producer = header.producer_id >= 0
+            fault = f"a batch of {size} bytes exceeds segment.bytes {config.segment_bytes}"
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, fault)
+        has_producer = header[9] >= 0
         if has_producer:
             known = self._check_producer(records, header, origin)
             if known is not None:
@@ -125,9 +115,9 @@ class PartitionLog(CleanableLog):
         stamp_offset(records, 0, first_offset, leader_epoch)
         if leader_epoch != self._epochs.latest and leader_epoch >= 0:
             self.assign_epoch(leader_epoch, first_offset)
-        max_timestamp = header.max_timestamp
-        rolled = self._maybe_roll(first_offset, size, last_offset, max_timestamp, now_ms)
-        self._write(records, last_offset, max_timestamp)
+        max_timestamp = header[8]
+        largest = _new(TimeOffset, (max_timestamp, last_offset))
+        rolled = self._write(records, first_offset, last_offset, largest, now_ms)
         if has_producer:
             self._take_over(read_header(records), records)
         self._producers.end_offset = last_offset + 1
@@ -135,18 +125,17 @@ class PartitionLog(CleanableLog):
         return _new(  # every field is there; the constructor would take longer
             AppendInfo,
             (
-                first_offset,
-                last_offset,
-                max_timestamp,
-                max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
-                self.log_start_offset,
-                header.record_count,
-                size,
-                False,
-                rolled,
-                is_flush_due and self._flush_after_append(first_offset),
+                first_offset, last_offset, max_timestamp,
+                max_timestamp if header[5] & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP, self.log_start_offset, header[12],
+                size, False, rolled, is_flush_due and self._flush_after_append(first_offset),
             ),
-        )
+        )  # fmt: skip
+
+    def finish_append(
+        self, prepared: Prepared, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
+    ) -> AppendInfo:
+        """Appends a batch that has passed validation. Raises KafkaError as append_as_leader."""
+        return self.begin_append(prepared[0], leader_epoch, now_ms, origin, prepared=prepared)  # type: ignore[return-value]
 
     def append_as_follower(self, records: memoryview, now_ms: int) -> AppendInfo:
         """Appends what was fetched from the leader, as it is; a partial batch at the end is dropped.
@@ -168,7 +157,7 @@ class PartitionLog(CleanableLog):
             batches = check_follower_batches(records, self.log_start_offset, self.log_end_offset)
         if not batches:
             return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
-        self._check_markers(records, batches)
+        producer_replay.check_markers(records, batches, self.topic_partition)
         position, last = batches[-1]
         size = position + last.size_bytes
         if size <= self.config.segment_bytes:
@@ -192,20 +181,12 @@ class PartitionLog(CleanableLog):
             and self._flush_after_append(batches[0][1].base_offset),
         )
 
-    def _check_markers(self, records: memoryview, batches: list[tuple[int, BatchHeader]]) -> None:
-        """Raises KafkaError(CORRUPT_MESSAGE) for a control batch that cannot be read: recovery would cut it again."""
-        for position, header in batches:
-            if header[5] & CONTROL_FLAG and header[9] >= 0:
-                try:
-                    producer_replay.read_marker(records[position : position + header.size_bytes], header)
-                except CorruptBatch as corrupt:
-                    raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition}: {corrupt}") from corrupt
-
     def _append_fetched(self, records: memoryview, batches: list[tuple[int, BatchHeader]], now_ms: int) -> bool:
         """Writes batches that fit one segment in one go; whether that began a new segment."""
         first_offset, last_offset = batches[0][1].base_offset, batches[-1][1].last_offset
         # The greatest timestamp and, of the batches that have it, the first one's last offset.
-        largest = max((header[8], -(header[0] + header[6])) for _, header in batches)
+        timestamp, negated_offset = max((header[8], -(header[0] + header[6])) for _, header in batches)
+        largest = TimeOffset(timestamp, -negated_offset)
         latest = self._epochs.latest
         for _, header in batches:
             epoch = header[2]
@@ -213,8 +194,7 @@ class PartitionLog(CleanableLog):
                 self.assign_epoch(epoch, header[0])
                 latest = self._epochs.latest
         base_offset = max(first_offset, self.log_end_offset)
-        rolled = self._maybe_roll(base_offset, len(records), last_offset, largest[0], now_ms)
-        self._write(records, last_offset, largest[0], -largest[1])
+        rolled = self._write(records, base_offset, last_offset, largest, now_ms)
         for position, header in batches:
             if header[9] >= 0:
                 self._take_over(header, records[position : position + header.size_bytes])
@@ -255,17 +235,32 @@ class PartitionLog(CleanableLog):
             self.update_first_unstable()
 
     def _write(
-        self, records: memoryview, last_offset: int, max_timestamp: int, largest_offset: int | None = None
-    ) -> None:
-        """One write at the end of the active segment; a failed one leaves no trace."""
+        self, records: memoryview, base_offset: int, last_offset: int, largest: TimeOffset, now_ms: int
+    ) -> bool:
+        """One write at the end of the active segment, or at the start of a new one (True) if it belongs there.
+
+        largest: the largest timestamp of the append and its offset. A failed write leaves no trace.
+        Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the first batch of the active
+            segment, which says how old it is, cannot be read.
+        """
+        config = self.config
         segment = self._segments.active
-        largest = _new(TimeOffset, (max_timestamp, last_offset if largest_offset is None else largest_offset))
         try:
-            segment.append(records, last_offset, largest, self.config.index_interval_bytes)
+            is_full = segment.should_roll(len(records), last_offset, largest[0], config, now_ms)
+        except OSError as error:
+            self.disk_refused(error)
+        except CorruptBatch as corrupt:
+            raise self.corrupt(corrupt) from corrupt
+        rolled = is_full and self._roll(base_offset, now_ms)
+        if rolled:
+            segment = self._segments.active
+        try:
+            segment.append(records, last_offset, largest, config.index_interval_bytes)
         except OSError as error:
             self._take_back(segment)
             self.disk_refused(error)
         self.log_end_offset = last_offset + 1
+        return rolled
 
     def _take_back(self, segment: Segment) -> None:
         """Cuts what a failed append may have written."""

@@ -190,20 +190,6 @@ class StoredLog:
 
     # -- roll
 
-    def _maybe_roll(self, base_offset: int, size: int, last_offset: int, largest_timestamp: int, now_ms: int) -> bool:
-        """Begins a new segment at `base_offset` if an append of `size` bytes belongs into the next one.
-
-        Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the first batch of the active
-            segment, which says how old it is, cannot be read.
-        """
-        try:
-            due = self._segments.active.should_roll(size, last_offset, largest_timestamp, self.config, now_ms)
-        except OSError as error:
-            self.disk_refused(error)
-        except CorruptBatch as corrupt:
-            raise self.corrupt(corrupt) from corrupt
-        return due and self._roll(base_offset, now_ms)
-
     def roll(self, now_ms: int) -> bool:
         """Begins a new segment at the log end; False when the active one is empty."""
         return self._roll(self.log_end_offset, now_ms)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.segments.scanning import iter_file_headers
@@ -15,7 +17,7 @@ from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.txn_index import AbortedTransaction
 from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
 from kafka_py.log.state.producer_state import BATCHES_KEPT, AppendedBatch, ProducerStates
-from kafka_py.records.batch import BatchHeader, CorruptBatch, decode_records
+from kafka_py.records.batch import CONTROL_FLAG, BatchHeader, CorruptBatch, decode_records
 from kafka_py.records.control import ControlType, EndTxnMarker, read_control_type, read_end_txn_marker
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,21 @@ def read_marker(batch: bytes | memoryview, header: BatchHeader) -> EndTxnMarker 
     if read_control_type(record) is ControlType.UNKNOWN:
         return None
     return read_end_txn_marker(record)
+
+
+def check_markers(
+    records: memoryview, batches: Iterable[tuple[int, BatchHeader]], topic_partition: TopicPartition
+) -> None:
+    """Raises KafkaError(CORRUPT_MESSAGE) for a control batch that cannot be read: recovery would cut it again.
+
+    batches: (position, header) of those in `records`.
+    """
+    for position, header in batches:
+        if header[5] & CONTROL_FLAG and header[9] >= 0:
+            try:
+                read_marker(records[position : position + header.size_bytes], header)
+            except CorruptBatch as corrupt:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{topic_partition}: {corrupt}") from corrupt
 
 
 def apply_batch(
