@@ -65,9 +65,8 @@ def prepare_leader_append(
     # Fields by their number: names would take twice the time, and this runs for every append.
     size = header[1] + LOG_OVERHEAD
     if header[3] != MAGIC and size <= len(records):
-        raise KafkaError(
-            ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"records of message format {header.magic} are not supported"
-        )
+        fault = f"records of message format {header.magic} are not supported"
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, fault)
     if size != len(records):
         if size > len(records):
             return None
@@ -79,18 +78,12 @@ def prepare_leader_append(
     if size > config.max_message_bytes:
         raise too_large(size, config)
     if crc32c(records[CRC_START:]) != header[4]:
-        raise Refused(
-            ErrorCode.CORRUPT_MESSAGE, f"the checksum of the batch is not {header.crc}", Fault.CHECKSUM
-        )
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the checksum of the batch is not {header.crc}", Fault.CHECKSUM)
     attributes = header[5]
     if from_client:
         count = header[12]
-        if (
-            attributes & _CODED_OR_CONTROL
-            or not 0 < count == header[6] + 1
-            or count * _SMALLEST_RECORD > size - HEADER_SIZE
-            or header[9] >= 0 > header[11]
-        ):
+        fits = count * _SMALLEST_RECORD <= size - HEADER_SIZE
+        if attributes & _CODED_OR_CONTROL or not 0 < count == header[6] + 1 or header[9] >= 0 > header[11] or not fits:
             _check_client_header(header, size)
         wants_look = (
             trust is None
