@@ -101,7 +101,7 @@ class World(ControllerWorld):
             )
             for number in range(topics)
         }
-        raise_first(await pipelined(store.create_topic(name, assignment) for name, assignment in made.items()))
+        raise_first(await pipelined(store.topics.create(name, assignment) for name, assignment in made.items()))
 
     async def wait(self, condition: Callable[[], object]) -> None:
         async with asyncio.timeout(120):
@@ -143,7 +143,7 @@ async def elect(world: World, brokers: int) -> Took:
     others = [id_ for id_ in range(1, brokers + 1) if id_ != victim]
     assignment = {p: [victim, others[p % len(others)]] for p in range(LED)}
     world.forget()
-    await store.create_topic("led", TopicAssignment.of(assignment, Chance().new_topic_id()))
+    await store.topics.create("led", TopicAssignment.of(assignment, Chance().new_topic_id()))
     await world.wait(lambda: world.has_told(range(1, brokers + 1), LED * 2))
     broker = world.brokers.pop(victim)
     world.down.add(victim)

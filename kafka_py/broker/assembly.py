@@ -50,7 +50,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         env.clock,
         is_live=metadata.is_live,
         log_config=env.topic_configs.of,
-        topic_identity=env.store.topic_identity,
+        topic_identity=env.store.topics.identity,
         callbacks=RoleCallbacks(),
         supervisor=env.supervisor,
     )
@@ -90,7 +90,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         auto_creation=AutoCreation(topics, lambda: env.live.current),
         topic_waits=Purgatory("topic", env.timers),
         election_waits=_purgatory(env, "ElectLeader"),
-        producer_ids=ProducerIds(lambda: env.store.claim_producer_ids(env.broker_id)),
+        producer_ids=ProducerIds(lambda: env.store.admin.claim_producer_ids(env.broker_id)),
         coordinators=coordinators,
         controller=controller,
         request_metrics=AllRequestMetrics(env.registry),

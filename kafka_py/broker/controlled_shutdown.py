@@ -52,8 +52,8 @@ async def _ask(
     """One try; None when there is no controller, or it cannot be reached on our listener."""
     timeout_ms = config.controller_socket_timeout_ms
     async with asyncio.timeout(timeout_ms / 1000.0):
-        controller_id = await store.controller_id()
-        controller = await store.broker(controller_id) if controller_id is not None else None
+        controller_id = await store.election.controller_id()
+        controller = await store.brokers.one(controller_id) if controller_id is not None else None
     endpoint = controller.endpoint(listener) if controller is not None else None
     if endpoint is None:
         return None

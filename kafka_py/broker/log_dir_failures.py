@@ -14,8 +14,8 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.broker.requests.node import Node
 from kafka_py.log.disk.files import explained
+from kafka_py.zk.notifications import NotificationStore
 from kafka_py.zk.session import ZkError
-from kafka_py.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +29,11 @@ class LogDirFailures:
     """
 
     def __init__(
-        self, node: Callable[[], Node], store: ZkStore, supervisor: Supervisor, all_failed: asyncio.Future[str]
-    ) -> None:
+        self, node: Callable[[], Node], notifications: NotificationStore, supervisor: Supervisor,
+        all_failed: asyncio.Future[str],
+    ) -> None:  # fmt: skip
         self._node = node
-        self._store = store
+        self._notifications = notifications
         self._supervisor = supervisor
         self._all_failed = all_failed
 
@@ -52,6 +53,6 @@ class LogDirFailures:
 
     async def _announce(self, broker_id: int) -> None:
         try:
-            await self._store.announce_log_dir_failure(broker_id)
+            await self._notifications.announce_log_dir_failure(broker_id)
         except ZkError as error:
             log.error("The controller was not told of the failed log directory: %s", error)

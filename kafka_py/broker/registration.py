@@ -13,8 +13,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.endpoints import Endpoint
+from kafka_py.zk.brokers import BrokerStore
 from kafka_py.zk.session import NodeExists
-from kafka_py.zk.store import ZkStore
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
 
 log = logging.getLogger(__name__)
@@ -29,9 +29,9 @@ class Registration:
     """What this broker tells the others of itself."""
 
     def __init__(
-        self, store: ZkStore, broker_id: int, advertised: Sequence[Endpoint], config: BrokerConfig, clock: Clock
+        self, brokers: BrokerStore, broker_id: int, advertised: Sequence[Endpoint], config: BrokerConfig, clock: Clock
     ) -> None:
-        self._store = store
+        self._brokers = brokers
         self._broker_id = broker_id
         self._config = config
         self._clock = clock
@@ -48,7 +48,7 @@ class Registration:
         A registration left by this broker's former life (killed, its session not yet expired) is waited out.
         Raises ConfigError when another broker holds the id, or one of our addresses.
         """
-        await self._store.refuse_taken_endpoints(self._broker_id, self._endpoints)
+        await self._brokers.refuse_taken_endpoints(self._broker_id, self._endpoints)
         deadline = self._clock.monotonic_s() + self._config.zookeeper_session_timeout_ms / 1000.0 + _EXPIRY_SLACK_S
         waited = False
         while True:
@@ -66,7 +66,7 @@ class Registration:
 
     async def register(self) -> int:
         """Registers in the present session; returns the broker epoch. Raises NodeExists."""
-        epoch = await self._store.register_broker(self._broker_id, self._znode())
+        epoch = await self._brokers.register(self._broker_id, self._znode())
         listed = ", ".join(self.endpoints)
         log.info("Broker %d is registered as %s, epoch %d", self._broker_id, listed, epoch)
         return epoch
@@ -76,7 +76,7 @@ class Registration:
         endpoints = _endpoints_of(advertised)
         if endpoints != self._endpoints:
             self._endpoints = endpoints
-            await self._store.update_broker(self._broker_id, self._znode())
+            await self._brokers.update(self._broker_id, self._znode())
             log.info("Broker %d is now advertised at %s", self._broker_id, ", ".join(self.endpoints))
 
     def _znode(self) -> BrokerIdZNode:
@@ -90,7 +90,7 @@ class Registration:
 
     async def _is_former_life(self) -> bool:
         """Whether what is registered under our id has our addresses: we hold the ports, so its process is gone."""
-        registered = await self._store.broker(self._broker_id)
+        registered = await self._brokers.one(self._broker_id)
         if registered is None:
             return True
         return {(one.host, one.port) for one in registered.endpoints} == {

@@ -116,7 +116,7 @@ class KafkaServer:
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
         self._listeners = DynamicListeners(config, self.supervisor)
-        self._failures = LogDirFailures(lambda: self.node, self._store, self.supervisor, self.failed)
+        self._failures = LogDirFailures(lambda: self.node, self._store.notifications, self.supervisor, self.failed)
         self._session.supervise(self.supervisor)
         self._started_ms = self.clock.wall_ms()
         self._began_ms = self.clock.monotonic_ms()
@@ -163,8 +163,8 @@ class KafkaServer:
         await self.observation.start(self._every)
         measure(self._session, self.registry)
         await self._session.connect()
-        await self._store.ensure_top_level_paths()
-        self.cluster_id = await self._store.cluster_id_or_create(self._chance.new_uuid)
+        await self._store.brokers.ensure_top_level_paths()
+        self.cluster_id = await self._store.brokers.cluster_id_or_create(self._chance.new_uuid)
         log.info("Cluster ID = %s", self.cluster_id)
         log_dirs = self._log_dirs = self._open_log_dirs()
         self.broker_id = await self._find_broker_id(log_dirs)
@@ -176,11 +176,11 @@ class KafkaServer:
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
         self.state = BrokerState.STARTING
-        offsets_partitions = await self._store.partition_count(OFFSETS_TOPIC)
+        offsets_partitions = await self._store.topics.partition_count(OFFSETS_TOPIC)
         self.node = self._assemble(log_dirs, offsets_partitions or self.config.offsets_topic_num_partitions)
         self.node.apply_settings = changes.apply
         self._controller = self.node.controller
-        self.node.had_topics = bool(await self._store.topics())
+        self.node.had_topics = bool(await self._store.topics.names())
         dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
         sockets = self._sockets = SocketServer(
             self._live.current,
@@ -199,12 +199,12 @@ class KafkaServer:
         )
         self._listeners.ports = sockets.bind()
         advertised = self._listeners.advertised()
-        self._registration = Registration(self._store, self.broker_id, advertised, self.config, self.clock)
+        self._registration = Registration(self._store.brokers, self.broker_id, advertised, self.config, self.clock)
         self.node.broker_epoch = await self._registration.register_first()
         log_dirs.write_meta(MetaProperties(self.broker_id, self.cluster_id))
         await self.node.controller.start()
         await self.node.producer_ids.claim_first()
-        self._listener = config_change_listener(self._store, changes.apply, self.clock, self.supervisor)
+        self._listener = config_change_listener(self._store.znodes, changes.apply, self.clock, self.supervisor)
         await self._listener.start()
         self._start_tasks()
         sockets.start()
@@ -240,13 +240,13 @@ class KafkaServer:
             config.broker_id, meta.broker_id, generation_enabled=config.broker_id_generation_enable
         )
         if broker_id is None:
-            broker_id = await self._store.generate_broker_id(config.reserved_broker_max_id)
+            broker_id = await self._store.brokers.generate_id(config.reserved_broker_max_id)
         return broker_id
 
     def _config_changes(self, log_dirs: LogDirs) -> ConfigChanges:
         return ConfigChanges(
             self.broker_id,
-            self._store,
+            self._store.configs,
             self._live,
             self._topic_configs,
             log_dirs,

@@ -79,14 +79,14 @@ async def ask_in_zookeeper(connect: str, partitions: Sequence[TopicPartition] | 
 
 async def request_elections(store: ZkStore, partitions: Sequence[TopicPartition] | None) -> None:
     """Asks the controller for elections of those partitions (None: all) that are there. Raises NodeExists."""
-    topics = await store.topics() if partitions is None else {partition.topic for partition in partitions}
+    topics = await store.topics.names() if partitions is None else {partition.topic for partition in partitions}
     there = [
         TopicPartition(topic, number)
-        for topic, assignment in (await store.topic_assignments(topics)).items()
+        for topic, assignment in (await store.topics.assignments(topics)).items()
         for number in sorted(assignment.partitions)
     ]
     wanted = there if partitions is None else [partition for partition in partitions if partition in there]
-    await store.request_preferred_elections(wanted)
+    await store.admin.request_preferred_elections(wanted)
     print(f"Created preferred replica election path with {','.join(map(str, wanted))}")
     print(f"Successfully started preferred replica election for partitions Set({', '.join(map(str, wanted))})")
     for partition in partitions or ():

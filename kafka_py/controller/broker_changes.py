@@ -58,7 +58,7 @@ def compare(known: Mapping[int, RegisteredBroker], found: Mapping[int, Registere
 async def broker_change(term: Term, _event: BrokerChange) -> None:
     """Registrations were made or have vanished."""
     cluster, channels = term.cluster, term.channels
-    found = await term.store.brokers(term.watches.brokers)
+    found = await term.store.brokers.all(term.watches.brokers)
     comings = compare(cluster.brokers, found)
     addresses = {id_: term.address_of(found[id_]) for id_ in (*comings.new, *comings.bounced)}
     if any(comings):
@@ -109,7 +109,7 @@ async def brokers_started(term: Term, ids: Collection[int]) -> None:
 
 async def watch_brokers(term: Term, ids: Collection[int]) -> None:
     """From now on a rewritten registration is an event."""
-    raise_first(await pipelined([term.store.broker(id_, term.watches.broker(id_)) for id_ in ids]))
+    raise_first(await pipelined([term.store.brokers.one(id_, term.watches.broker(id_)) for id_ in ids]))
 
 
 async def brokers_failed(term: Term, ids: Collection[int]) -> None:
@@ -138,7 +138,7 @@ async def replicas_became_offline(term: Term, replicas: Collection[Replica]) -> 
 async def broker_modifications(term: Term, event: BrokerModifications) -> None:
     """A registration was rewritten; what counts is where the broker can be reached."""
     known = term.cluster.brokers.get(event.broker)
-    found = await term.store.broker(event.broker, term.watches.broker(event.broker))
+    found = await term.store.brokers.one(event.broker, term.watches.broker(event.broker))
     if known is None or found is None:
         return
     if known.endpoints != found.endpoints or known.features != found.features:
@@ -233,10 +233,10 @@ async def update_metadata_response(_term: Term, event: UpdateMetadataResponseRec
 
 async def log_dir_event(term: Term, _event: LogDirEventNotification) -> None:
     """A broker lost a disk, but does not say which partitions: LeaderAndIsr for all of its replicas brings that out."""
-    names = await term.store.log_dir_events(term.watches.log_dir_events)
+    names = await term.store.notifications.log_dir_events(term.watches.log_dir_events)
     try:
-        brokers = await term.store.read_log_dir_events(names)
+        brokers = await term.store.notifications.read_log_dir_events(names)
         replicas = [replica for replica in term.cluster.replicas_on(brokers) if replica.broker in term.cluster.brokers]
         await term.transitions.replicas(replicas, replica_states.ONLINE)
     finally:
-        await term.store.delete_log_dir_events(names, term.epoch_zk_version)
+        await term.store.notifications.delete_log_dir_events(names, term.epoch_zk_version)

@@ -315,7 +315,7 @@ class Controller:
         self.active_controller_id = NO_CONTROLLER
 
     async def _look_who_is_controller(self) -> None:
-        holder = await self._store.controller_id(self._on_controller_znode)
+        holder = await self._store.election.controller_id(self._on_controller_znode)
         self.active_controller_id = NO_CONTROLLER if holder is None else holder
 
     async def _elect(self) -> None:
@@ -325,7 +325,7 @@ class Controller:
             log.info("Broker %d is the controller, so this one is not", self.active_controller_id)
             return
         try:
-            office = await self._store.elect_controller(self.broker_id, self._clock.wall_ms())
+            office = await self._store.election.elect(self.broker_id, self._clock.wall_ms())
             log.info(
                 "Broker %d is the controller now, with epoch %d (version %d of its znode)",
                 self.broker_id, office.epoch, office.epoch_zk_version,
@@ -356,7 +356,7 @@ class Controller:
         fence = self._term.epoch_zk_version
         self.active_controller_id = NO_CONTROLLER
         self._resign()
-        await self._store.delete_controller(fence)
+        await self._store.election.delete_controller(fence)
 
     def _resign(self) -> None:
         term, self._term = self._term, None

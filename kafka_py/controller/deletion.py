@@ -43,7 +43,7 @@ class TopicDeletion:
     async def load(self) -> None:
         """What a former controller left to be done; with deletion switched off, the requests are thrown away."""
         term = self._term
-        topics = sorted(await term.store.topics_to_delete(term.watches.topic_deletions))
+        topics = sorted(await term.store.topics.marked_for_deletion(term.watches.topic_deletions))
         if not self._is_enabled:
             await self._refuse(topics)
             return
@@ -58,12 +58,12 @@ class TopicDeletion:
     async def _refuse(self, topics: Collection[str]) -> None:
         if topics:
             log.info("Not deleting topics %s: delete.topic.enable is false", listed(topics))
-            await self._term.store.unmark_for_deletion(topics, self._term.epoch_zk_version)
+            await self._term.store.topics.unmark_for_deletion(topics, self._term.epoch_zk_version)
 
     async def on_request(self) -> None:
         """Somebody has asked for deletions."""
         term = self._term
-        wanted = await term.store.topics_to_delete(term.watches.topic_deletions)
+        wanted = await term.store.topics.marked_for_deletion(term.watches.topic_deletions)
         unknown = wanted - term.cluster.topics
         if unknown:
             await self._refuse_missing(unknown)
@@ -80,14 +80,14 @@ class TopicDeletion:
     async def _refuse_missing(self, unknown: set[str]) -> None:
         """Topics that were made a moment ago are not missing: the event that brings them waits behind this one."""
         term = self._term
-        just_made = unknown & await term.store.topics()
+        just_made = unknown & await term.store.topics.names()
         if just_made - self._just_made:
             term.put(TopicDeletionEvent())
         self._just_made = just_made
         missing = sorted(unknown - just_made)
         if missing:
             log.warning("Not deleting topics %s: they do not exist", listed(missing))
-            await term.store.unmark_for_deletion(missing, term.epoch_zk_version)
+            await term.store.topics.unmark_for_deletion(missing, term.epoch_zk_version)
 
     async def resume_for(self, topics: Collection[str]) -> None:
         """What these topics waited for has happened."""
@@ -167,7 +167,7 @@ class TopicDeletion:
             term.watches.forget_topic(topic)
             gone = cluster.replicas_in_state(topic, replica_states.DELETION_SUCCESSFUL)
             await term.transitions.replicas(gone, replica_states.NON_EXISTENT)
-        raise_first(await pipelined([term.store.delete_topic(topic, term.epoch_zk_version) for topic in topics]))
+        raise_first(await pipelined([term.store.topics.delete(topic, term.epoch_zk_version) for topic in topics]))
         async for some in sliced(topics, TOPICS_AT_ONCE):
             for topic in some:
                 cluster.remove_topic(topic)

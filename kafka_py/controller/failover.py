@@ -27,9 +27,9 @@ async def take_office(term: Term) -> None:
 
     Raises whatever went wrong; the caller then lets another broker try.
     """
-    await term.store.ensure_features(FEATURES_ENABLED if term.version.has_features else FEATURES_DISABLED)
-    await term.store.preferred_elections(term.watches.preferred_elections)
-    await term.store.reassignments(term.watches.reassignments)
+    await term.store.admin.ensure_features(FEATURES_ENABLED if term.version.has_features else FEATURES_DISABLED)
+    await term.store.admin.preferred_elections(term.watches.preferred_elections)
+    await term.store.admin.reassignments(term.watches.reassignments)
     await _drop_old_notifications(term)
     await _load_cluster(term)
     await term.deletion.load()
@@ -45,16 +45,16 @@ async def take_office(term: Term) -> None:
 
 async def _drop_old_notifications(term: Term) -> None:
     """All of what they announce is about to be read anyway."""
-    events = await term.store.log_dir_events(term.watches.log_dir_events)
-    await term.store.delete_log_dir_events(events, term.epoch_zk_version)
-    changes = await term.store.isr_changes(term.watches.isr_changes)
-    await term.store.delete_isr_changes(changes, term.epoch_zk_version)
+    events = await term.store.notifications.log_dir_events(term.watches.log_dir_events)
+    await term.store.notifications.delete_log_dir_events(events, term.epoch_zk_version)
+    changes = await term.store.notifications.isr_changes(term.watches.isr_changes)
+    await term.store.notifications.delete_isr_changes(changes, term.epoch_zk_version)
 
 
 async def _load_cluster(term: Term) -> None:
     cluster = term.cluster
-    cluster.brokers.update(await term.store.brokers(term.watches.brokers))
-    topics = sorted(await term.store.topics(term.watches.topics))
+    cluster.brokers.update(await term.store.brokers.all(term.watches.brokers))
+    topics = sorted(await term.store.topics.names(term.watches.topics))
     partitions = await term.add_topics(await term.read_assignments(topics))
     cluster.reassigning.update(p for p in partitions if cluster.assignment(p).is_being_reassigned)
     await watch_brokers(term, cluster.brokers)

@@ -26,15 +26,15 @@ IsrAnswers = dict[TopicPartition, Leadership | KafkaError]
 
 async def isr_change(term: Term, _event: IsrChangeNotification) -> None:
     """Leaders have changed in-sync sets in ZooKeeper; they are read again, and the notes removed."""
-    names = await term.store.isr_changes(term.watches.isr_changes)
+    names = await term.store.notifications.isr_changes(term.watches.isr_changes)
     try:
-        listed = await term.store.read_isr_changes(names)
+        listed = await term.store.notifications.read_isr_changes(names)
         changed = [partition for partition in sorted(listed) if term.cluster.assignment(partition).replicas]
         if changed:
             await term.leaderships.refresh(changed)
             await _announce(term, changed)
     finally:
-        await term.store.delete_isr_changes(names, term.epoch_zk_version)
+        await term.store.notifications.delete_isr_changes(names, term.epoch_zk_version)
 
 
 async def alter_isr(term: Term, event: AlterIsrReceived) -> None:
@@ -55,7 +55,7 @@ async def alter_isr(term: Term, event: AlterIsrReceived) -> None:
             answers[partition] = known
         else:
             to_write[partition] = _proposed(term, event.broker, proposal)
-    written = await term.store.update_partition_states(to_write, term.epoch_zk_version)
+    written = await term.store.partitions.update_states(to_write, term.epoch_zk_version)
     for partition in written.conflicts:
         answers[partition] = KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{partition} was changed meanwhile")
     for partition, error in written.failed.items():

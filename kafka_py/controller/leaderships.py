@@ -49,7 +49,7 @@ class Leaderships:
         async for some in sliced(elected.items()):
             for partition, winner in some:
                 wanted[partition] = Leadership(winner.leader, FIRST_LEADER_EPOCH, winner.isr, self._epoch)
-        created = await self._store.create_partition_states(wanted, self._epoch_zk_version)
+        created = await self._store.partitions.create_states(wanted, self._epoch_zk_version)
         outcomes: Outcomes = {partition: created[partition] or wanted[partition] for partition in wanted}
         await self._remember(outcomes)
         return outcomes
@@ -74,7 +74,7 @@ class Leaderships:
                     outcomes[partition] = decision
                 else:
                     to_write[partition] = decision
-            written = await self._store.update_partition_states(to_write, self._epoch_zk_version)
+            written = await self._store.partitions.update_states(to_write, self._epoch_zk_version)
             outcomes.update(written.updated)
             outcomes.update(written.failed)
             remaining = written.conflicts
@@ -97,7 +97,7 @@ class Leaderships:
         for partition, decision in decided.items():
             if decision is not None and not isinstance(decision, Exception):
                 to_write[partition] = decision
-        written = await self._store.update_partition_states(to_write, self._epoch_zk_version)
+        written = await self._store.partitions.update_states(to_write, self._epoch_zk_version)
         outcomes.update(written.updated)
         return [partition for partition in partitions if partition not in written.updated]
 
@@ -114,7 +114,7 @@ class Leaderships:
 
     async def refresh(self, partitions: Collection[TopicPartition]) -> None:
         """Takes over what ZooKeeper holds: leaders change in-sync sets themselves."""
-        found = await self._store.partition_states(partitions)
+        found = await self._store.partitions.states(partitions)
         async for some in sliced(found.items()):
             for partition, leadership in some:
                 self._cluster.set_leadership(partition, leadership)
@@ -122,7 +122,7 @@ class Leaderships:
     async def _readable(
         self, partitions: list[TopicPartition], outcomes: Outcomes
     ) -> dict[TopicPartition, Leadership]:
-        found = await self._store.partition_states(partitions)
+        found = await self._store.partitions.states(partitions)
         for partition in partitions:
             leadership = found.get(partition)
             if leadership is None:

@@ -91,7 +91,7 @@ def refusal_of(cluster: Cluster, partition: TopicPartition, type_: ElectionType)
 
 async def zk_replica_leader_election(term: Term, _event: ZkReplicaLeaderElection) -> None:
     """The old tool asks for preferred leaders; its znode goes after the attempt, whatever came of it."""
-    wanted = await term.store.preferred_elections(term.watches.preferred_elections)
+    wanted = await term.store.admin.preferred_elections(term.watches.preferred_elections)
     if wanted is not None:
         await elect_from_znode(term, wanted)
 
@@ -104,13 +104,13 @@ async def elect_from_znode(term: Term, wanted: Collection[TopicPartition]) -> No
             if isinstance(result, KafkaError) and result.code is not ErrorCode.ELECTION_NOT_NEEDED:
                 log.warning("The preferred replica of %s does not lead: %s", partition, result)
     finally:
-        await term.store.delete_preferred_elections(term.epoch_zk_version)
+        await term.store.admin.delete_preferred_elections(term.epoch_zk_version)
         term.put(ZkReplicaLeaderElection())
 
 
 async def pending_elections(term: Term) -> set[TopicPartition]:
     """What the znode still asks for, less what is done, unknown or about to be deleted."""
-    wanted = await term.store.preferred_elections(term.watches.preferred_elections) or set()
+    wanted = await term.store.admin.preferred_elections(term.watches.preferred_elections) or set()
     return {partition for partition in wanted if refusal_of(term.cluster, partition, ElectionType.PREFERRED) is None}
 
 

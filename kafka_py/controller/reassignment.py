@@ -71,9 +71,9 @@ class Reassignments:
     async def start_from_znode(self) -> set[TopicPartition]:
         """Begins what /admin/reassign_partitions asks for and returns the partitions begun; others leave the list."""
         term = self._term
-        wanted = await term.store.reassignments(term.watches.reassignments)
+        wanted = await term.store.admin.reassignments(term.watches.reassignments)
         if wanted is not None and not wanted:  # empty or unreadable: it stays until somebody mends or deletes it
-            await term.store.reassignments(term.watches.empty_reassignments)
+            await term.store.admin.reassignments(term.watches.empty_reassignments)
         if not wanted:
             return set()
         assignments = {p: term.cluster.assignment(p).reassign_to(target) for p, target in wanted.items()}
@@ -133,7 +133,7 @@ class Reassignments:
         dropped = without(self._term.cluster.assignment(partition).replicas, assignment.replicas)
         if not dropped:
             return False
-        state = await self._term.store.partition_state(partition)
+        state = await self._term.store.partitions.state(partition)
         return state is not None and bool(state.isr) and set(state.isr) <= set(dropped)
 
     async def maybe_complete(self, partition: TopicPartition) -> None:
@@ -172,7 +172,7 @@ class Reassignments:
         if not assignment.is_being_reassigned:
             return True
         watch = self._term.watches.reassigned_partition(partition)
-        state = await self._term.store.partition_state(partition, watch)
+        state = await self._term.store.partitions.state(partition, watch)
         return state is not None and set(assignment.target) <= set(state.isr)
 
     async def _finish(self, partition: TopicPartition, assignment: Assignment) -> None:
@@ -230,7 +230,7 @@ class Reassignments:
     async def _leave_znode(self, leaves: Callable[[TopicPartition, Sequence[int]], bool]) -> None:
         """Takes partitions out of /admin/reassign_partitions; once it is empty it is deleted and watched for again."""
         term = self._term
-        staying = await term.store.keep_reassignments(
+        staying = await term.store.admin.keep_reassignments(
             lambda partition, target: not leaves(partition, target), term.epoch_zk_version
         )
         if staying is not None and not staying:

@@ -178,7 +178,7 @@ class Term:
     async def permits_unclean(self, topics: Collection[str]) -> dict[str, bool | Exception]:
         """Per topic whether a replica out of sync may lead, by its settings as ZooKeeper has them at this moment."""
         names = list(topics)
-        found = await pipelined([self.store.topic_config(topic) for topic in names])
+        found = await pipelined([self.store.configs.of_topic(topic) for topic in names])
         permitted: dict[str, bool | Exception] = {}
         for topic, overrides in zip(names, found, strict=True):
             if isinstance(overrides, Exception):
@@ -192,7 +192,7 @@ class Term:
     async def read_assignments(self, topics: Collection[str]) -> dict[str, TopicAssignment]:
         """The assignments of topics, each watched from now on; one that cannot be read has no partitions."""
         names = list(topics)
-        found = await pipelined([self.store.topic_assignment(topic, self.watches.topic(topic)) for topic in names])
+        found = await pipelined([self.store.topics.assignment(topic, self.watches.topic(topic)) for topic in names])
         read: dict[str, TopicAssignment] = {}
         for topic, one in zip(names, found, strict=True):
             if isinstance(one, MalformedZNode):
@@ -231,7 +231,7 @@ class Term:
         def edit(present: TopicAssignment) -> TopicAssignment:
             return present if present.topic_id is not None else present._replace(topic_id=topic_id)
 
-        return await self.store.edit_topic(topic, edit, epoch_zk_version=self.epoch_zk_version)
+        return await self.store.topics.edit(topic, edit, epoch_zk_version=self.epoch_zk_version)
 
     async def write_assignment(self, topic: str, assignments: dict[int, Assignment]) -> None:
         """Writes these partitions of a topic, fenced, keeping its id, and the partitions that somebody added to the
@@ -242,7 +242,7 @@ class Term:
         def edit(present: TopicAssignment) -> TopicAssignment:
             return TopicAssignment({**present.partitions, **rows}, topic_id)
 
-        await self.store.edit_topic(topic, edit, epoch_zk_version=self.epoch_zk_version)
+        await self.store.topics.edit(topic, edit, epoch_zk_version=self.epoch_zk_version)
 
     async def keep_partitions(self, topic: str, numbers: Collection[int]) -> None:
         """Takes all partitions but these out of a topic's znode, fenced. Raises ControllerMoved, NoNode."""
@@ -251,4 +251,4 @@ class Term:
             kept = {number: row for number, row in present.partitions.items() if number in numbers}
             return present._replace(partitions=kept)
 
-        await self.store.edit_topic(topic, edit, epoch_zk_version=self.epoch_zk_version)
+        await self.store.topics.edit(topic, edit, epoch_zk_version=self.epoch_zk_version)

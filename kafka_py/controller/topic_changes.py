@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 async def topic_change(term: Term, _event: TopicChange) -> None:
     """Znodes of topics were made, by whomever, or removed."""
     cluster = term.cluster
-    present = await term.store.topics(term.watches.topics)
+    present = await term.store.topics.names(term.watches.topics)
     new = sorted(present - cluster.topics)
     gone = sorted(cluster.topics - present)
     assignments = await term.read_assignments(new)
@@ -46,7 +46,7 @@ async def partition_modifications(term: Term, event: PartitionModifications) -> 
     """A topic's znode was rewritten: partitions that it did not have are new, all other changes are ignored."""
     topic, cluster = event.topic, term.cluster
     try:
-        found = await term.store.topic_assignment(topic, term.watches.topic(topic))
+        found = await term.store.topics.assignment(topic, term.watches.topic(topic))
     except MalformedZNode as error:
         log.error("The change of topic %s is ignored: %s", topic, error)
         return
@@ -58,7 +58,7 @@ async def partition_modifications(term: Term, event: PartitionModifications) -> 
         return
     if topic in cluster.queued:
         log.error("Topic %s is being deleted and cannot grow; the new partitions are taken out again", topic)
-        await term.keep_partitions(topic, await term.store.partitions_with_state(topic))
+        await term.keep_partitions(topic, await term.store.topics.partitions_with_state(topic))
         return
     for number, assignment in added.items():
         cluster.set_assignment(TopicPartition(topic, number), assignment)

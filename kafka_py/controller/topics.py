@@ -166,7 +166,7 @@ class TopicAdmin:
     async def write(self, planned: PlannedTopic) -> None:
         """Makes the znodes. Raises KafkaError(TOPIC_ALREADY_EXISTS)."""
         assignment = TopicAssignment.of(planned.assignment, planned.topic_id)
-        await self._store.create_topic(planned.name, assignment, planned.configs)
+        await self._store.topics.create(planned.name, assignment, planned.configs)
 
     def _counts(self, new: NewTopic) -> tuple[int, int] | None:
         """Partitions and replication factor, defaults filled in; None when replicas are assigned explicitly."""
@@ -182,10 +182,10 @@ class TopicAdmin:
 
     async def _check_name(self, name: str) -> None:
         topic_names.validate(name)
-        if await self._store.topic_exists(name):
+        if await self._store.topics.exists(name):
             raise _already_exists(name)
         if topic_names.has_collision_chars(name):
-            others = topic_names.colliding(name, await self._store.topics())
+            others = topic_names.colliding(name, await self._store.topics.names())
             if others:
                 detail = f"Topic '{name}' collides with existing topics: {', '.join(others)}"
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, detail)
@@ -195,7 +195,7 @@ class TopicAdmin:
     async def growth_basis(self, topics: int, rack_mode: RackMode = RackMode.ENFORCED) -> GrowthBasis:
         """For `grow` of so many topics. Raises KafkaError(UNKNOWN_SERVER_ERROR) as registered_brokers does."""
         brokers = await registered_brokers(self._store, rack_mode)
-        names = frozenset(await self._store.topics()) if topics > PIPELINE_WIDTH else None
+        names = frozenset(await self._store.topics.names()) if topics > PIPELINE_WIDTH else None
         return GrowthBasis(brokers, names)
 
     async def grow(
@@ -223,7 +223,7 @@ class TopicAdmin:
         brokers, names = basis or await self.growth_basis(1)
         can_exist = topic in names if names is not None else topic_names.can_exist(topic)
         try:
-            before = await self._store.topic_assignment(topic) if can_exist else None
+            before = await self._store.topics.assignment(topic) if can_exist else None
         except MalformedZNode:
             before = None
         if before is None or not before.partitions:
@@ -263,7 +263,7 @@ class TopicAdmin:
             return after
 
         try:
-            await self._store.edit_topic(planned.name, edit)
+            await self._store.topics.edit(planned.name, edit)
         except (_Changed, NoNode):
             return False
         return True
@@ -272,9 +272,9 @@ class TopicAdmin:
 
     async def delete(self, topic: str) -> None:
         """Asks the controller to delete a topic, once or again. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
-        if not topic_names.can_exist(topic) or not await self._store.topic_exists(topic):
+        if not topic_names.can_exist(topic) or not await self._store.topics.exists(topic):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{topic}' does not exist.")
-        await self._store.mark_for_deletion(topic)
+        await self._store.topics.mark_for_deletion(topic)
 
 
 async def registered_brokers(store: ZkStore, mode: RackMode = RackMode.ENFORCED) -> list[BrokerRack]:
@@ -282,7 +282,7 @@ async def registered_brokers(store: ZkStore, mode: RackMode = RackMode.ENFORCED)
 
     Raises KafkaError(UNKNOWN_SERVER_ERROR) under ENFORCED when only some have a rack.
     """
-    brokers = [BrokerRack(broker.id, broker.rack) for _, broker in sorted((await store.brokers()).items())]
+    brokers = [BrokerRack(broker.id, broker.rack) for _, broker in sorted((await store.brokers.all()).items())]
     if mode is RackMode.ENFORCED:
         require_racks_of_all_or_none(brokers)
         return brokers

@@ -82,7 +82,7 @@ class RoleChanges:
     """Carries the controller's orders out, in the order they arrive.
 
     is_live: whether the metadata cache knows the broker as live. log_config: the settings a topic's logs have now.
-    topic_identity: what ZooKeeper has under a topic's name (TopicStore.topic_identity).
+    topic_identity: what ZooKeeper has under a topic's name (TopicStore.identity).
     """
 
     def __init__(

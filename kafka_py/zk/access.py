@@ -1,7 +1,7 @@
 """What all typed reads and writes rest on: fenced writes, recursive create and delete, set-or-create, bulk reads.
 
-Knows paths only as arguments. The families of the store (brokers.py, topics.py ...) derive from ZkAccess and are
-joined in store.py. Source: docs/reference/zookeeper.md, section 3.
+Knows paths only as arguments. The parts of the store (brokers.py, topics.py ...) are written over one ZkAccess, which
+store.py makes. Source: docs/reference/zookeeper.md, section 3.
 """
 
 from __future__ import annotations

@@ -37,8 +37,11 @@ class ProducerIdBlock(NamedTuple):
     last: int
 
 
-class AdminStore(ZkAccess):
+class AdminStore:
     """Request nodes of the old tools, id blocks, features."""
+
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
 
     async def reassignments(self, watch: Watch | None = None) -> dict[TopicPartition, list[int]] | None:
         """What /admin/reassign_partitions asks for; None if it does not exist; {} if unreadable (logged).
@@ -47,15 +50,15 @@ class AdminStore(ZkAccess):
         """
         path = ReassignPartitionsZNode.path()
         if watch is not None:
-            await self.session.exists(path, watch)
-        found = await self.read(path)
+            await self._znodes.session.exists(path, watch)
+        found = await self._znodes.read(path)
         if found is None:
             return None
         return _requested(found[0])
 
     async def request_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int]]) -> None:
         """What the old tool does. Raises NodeExists while a reassignment runs."""
-        await self.create_recursive(ReassignPartitionsZNode.path(), _reassignment(wanted))
+        await self._znodes.create_recursive(ReassignPartitionsZNode.path(), _reassignment(wanted))
 
     async def keep_reassignments(
         self, stays: Callable[[TopicPartition, list[int]], bool], epoch_zk_version: int
@@ -67,7 +70,7 @@ class AdminStore(ZkAccess):
         """
         path = ReassignPartitionsZNode.path()
         while True:
-            found = await self.read(path)
+            found = await self._znodes.read(path)
             listed = {} if found is None else _requested(found[0])
             staying = {partition: replicas for partition, replicas in listed.items() if stays(partition, replicas)}
             if found is None or len(staying) == len(listed):
@@ -75,7 +78,7 @@ class AdminStore(ZkAccess):
             version = found[1].version
             op = SetOp(path, _reassignment(staying), version) if staying else DeleteOp(path, version)
             try:
-                await self.fenced(op, epoch_zk_version)
+                await self._znodes.fenced(op, epoch_zk_version)
             except (BadVersion, NoNode):
                 continue
             return staying
@@ -87,8 +90,8 @@ class AdminStore(ZkAccess):
         """
         path = PreferredReplicaElectionZNode.path()
         if watch is not None:
-            await self.session.exists(path, watch)
-        found = await self.read(path)
+            await self._znodes.session.exists(path, watch)
+        found = await self._znodes.read(path)
         if found is None:
             return None
         try:
@@ -101,11 +104,12 @@ class AdminStore(ZkAccess):
     async def request_preferred_elections(self, partitions: Sequence[TopicPartition]) -> None:
         """What the old tool does. Raises NodeExists while an election is pending."""
         rows = [PartitionRow(*partition) for partition in partitions]
-        await self.create_recursive(PreferredReplicaElectionZNode.path(), PreferredReplicaElectionZNode(rows).encode())
+        path, data = PreferredReplicaElectionZNode.path(), PreferredReplicaElectionZNode(rows).encode()
+        await self._znodes.create_recursive(path, data)
 
     async def delete_preferred_elections(self, epoch_zk_version: int) -> None:
         """The attempt was made."""
-        await self.delete_if_present(PreferredReplicaElectionZNode.path(), epoch_zk_version=epoch_zk_version)
+        await self._znodes.delete_if_present(PreferredReplicaElectionZNode.path(), epoch_zk_version=epoch_zk_version)
 
     async def claim_producer_ids(self, broker_id: int) -> ProducerIdBlock:
         """The next block of producer ids, for this broker alone.
@@ -114,15 +118,15 @@ class AdminStore(ZkAccess):
         """
         path = ProducerIdBlockZNode.path()
         while True:
-            found = await self.read(path)
+            found = await self._znodes.read(path)
             if found is None:
-                await self.ensure_path(path)
+                await self._znodes.ensure_path(path)
                 continue
             data, stat = found
             block = _next_block(None if data is None else ProducerIdBlockZNode.decode(data))
             value = ProducerIdBlockZNode(broker_id, NumberText(block.first), NumberText(block.last))
             try:
-                await self.session.set(path, value.encode(), stat.version)
+                await self._znodes.session.set(path, value.encode(), stat.version)
             except BadVersion:
                 # A lost reply of an attempt that succeeded looks like this too.
                 if await self._holds(value):
@@ -133,12 +137,12 @@ class AdminStore(ZkAccess):
             return block
 
     async def _holds(self, value: ProducerIdBlockZNode) -> bool:
-        found = await self.read(ProducerIdBlockZNode.path())
+        found = await self._znodes.read(ProducerIdBlockZNode.path())
         return found is not None and found[0] is not None and ProducerIdBlockZNode.decode(found[0]) == value
 
     async def features(self, watch: Watch | None = None) -> FeatureZNode | None:
         """The finalised features, None if the node does not exist. Raises MalformedZNode."""
-        found = await self.read(FeatureZNode.path(), watch)
+        found = await self._znodes.read(FeatureZNode.path(), watch)
         return None if found is None else FeatureZNode.decode(found[0])
 
     async def ensure_features(self, status: int) -> None:
@@ -151,7 +155,7 @@ class AdminStore(ZkAccess):
         async def change(found: Found | None) -> bytes | None:
             return None if found is not None and FeatureZNode.decode(found[0]) == wanted else wanted.encode()
 
-        await self.update(FeatureZNode.path(), change)
+        await self._znodes.update(FeatureZNode.path(), change)
 
 
 def _requested(data: bytes | None) -> dict[TopicPartition, list[int]]:

@@ -40,19 +40,21 @@ class RegisteredBroker(NamedTuple):
         return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
 
 
-class BrokerStore(ZkAccess):
+class BrokerStore:
     """The live brokers, as registered under /brokers/ids."""
 
-    _registered_by: int | None = None
-    """The session that made our own registration."""
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
+        self._registered_by: int | None = None
+        """The session that made our own registration."""
 
     async def ensure_top_level_paths(self) -> None:
         """Creates what every broker expects to exist, with null data."""
-        raise_first(await pipelined(self.ensure_path(path) for path in TOP_LEVEL_PATHS))
+        raise_first(await pipelined(self._znodes.ensure_path(path) for path in TOP_LEVEL_PATHS))
 
     async def cluster_id(self) -> str | None:
         """The cluster's id, None before the first broker. Raises MalformedZNode."""
-        found = await self.read(ClusterIdZNode.path())
+        found = await self._znodes.read(ClusterIdZNode.path())
         return None if found is None else ClusterIdZNode.decode(found[0]).id
 
     async def cluster_id_or_create(self, new_uuid: Callable[[], UUID]) -> str:
@@ -62,41 +64,41 @@ class BrokerStore(ZkAccess):
             return known
         made = uuid_to_text(new_uuid())
         try:
-            await self.create_recursive(ClusterIdZNode.path(), ClusterIdZNode(made).encode())
+            await self._znodes.create_recursive(ClusterIdZNode.path(), ClusterIdZNode(made).encode())
         except NodeExists:
             return await self.cluster_id_or_create(new_uuid)
         return made
 
-    async def generate_broker_id(self, reserved_max: int = 1000) -> int:
+    async def generate_id(self, reserved_max: int = 1000) -> int:
         """A fresh id above `reserved_max` (reserved.broker.max.id): the next version of the sequence node."""
         try:
-            stat = await self.session.set(BrokerSequenceZNode.path(), b"")
+            stat = await self._znodes.session.set(BrokerSequenceZNode.path(), b"")
         except NoNode:
-            await self.ensure_path(BrokerSequenceZNode.path())
-            stat = await self.session.set(BrokerSequenceZNode.path(), b"")
+            await self._znodes.ensure_path(BrokerSequenceZNode.path())
+            stat = await self._znodes.session.set(BrokerSequenceZNode.path(), b"")
         return reserved_max + stat.version
 
-    async def broker_ids(self, watch: Watch | None = None) -> list[int]:
+    async def ids(self, watch: Watch | None = None) -> list[int]:
         """The ids of the live brokers, sorted. Raises MalformedZNode if one is not a number."""
         path = BrokerIdsZNode.path()
-        names = await self.children_or_empty(path, watch)
+        names = await self._znodes.children_or_empty(path, watch)
         try:
             return sorted(int(name) for name in names)
         except ValueError:
             raise MalformedZNode(f"{path}: a broker id that is not a number: {sorted(names)}") from None
 
-    async def broker(self, broker_id: int, watch: Watch | None = None) -> RegisteredBroker | None:
+    async def one(self, broker_id: int, watch: Watch | None = None) -> RegisteredBroker | None:
         """One registration, None if that broker is not live. Raises MalformedZNode."""
-        found = await self.read(BrokerIdZNode.path(broker_id), watch)
+        found = await self._znodes.read(BrokerIdZNode.path(broker_id), watch)
         return None if found is None else _registered(broker_id, *found)
 
-    async def brokers(self, watch: Watch | None = None) -> dict[int, RegisteredBroker]:
+    async def all(self, watch: Watch | None = None) -> dict[int, RegisteredBroker]:
         """All live brokers by id; `watch` is for the list of ids, not for each registration.
 
         Raises MalformedZNode for the first registration that cannot be read: no part of the list is given then.
         """
-        ids = await self.broker_ids(watch)
-        found = await self.read_many(BrokerIdZNode.path(broker_id) for broker_id in ids)
+        ids = await self.ids(watch)
+        found = await self._znodes.read_many(BrokerIdZNode.path(broker_id) for broker_id in ids)
         return {
             broker_id: _registered(broker_id, *one)
             for broker_id, one in zip(ids, found, strict=True)
@@ -106,7 +108,7 @@ class BrokerStore(ZkAccess):
     async def refuse_taken_endpoints(self, broker_id: int, endpoints: Iterable[BrokerEndpoint]) -> None:
         """Before the first registration: raises ConfigError if another live broker advertises one of our host:port."""
         ours = {(endpoint.host, endpoint.port) for endpoint in endpoints}
-        for other in (await self.brokers()).values():
+        for other in (await self.all()).values():
             taken = {(endpoint.host, endpoint.port) for endpoint in other.endpoints} & ours
             if taken and other.id != broker_id:
                 listed = ",".join(f"{host}:{port}" for host, port in sorted(taken))
@@ -114,7 +116,7 @@ class BrokerStore(ZkAccess):
                     f"advertised.listeners: broker {other.id} is registered with {listed} already"
                 )
 
-    async def register_broker(self, broker_id: int, registration: BrokerIdZNode) -> int:
+    async def register(self, broker_id: int, registration: BrokerIdZNode) -> int:
         """Registers this broker in the present session; returns the broker epoch.
 
         The payload is written by a second operation, so its znode version is 1 and its Stat comes with the reply.
@@ -123,9 +125,9 @@ class BrokerStore(ZkAccess):
         """
         path = BrokerIdZNode.path(broker_id)
         while True:
-            session_id = self.session.session_id
+            session_id = self._znodes.session.session_id
             try:
-                results = await self.session.multi(
+                results = await self._znodes.session.multi(
                     [CreateOp(path, ephemeral=True), SetOp(path, registration.encode(), 0)]
                 )
             except MultiFailed as failure:
@@ -140,20 +142,20 @@ class BrokerStore(ZkAccess):
 
     async def _own_registration(self, path: str) -> Stat | None:
         """The Stat of an existing registration that is ours; None to try again. Raises NodeExists."""
-        found = await self.read(path)
+        found = await self._znodes.read(path)
         if found is None:
             return None
         stat = found[1]
-        if stat.ephemeral_owner == self.session.session_id:
+        if stat.ephemeral_owner == self._znodes.session.session_id:
             return stat
         if stat.ephemeral_owner != self._registered_by:
             raise NodeExists(path, f"registered by another session, 0x{stat.ephemeral_owner & (1 << 64) - 1:x}")
-        await self.delete_if_present(path)
+        await self._znodes.delete_if_present(path)
         return None
 
-    async def update_broker(self, broker_id: int, registration: BrokerIdZNode) -> None:
+    async def update(self, broker_id: int, registration: BrokerIdZNode) -> None:
         """Rewrites our registration after a change of listeners. Raises NoNode."""
-        await self.session.set(BrokerIdZNode.path(broker_id), registration.encode())
+        await self._znodes.session.set(BrokerIdZNode.path(broker_id), registration.encode())
 
 
 def _registered(broker_id: int, data: bytes | None, stat: Stat) -> RegisteredBroker:

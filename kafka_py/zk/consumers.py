@@ -15,13 +15,16 @@ from kafka_py.zk.znodes import OldConsumerOffsetZNode
 log = logging.getLogger(__name__)
 
 
-class OldConsumerStore(ZkAccess):
+class OldConsumerStore:
     """/consumers/<group>/offsets."""
 
-    async def old_consumer_offset(self, group: str, topic_partition: TopicPartition) -> int | None:
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
+
+    async def offset(self, group: str, topic_partition: TopicPartition) -> int | None:
         """The stored offset; None when there is none, or none that is a number (logged)."""
         path = OldConsumerOffsetZNode.path(group, *topic_partition)
-        found = await self.read(path)
+        found = await self._znodes.read(path)
         if found is None:
             return None
         try:
@@ -30,7 +33,7 @@ class OldConsumerStore(ZkAccess):
             log.warning("%s is left aside: %s", path, error)
             return None
 
-    async def set_old_consumer_offset(self, group: str, topic_partition: TopicPartition, offset: int) -> None:
+    async def set_offset(self, group: str, topic_partition: TopicPartition, offset: int) -> None:
         """Stores the offset, making the path where it is missing."""
         path = OldConsumerOffsetZNode.path(group, *topic_partition)
-        await self.set_or_create(path, OldConsumerOffsetZNode(offset=offset).encode())
+        await self._znodes.set_or_create(path, OldConsumerOffsetZNode(offset=offset).encode())

@@ -24,8 +24,11 @@ class ControllerEpoch(NamedTuple):
     epoch_zk_version: int
 
 
-class ElectionStore(ZkAccess):
+class ElectionStore:
     """The controller's seat."""
+
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
 
     async def controller_id(self, watch: Watch | None = None) -> int | None:
         """The broker that is controller, None if there is none or /controller cannot be read.
@@ -34,9 +37,9 @@ class ElectionStore(ZkAccess):
         """
         path = ControllerZNode.path()
         if watch is None:
-            found = await self.read(path)
+            found = await self._znodes.read(path)
         else:
-            _, found = await asyncio.gather(self.session.exists(path, watch), self.read(path))
+            _, found = await asyncio.gather(self._znodes.session.exists(path, watch), self._znodes.read(path))
         if found is None:
             return None
         try:
@@ -47,10 +50,10 @@ class ElectionStore(ZkAccess):
 
     async def controller_epoch(self) -> ControllerEpoch | None:
         """The present epoch, None before the first election. Raises MalformedZNode."""
-        found = await self.read(ControllerEpochZNode.path())
+        found = await self._znodes.read(ControllerEpochZNode.path())
         return None if found is None else ControllerEpoch(ControllerEpochZNode.decode(found[0]).epoch, found[1].version)
 
-    async def elect_controller(self, broker_id: int, now_ms: int) -> ControllerEpoch:
+    async def elect(self, broker_id: int, now_ms: int) -> ControllerEpoch:
         """Takes the seat if it is free: creates /controller and raises the epoch by one, both or none.
 
         A refusal is looked at twice, for the reply of an attempt that succeeded may have been lost.
@@ -60,7 +63,7 @@ class ElectionStore(ZkAccess):
         epoch = current.epoch + 1
         seat = ControllerZNode(broker_id, NumberText(now_ms))
         try:
-            results = await self.session.multi(
+            results = await self._znodes.session.multi(
                 [
                     CreateOp(ControllerZNode.path(), seat.encode(), ephemeral=True),
                     SetOp(ControllerEpochZNode.path(), ControllerEpochZNode(epoch).encode(), current.epoch_zk_version),
@@ -76,7 +79,7 @@ class ElectionStore(ZkAccess):
 
     async def _create_epoch(self) -> ControllerEpoch:
         try:
-            await self.create_recursive(ControllerEpochZNode.path(), ControllerEpochZNode(0).encode())
+            await self._znodes.create_recursive(ControllerEpochZNode.path(), ControllerEpochZNode(0).encode())
         except NodeExists:
             created = await self.controller_epoch()
             if created is None:
@@ -97,4 +100,4 @@ class ElectionStore(ZkAccess):
 
     async def delete_controller(self, epoch_zk_version: int) -> None:
         """Forces a new election. Raises ControllerMoved if one has happened."""
-        await self.delete_if_present(ControllerZNode.path(), epoch_zk_version=epoch_zk_version)
+        await self._znodes.delete_if_present(ControllerZNode.path(), epoch_zk_version=epoch_zk_version)

@@ -37,28 +37,31 @@ def _require_overrides(found: Found | None) -> None:
     ConfigZNode.decode(found[0])
 
 
-class ConfigStore(ZkAccess):
+class ConfigStore:
     """Overrides by entity. An entity path is made by `znodes.entity_path(("topics", "t"))`."""
 
-    async def entity_config(self, entity: str) -> dict[str, str]:
-        """The overrides of one entity; none if it has no znode, or one that cannot be read (which is logged)."""
-        return _overrides(entity, await self.read(ConfigZNode.path(entity)))
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
 
-    async def entity_configs(self, entities: Iterable[str]) -> dict[str, dict[str, str]]:
+    async def of_entity(self, entity: str) -> dict[str, str]:
+        """The overrides of one entity; none if it has no znode, or one that cannot be read (which is logged)."""
+        return _overrides(entity, await self._znodes.read(ConfigZNode.path(entity)))
+
+    async def of_entities(self, entities: Iterable[str]) -> dict[str, dict[str, str]]:
         """The overrides of many entities by entity path, pipelined."""
         paths = list(entities)
-        found = await pipelined(self.entity_config(path) for path in paths)
+        found = await pipelined(self.of_entity(path) for path in paths)
         raise_first(found)
         return {path: one for path, one in zip(paths, found, strict=True) if isinstance(one, dict)}
 
-    async def topic_config(self, topic: str) -> dict[str, str]:
+    async def of_topic(self, topic: str) -> dict[str, str]:
         """The overrides of a topic."""
-        return await self.entity_config(entity_path(("topics", topic)))
+        return await self.of_entity(entity_path(("topics", topic)))
 
-    async def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+    async def of_topics(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         """The overrides of many topics by name, pipelined; a topic without overrides has an empty map."""
         names = list(topics)
-        found = await self.entity_configs(entity_path(("topics", name)) for name in names)
+        found = await self.of_entities(entity_path(("topics", name)) for name in names)
         return {name: found[entity_path(("topics", name))] for name in names}
 
     async def entity_names(self, entity_type: str) -> list[str]:
@@ -66,28 +69,28 @@ class ConfigStore(ZkAccess):
 
         User and client names come out as they are, not as they are spelled in the path.
         """
-        names = await self.children_or_empty(ConfigTypeZNode.path(entity_type))
+        names = await self._znodes.children_or_empty(ConfigTypeZNode.path(entity_type))
         kind = entity_type.rpartition("/")[2]
         return sorted(desanitize(name) if kind in ("users", "clients") else name for name in names)
 
-    async def all_entity_configs(self, entity_type: str) -> dict[str, dict[str, str]]:
+    async def of_all(self, entity_type: str) -> dict[str, dict[str, str]]:
         """Every configured entity of a type by name."""
         names = await self.entity_names(entity_type)
         kind = entity_type.rpartition("/")[2]
         base = entity_type.removesuffix(kind)
         paths = [base + entity_path((kind, name)) for name in names]
-        found = await self.entity_configs(paths)
+        found = await self.of_entities(paths)
         return {name: found[path] for name, path in zip(names, paths, strict=True)}
 
-    async def change_entity_config(self, entity: str, config: Mapping[str, str]) -> None:
+    async def change(self, entity: str, config: Mapping[str, str]) -> None:
         """Replaces all overrides of one entity, whatever they are, then notifies every broker.
 
         No override left is an empty map. To change some of them, use `edit_entity_config`.
         """
-        await self.set_or_create(ConfigZNode.path(entity), ConfigZNode(dict(config)).encode())
-        await self.announce_config_change(entity)
+        await self._znodes.set_or_create(ConfigZNode.path(entity), ConfigZNode(dict(config)).encode())
+        await self.announce_change(entity)
 
-    async def edit_entity_config(
+    async def edit(
         self, entity: str, edit: Callable[[dict[str, str]], Awaitable[Mapping[str, str] | None]]
     ) -> bool:
         """Changes the overrides of one entity, then notifies every broker. Whether something was written.
@@ -102,11 +105,11 @@ class ConfigStore(ZkAccess):
             wanted = await edit(_overrides(entity, found))
             return None if wanted is None else ConfigZNode(dict(wanted)).encode()
 
-        written = await self.update(ConfigZNode.path(entity), change)
+        written = await self._znodes.update(ConfigZNode.path(entity), change)
         if written:
-            await self.announce_config_change(entity)
+            await self.announce_change(entity)
         return written
 
-    async def announce_config_change(self, entity: str) -> None:
+    async def announce_change(self, entity: str) -> None:
         """Tells every broker to read one entity again."""
-        await self.create_recursive(ConfigChangeZNode.path(), ConfigChangeZNode(entity).encode(), sequence=True)
+        await self._znodes.create_recursive(ConfigChangeZNode.path(), ConfigChangeZNode(entity).encode(), sequence=True)

@@ -29,22 +29,25 @@ _ACTIVITY = "notifications"
 Handler = Callable[[bytes], Awaitable[None]]
 
 
-class NotificationStore(ZkAccess):
+class NotificationStore:
     """Notifications whose only reader is the controller. Names are those of the children, as listed."""
+
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
 
     async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
         """A leader tells the controller which partitions' ISR it changed."""
         rows = [PartitionRow(*partition) for partition in partitions]
-        await self.create_recursive(IsrChangeZNode.path(), IsrChangeZNode(rows).encode(), sequence=True)
+        await self._znodes.create_recursive(IsrChangeZNode.path(), IsrChangeZNode(rows).encode(), sequence=True)
 
     async def isr_changes(self, watch: Watch | None = None) -> list[str]:
         """The pending notifications, oldest first."""
-        return sorted(await self.children_or_empty(IsrChangesZNode.path(), watch))
+        return sorted(await self._znodes.children_or_empty(IsrChangesZNode.path(), watch))
 
     async def read_isr_changes(self, names: Iterable[str]) -> set[TopicPartition]:
         """The partitions these notifications list; unreadable ones are logged and list none."""
         changed: set[TopicPartition] = set()
-        found = await self.read_many(f"{IsrChangesZNode.path()}/{name}" for name in names)
+        found = await self._znodes.read_many(f"{IsrChangesZNode.path()}/{name}" for name in names)
         for one in found:
             try:
                 rows = IsrChangeZNode.decode(one[0]).partitions if one else []
@@ -56,22 +59,23 @@ class NotificationStore(ZkAccess):
 
     async def delete_isr_changes(self, names: Iterable[str], epoch_zk_version: int) -> None:
         """Deletes exactly these notifications."""
-        await self.delete_many(
+        await self._znodes.delete_many(
             [f"{IsrChangesZNode.path()}/{name}" for name in names], epoch_zk_version=epoch_zk_version
         )
 
     async def announce_log_dir_failure(self, broker_id: int) -> None:
         """A broker tells the controller that it lost a log directory."""
-        await self.create_recursive(LogDirEventZNode.path(), LogDirEventZNode(broker_id).encode(), sequence=True)
+        event = LogDirEventZNode(broker_id)
+        await self._znodes.create_recursive(LogDirEventZNode.path(), event.encode(), sequence=True)
 
     async def log_dir_events(self, watch: Watch | None = None) -> list[str]:
         """The pending events, oldest first."""
-        return sorted(await self.children_or_empty(LogDirEventsZNode.path(), watch))
+        return sorted(await self._znodes.children_or_empty(LogDirEventsZNode.path(), watch))
 
     async def read_log_dir_events(self, names: Iterable[str]) -> set[int]:
         """The brokers these events name; unreadable ones are logged and name none."""
         brokers: set[int] = set()
-        found = await self.read_many(f"{LogDirEventsZNode.path()}/{name}" for name in names)
+        found = await self._znodes.read_many(f"{LogDirEventsZNode.path()}/{name}" for name in names)
         for one in found:
             try:
                 brokers.update([LogDirEventZNode.decode(one[0]).broker] if one else [])
@@ -81,7 +85,7 @@ class NotificationStore(ZkAccess):
 
     async def delete_log_dir_events(self, names: Iterable[str], epoch_zk_version: int) -> None:
         """Deletes exactly these events."""
-        await self.delete_many(
+        await self._znodes.delete_many(
             [f"{LogDirEventsZNode.path()}/{name}" for name in names], epoch_zk_version=epoch_zk_version
         )
 
@@ -98,7 +102,7 @@ class NotificationListener:
 
     def __init__(
         self,
-        store: ZkAccess,
+        znodes: ZkAccess,
         root: str,
         prefix: str,
         handler: Handler,
@@ -108,7 +112,7 @@ class NotificationListener:
         """root: the parent's path; prefix: of the children's names, before the number; handler: gets the data."""
         self._supervisor = supervisor or Supervisor(clock)
         self._is_closed = False
-        self._store = store
+        self._znodes = znodes
         self._root = root
         self._prefix = prefix
         self._handler = handler
@@ -119,7 +123,7 @@ class NotificationListener:
 
     async def start(self) -> None:
         """Replays what is there, then listens."""
-        self._store.session.add_expiry_hooks(after=self._on_new_session)
+        self._znodes.session.add_expiry_hooks(after=self._on_new_session)
         await self._round()
         self._task = self._supervisor.loop(
             self._listen, _ACTIVITY, self._root, until=lambda: self._is_closed, on_failure=lambda _: self._woken.set()
@@ -155,7 +159,7 @@ class NotificationListener:
 
     async def _round(self) -> None:
         """Handles what is new. Sets the watch before it reads, so that nothing slips through."""
-        names = sorted(await self._store.session.children(self._root, self._on_change))
+        names = sorted(await self._znodes.session.children(self._root, self._on_change))
         try:
             numbers = {name: int(name.removeprefix(self._prefix)) for name in names}
         except ValueError:
@@ -169,7 +173,7 @@ class NotificationListener:
             await self._purge(names)
 
     async def _handle(self, path: str) -> None:
-        found = await self._store.read(path)
+        found = await self._znodes.read(path)
         if found is None or found[0] is None:
             return
         unread: ZkError | None = None
@@ -183,18 +187,18 @@ class NotificationListener:
 
     async def _purge(self, names: list[str]) -> None:
         paths = [f"{self._root}/{name}" for name in names]
-        stats = await pipelined(self._store.session.exists(path) for path in paths)
+        stats = await pipelined(self._znodes.session.exists(path) for path in paths)
         now_ms = self._clock.wall_ms()
         old = [
             path
             for path, stat in zip(paths, stats, strict=True)
             if stat is not None and not isinstance(stat, BaseException) and now_ms - stat.ctime > EXPIRY_MS
         ]
-        await self._store.delete_many(old)
+        await self._znodes.delete_many(old)
 
 
 def config_change_listener(
-    store: ZkAccess, apply: Callable[[str], Awaitable[None]], clock: Clock, supervisor: Supervisor | None = None
+    znodes: ZkAccess, apply: Callable[[str], Awaitable[None]], clock: Clock, supervisor: Supervisor | None = None
 ) -> NotificationListener:
     """A listener that calls `apply(entity_path)` for each config change, e.g. with "topics/t".
 
@@ -204,4 +208,4 @@ def config_change_listener(
     async def handle(data: bytes) -> None:
         await apply(ConfigChangeZNode.decode(data).entity_path)
 
-    return NotificationListener(store, ConfigChangesZNode.path(), "config_change_", handle, clock, supervisor)
+    return NotificationListener(znodes, ConfigChangesZNode.path(), "config_change_", handle, clock, supervisor)

@@ -50,21 +50,24 @@ def _path(partition: TopicPartition) -> str:
     return PartitionStateZNode.path(partition.topic, partition.partition)
 
 
-class PartitionStore(ZkAccess):
+class PartitionStore:
     """Who leads what, durably."""
 
-    async def partition_state(self, partition: TopicPartition, watch: Watch | None = None) -> PartitionState | None:
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
+
+    async def state(self, partition: TopicPartition, watch: Watch | None = None) -> PartitionState | None:
         """One partition, None if it has no state, or none that can be read (which is logged)."""
-        found = await self.read(_path(partition), watch)
+        found = await self._znodes.read(_path(partition), watch)
         return None if found is None else _state(partition, *found)
 
-    async def partition_states(
+    async def states(
         self, partitions: Iterable[TopicPartition], watch_of: Callable[[TopicPartition], Watch] | None = None
     ) -> dict[TopicPartition, PartitionState]:
         """The named partitions, pipelined; those without (readable) state are left out. Raises the first ZkError."""
         wanted = list(partitions)
         found = await pipelined(
-            self.partition_state(one, watch_of(one) if watch_of is not None else None) for one in wanted
+            self.state(one, watch_of(one) if watch_of is not None else None) for one in wanted
         )
         states = {}
         for partition, result in zip(wanted, found, strict=True):
@@ -74,7 +77,7 @@ class PartitionStore(ZkAccess):
                 states[partition] = result
         return states
 
-    async def create_partition_states(
+    async def create_states(
         self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
     ) -> dict[TopicPartition, ZkError | None]:
         """First states of new partitions, with both levels of parents.
@@ -82,23 +85,23 @@ class PartitionStore(ZkAccess):
         Only the outcome of the states counts: None is success, with zk_version 0. Raises ControllerMoved.
         """
         parents = [CreateOp(TopicPartitionsZNode.path(topic)) for topic in dict.fromkeys(one.topic for one in states)]
-        await self.fenced_many(parents, epoch_zk_version)
+        await self._znodes.fenced_many(parents, epoch_zk_version)
         ops = []
         async for some in sliced(states.items()):
             for one, state in some:  # in pairs, which no batch separates
                 ops.append(CreateOp(TopicPartitionZNode.path(one.topic, one.partition)))
                 ops.append(CreateOp(_path(one), state.to_znode().encode()))
-        written = (await self.fenced_many(ops, epoch_zk_version))[1::2]
+        written = (await self._znodes.fenced_many(ops, epoch_zk_version))[1::2]
         outcomes = {
             one: outcome if isinstance(outcome, ZkError) else None for one, outcome in zip(states, written, strict=True)
         }
         exist = [one for one, outcome in outcomes.items() if isinstance(outcome, NodeExists)]
-        for one, found in (await self.partition_states(exist)).items():
+        for one, found in (await self.states(exist)).items():
             if found == states[one]:  # made by an attempt of ours whose reply was lost
                 outcomes[one] = None
         return outcomes
 
-    async def update_partition_states(
+    async def update_states(
         self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
     ) -> StateUpdates:
         """Writes states of existing partitions, each expecting its own zk_version. Raises ControllerMoved."""
@@ -106,7 +109,7 @@ class PartitionStore(ZkAccess):
         async for some in sliced(states.items()):
             ops += [SetOp(_path(one), state.to_znode().encode(), state.zk_version) for one, state in some]
         updates = StateUpdates({}, [], {})
-        outcomes = iter(await self.fenced_many(ops, epoch_zk_version))
+        outcomes = iter(await self._znodes.fenced_many(ops, epoch_zk_version))
         async for some in sliced(states.items()):
             for (partition, state), outcome in zip(some, outcomes, strict=False):
                 if isinstance(outcome, Stat):
@@ -127,11 +130,11 @@ class PartitionStore(ZkAccess):
         """
         value = state.to_znode()
         try:
-            return (await self.session.set(_path(partition), value.encode(), state.zk_version)).version
+            return (await self._znodes.session.set(_path(partition), value.encode(), state.zk_version)).version
         except NoNode:
             return None
         except BadVersion:
-            found = await self.read(_path(partition))
+            found = await self._znodes.read(_path(partition))
         if found is None:
             return None
         stored = _state(partition, *found)

@@ -1,7 +1,7 @@
-"""The store: every typed read and write of the cluster's state, in one object over one session.
+"""The store: every typed read and write of the cluster's state over one session, in one part for each subject.
 
 Where to look: access.py (fencing, recursive create and delete, raw reads), brokers.py (registration, broker and
-cluster ids), election.py (the controller's seat), topics.py (assignments, creation, deletion), partitions.py (leader
+cluster ids), election.py (the controller role), topics.py (assignments, creation, deletion), partitions.py (leader
 and ISR), entity_configs.py (overrides), notifications.py (ISR changes, log dir events, the change listener),
 admin.py (the old tools' request nodes, producer ids, features), consumers.py (offsets of old consumers).
 
@@ -10,6 +10,7 @@ unless the docstring says it is logged; refused writes raise the ZkError of sess
 `epoch_zk_version` raises ControllerMoved; batches are pipelined. Source: docs/reference/zookeeper.md, sections 3 and 4.
 """
 
+from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.admin import AdminStore
 from kafka_py.zk.brokers import BrokerStore
 from kafka_py.zk.consumers import OldConsumerStore
@@ -17,17 +18,24 @@ from kafka_py.zk.election import ElectionStore
 from kafka_py.zk.entity_configs import ConfigStore
 from kafka_py.zk.notifications import NotificationStore
 from kafka_py.zk.partitions import PartitionStore
+from kafka_py.zk.session import ZkSession
 from kafka_py.zk.topics import TopicStore
 
 
-class ZkStore(
-    BrokerStore,
-    ElectionStore,
-    TopicStore,
-    PartitionStore,
-    ConfigStore,
-    NotificationStore,
-    AdminStore,
-    OldConsumerStore,
-):
-    """All families together; see the module docstring for what is where."""
+class ZkStore:
+    """All parts together, as in `store.topics.create("t", assignment)`; see the module docstring for what is where.
+
+    session: what everything goes through. znodes: reads and writes by path, on which the other parts rest.
+    """
+
+    def __init__(self, session: ZkSession) -> None:
+        self.session = session
+        self.znodes = ZkAccess(session)
+        self.brokers = BrokerStore(self.znodes)
+        self.election = ElectionStore(self.znodes)
+        self.topics = TopicStore(self.znodes)
+        self.partitions = PartitionStore(self.znodes)
+        self.configs = ConfigStore(self.znodes)
+        self.notifications = NotificationStore(self.znodes)
+        self.admin = AdminStore(self.znodes)
+        self.old_consumers = OldConsumerStore(self.znodes)

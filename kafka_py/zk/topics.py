@@ -75,32 +75,35 @@ class TopicAssignment(NamedTuple):
         )
 
 
-class TopicStore(ZkAccess):
+class TopicStore:
     """What topics there are, and which are to go."""
 
-    async def topics(self, watch: Watch | None = None) -> set[str]:
+    def __init__(self, znodes: ZkAccess) -> None:
+        self._znodes = znodes
+
+    async def names(self, watch: Watch | None = None) -> set[str]:
         """The names of all topics, those to be deleted included."""
-        return set(await self.children_or_empty(TopicsZNode.path(), watch))
+        return set(await self._znodes.children_or_empty(TopicsZNode.path(), watch))
 
-    async def topic_exists(self, topic: str) -> bool:
+    async def exists(self, topic: str) -> bool:
         """Whether the topic's znode is there."""
-        return await self.session.exists(TopicZNode.path(topic)) is not None
+        return await self._znodes.session.exists(TopicZNode.path(topic)) is not None
 
-    async def topic_assignment(self, topic: str, watch: Watch | None = None) -> TopicAssignment | None:
+    async def assignment(self, topic: str, watch: Watch | None = None) -> TopicAssignment | None:
         """One topic, None if it does not exist. Raises MalformedZNode."""
-        found = await self.read(TopicZNode.path(topic), watch)
+        found = await self._znodes.read(TopicZNode.path(topic), watch)
         return None if found is None else TopicAssignment.from_znode(TopicZNode.decode(found[0]))
 
-    async def topic_identity(self, topic: str) -> TopicIdentity | None:
+    async def identity(self, topic: str) -> TopicIdentity | None:
         """The topic's id as ZooKeeper's leader has it now, None if the topic does not exist. Raises MalformedZNode."""
         path = TopicZNode.path(topic)
-        await self.session.sync(path)
-        found = await self.read(path)
+        await self._znodes.session.sync(path)
+        found = await self._znodes.read(path)
         if found is None:
             return None
         return TopicIdentity(TopicZNode.decode(found[0]).topic_id, is_original=found[1].version == 0)
 
-    async def topic_assignments(
+    async def assignments(
         self, topics: Iterable[str], watch_of: Callable[[str], Watch] | None = None
     ) -> dict[str, TopicAssignment]:
         """The named topics, pipelined; missing ones are left out. `watch_of(topic)`: data watch to set on it.
@@ -109,21 +112,21 @@ class TopicStore(ZkAccess):
         """
         names = list(topics)
         found = await pipelined(
-            self.topic_assignment(name, watch_of(name) if watch_of is not None else None) for name in names
+            self.assignment(name, watch_of(name) if watch_of is not None else None) for name in names
         )
         raise_first(found)
         return {name: one for name, one in zip(names, found, strict=True) if isinstance(one, TopicAssignment)}
 
     async def partition_count(self, topic: str) -> int | None:
         """How many partitions a topic has, None if it does not exist."""
-        assignment = await self.topic_assignment(topic)
+        assignment = await self.assignment(topic)
         return None if assignment is None else len(assignment.partitions)
 
     async def partitions_with_state(self, topic: str) -> set[int]:
         """The partition numbers the controller has made znodes for: those that really exist."""
-        return {int(name) for name in await self.children_or_empty(TopicPartitionsZNode.path(topic))}
+        return {int(name) for name in await self._znodes.children_or_empty(TopicPartitionsZNode.path(topic))}
 
-    async def create_topic(
+    async def create(
         self, topic: str, assignment: TopicAssignment, configs: Mapping[str, str] | None = None
     ) -> None:
         """Writes a new topic with its configs (even if there are none) in one transaction: whoever sees the topic sees
@@ -138,7 +141,7 @@ class TopicStore(ZkAccess):
         write_config: CreateOp | SetOp = CreateOp(config_path, config)
         while True:
             try:
-                await self.session.multi([write_config, create])
+                await self._znodes.session.multi([write_config, create])
                 return
             except MultiFailed as failure:
                 match failure.index, failure.error:
@@ -151,7 +154,7 @@ class TopicStore(ZkAccess):
                     case 0, NoNode() if isinstance(write_config, SetOp):
                         write_config = CreateOp(config_path, config)
                     case index, NoNode():
-                        await self.ensure_path(path_parents((config_path, create.path)[index])[0])
+                        await self._znodes.ensure_path(path_parents((config_path, create.path)[index])[0])
                     case _:
                         raise failure.error from None
 
@@ -160,18 +163,18 @@ class TopicStore(ZkAccess):
         if topic_id is None:
             return False
         try:
-            present = await self.topic_assignment(topic)
+            present = await self.assignment(topic)
         except MalformedZNode:
             return False
         return present is not None and present.topic_id == topic_id
 
-    async def set_topic_assignment(
+    async def set_assignment(
         self, topic: str, assignment: TopicAssignment, *, epoch_zk_version: int = NOT_FENCED
     ) -> None:
         """Rewrites a topic, whatever it is now. Raises NoNode. To change what is there, use `edit_topic`."""
-        await self.fenced(SetOp(TopicZNode.path(topic), assignment.to_znode().encode()), epoch_zk_version)
+        await self._znodes.fenced(SetOp(TopicZNode.path(topic), assignment.to_znode().encode()), epoch_zk_version)
 
-    async def edit_topic(
+    async def edit(
         self,
         topic: str,
         edit: Callable[[TopicAssignment], TopicAssignment],
@@ -197,25 +200,27 @@ class TopicStore(ZkAccess):
             written = edit(present)
             return written.to_znode().encode()
 
-        await self.update(TopicZNode.path(topic), change, epoch_zk_version=epoch_zk_version)
+        await self._znodes.update(TopicZNode.path(topic), change, epoch_zk_version=epoch_zk_version)
         return written
 
-    async def topics_to_delete(self, watch: Watch | None = None) -> set[str]:
+    async def marked_for_deletion(self, watch: Watch | None = None) -> set[str]:
         """The topics queued for deletion."""
-        return set(await self.children_or_empty(DeleteTopicsZNode.path(), watch))
+        return set(await self._znodes.children_or_empty(DeleteTopicsZNode.path(), watch))
 
     async def mark_for_deletion(self, topic: str) -> None:
         """Queues a topic for deletion by the controller; queued already is fine."""
-        await self.ensure_path(DeleteTopicZNode.path(topic))
+        await self._znodes.ensure_path(DeleteTopicZNode.path(topic))
 
     async def unmark_for_deletion(self, topics: Iterable[str], epoch_zk_version: int) -> None:
         """Takes topics off the deletion queue."""
-        await self.delete_many([DeleteTopicZNode.path(topic) for topic in topics], epoch_zk_version=epoch_zk_version)
+        paths = [DeleteTopicZNode.path(topic) for topic in topics]
+        await self._znodes.delete_many(paths, epoch_zk_version=epoch_zk_version)
 
-    async def delete_topic(self, topic: str, epoch_zk_version: int) -> None:
+    async def delete(self, topic: str, epoch_zk_version: int) -> None:
         """The last act of a deletion: topic, then configs, then queue entry, so that a new controller can resume."""
-        await self.delete_recursive(TopicZNode.path(topic), epoch_zk_version=epoch_zk_version)
-        await self.delete_recursive(ConfigZNode.path(entity_path(("topics", topic))), epoch_zk_version=epoch_zk_version)
+        await self._znodes.delete_recursive(TopicZNode.path(topic), epoch_zk_version=epoch_zk_version)
+        overrides = ConfigZNode.path(entity_path(("topics", topic)))
+        await self._znodes.delete_recursive(overrides, epoch_zk_version=epoch_zk_version)
         await self.unmark_for_deletion([topic], epoch_zk_version)
 
 

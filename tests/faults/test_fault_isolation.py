@@ -128,7 +128,10 @@ async def in_sync_sets_are_written(
     supervisor: Supervisor, clock: VirtualClock, _monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, metrics = IsrStore(), ReplicaMetrics(MetricRegistry(clock))
-    updates = IsrUpdates(store, clock, metrics.manager, lambda _partition, _raised: None, supervisor)
+    updates = IsrUpdates(
+        store.write_isr, store.announce_isr_changes, clock, metrics.manager, lambda _partition, _raised: None,
+        supervisor,
+    )  # fmt: skip
     store.broken.add(FIRST)
     partitions = leading(ReplicaWorld(), updates)
     joined = Committed(frozenset({1, 2, 3}))
@@ -144,7 +147,10 @@ async def in_sync_sets_are_announced(
     supervisor: Supervisor, clock: VirtualClock, _monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, metrics = IsrStore(), ReplicaMetrics(MetricRegistry(clock))
-    updates = IsrUpdates(store, clock, metrics.manager, lambda _partition, _raised: None, supervisor)
+    updates = IsrUpdates(
+        store.write_isr, store.announce_isr_changes, clock, metrics.manager, lambda _partition, _raised: None,
+        supervisor,
+    )  # fmt: skip
     leading(ReplicaWorld(), updates)
     store.broken.add("announce")
     await asyncio.sleep(2 * QUIET_MS / 1000)
@@ -445,7 +451,7 @@ async def two_sessions(supervisor: Supervisor) -> tuple[FakeZookeeper, Any, ZkSt
     await session.connect()
     hands = ZkStore(server.session())
     await hands.session.connect()
-    await hands.ensure_top_level_paths()
+    await hands.brokers.ensure_top_level_paths()
     return server, session, hands
 
 
@@ -461,10 +467,10 @@ async def notifications_are_handled_one_by_one(
             raise Unforeseen
         applied.append(entity)
 
-    listener = config_change_listener(ZkStore(session), apply, clock, supervisor)
+    listener = config_change_listener(ZkStore(session).znodes, apply, clock, supervisor)
     await listener.start()
-    await hands.announce_config_change("topics/first")
-    await hands.announce_config_change("topics/second")
+    await hands.configs.announce_change("topics/first")
+    await hands.configs.announce_change("topics/second")
     await until(lambda: applied == ["topics/second"])
     await listener.stop()
 
@@ -479,13 +485,13 @@ async def a_round_of_notifications_that_fails_is_repeated(
     async def apply(entity: str) -> None:
         applied.append(entity)
 
-    listener = config_change_listener(ZkStore(session), apply, clock, supervisor)
+    listener = config_change_listener(ZkStore(session).znodes, apply, clock, supervisor)
     await listener.start()
     monkeypatch.setattr(listener, "_purge", fail)
-    await hands.announce_config_change("topics/first")
+    await hands.configs.announce_change("topics/first")
     await until(lambda: applied)
     monkeypatch.undo()
-    await hands.announce_config_change("topics/second")
+    await hands.configs.announce_change("topics/second")
     await until(lambda: applied == ["topics/first", "topics/second"])
     await listener.stop()
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import sliced
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
-from kafka_py.zk.store import ZkStore
+from kafka_py.zk.entity_configs import ConfigStore
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 KEYS = (
@@ -68,15 +68,15 @@ def matching(quotas: Sequence[Quota], components: Sequence[Component], *, strict
     ]
 
 
-async def stored_quotas(store: ZkStore) -> list[Quota]:
+async def stored_quotas(stored: ConfigStore) -> list[Quota]:
     """Every entity with a quota. Credentials, which are stored beside the quotas of users, are left out."""
     found: list[tuple[Entity, Mapping[str, str]]] = []
-    for name, config in (await store.all_entity_configs("users")).items():
+    for name, config in (await stored.of_all("users")).items():
         found.append(({USER: _name(name)}, config))
-        clients = await store.all_entity_configs(f"{entity_path(('users', name))}/clients")
+        clients = await stored.of_all(f"{entity_path(('users', name))}/clients")
         found += [({USER: _name(name), CLIENT_ID: _name(client)}, one) for client, one in clients.items()]
-    found += [({CLIENT_ID: _name(name)}, one) for name, one in (await store.all_entity_configs("clients")).items()]
-    found += [({IP: _name(name)}, one) for name, one in (await store.all_entity_configs("ips")).items()]
+    found += [({CLIENT_ID: _name(name)}, one) for name, one in (await stored.of_all("clients")).items()]
+    found += [({IP: _name(name)}, one) for name, one in (await stored.of_all("ips")).items()]
     quotas: list[Quota] = []
     async for some in sliced(found):
         quotas += (Quota(entity, limits) for entity, config in some if (limits := _limits(config)))

@@ -66,7 +66,7 @@ async def edit_settings(
 
         # One after the other: requests of one connection overlap, and the later one must see what the earlier did.
         async with node.config_locks.hold(entity):
-            if await node.store.edit_entity_config(entity, edit):
+            if await node.store.configs.edit(entity, edit):
                 await _use(node, entity)
     except Exception as error:  # a fault of a policy, too, is the resource's alone
         return _failure(resource, error)
@@ -89,7 +89,7 @@ async def replace_settings(
         given = {name: value for name, value in overrides.items() if value is not None}
         async with node.config_locks.hold(entity):
             if _checked(node, resource, entity, given, validate_only=validate_only) is not None:
-                await node.store.change_entity_config(entity, given)
+                await node.store.configs.change(entity, given)
                 await _use(node, entity)
     except Exception as error:
         return _failure(resource, error)

@@ -19,7 +19,7 @@ from kafka_py.controller.controller import Controller
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
-from kafka_py.zk.store import ZkStore
+from kafka_py.zk.entity_configs import ConfigStore
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class ConfigChanges:
     def __init__(
         self,
         broker_id: int,
-        store: ZkStore,
+        stored: ConfigStore,
         live: LiveConfig,
         topics: TopicConfigs,
         log_dirs: LogDirs,
@@ -45,7 +45,7 @@ class ConfigChanges:
         on_broker_config: Callable[[BrokerConfig], Awaitable[None]],
     ) -> None:
         self._broker_id = broker_id
-        self._store = store
+        self._stored = stored
         self._live = live
         self._topics = topics
         self._log_dirs = log_dirs
@@ -60,7 +60,7 @@ class ConfigChanges:
 
     async def load_topics(self) -> None:
         """Reads the overrides of all topics."""
-        async for some in sliced((await self._store.all_entity_configs("topics")).items(), BUILT_A_TURN):
+        async for some in sliced((await self._stored.of_all("topics")).items(), BUILT_A_TURN):
             for topic, overrides in some:
                 self.set_topic(topic, overrides)
 
@@ -68,7 +68,7 @@ class ConfigChanges:
         """One entity has changed, named by its path such as `topics/t` or `brokers/<default>`."""
         kind, _, name = entity.partition("/")
         if kind == "topics":
-            overrides = await self._store.topic_config(name)
+            overrides = await self._stored.of_topic(name)
             is_new = overrides != self._topics.overrides(name)
             self.set_topic(name, overrides)
             if is_new:
@@ -108,9 +108,9 @@ class ConfigChanges:
 
     async def _note_unused(self, entity: str) -> None:
         """Says that a quota or credential in ZooKeeper changes nothing here; its value may be a secret."""
-        names = sorted(await self._store.entity_config(entity))
+        names = sorted(await self._stored.of_entity(entity))
         if names:
             log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(names), entity)
 
     async def _broker_overrides(self, name: str) -> dict[str, str]:
-        return await self._store.entity_config(entity_path(("brokers", name)))
+        return await self._stored.of_entity(entity_path(("brokers", name)))

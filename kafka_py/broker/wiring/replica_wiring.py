@@ -48,8 +48,9 @@ class Replication:
         FollowerThrottleMetrics(env.registry, self.follower_throttle)
         self.mover = self._make_mover()
         self.isr_updates = IsrUpdates(
-            env.store, env.clock, replicas.metrics.manager, self._isr_committed, env.supervisor
-        )
+            env.store.partitions.write_isr, env.store.notifications.announce_isr_changes, env.clock,
+            replicas.metrics.manager, self._isr_committed, env.supervisor,
+        )  # fmt: skip
         following = Following(replicas.parked, env.clock, replicas.metrics.all_topics, self.follower_throttle)
         following.on_cut = self.mover.truncated
         self.fetchers = FetcherManager(

@@ -98,7 +98,7 @@ def run_on_zookeeper(connect: str, entity: QuotaEntity, changes: Changes | None)
 async def describe(store: ZkStore, asked: QuotaEntity) -> None:
     """Prints the overrides of an entity, or of all that are meant."""
     for entity in await entities_of(store, asked):
-        overrides = await store.entity_config(entity.path)
+        overrides = await store.configs.of_entity(entity.path)
         if overrides or asked != QuotaEntity(Entity(USERS, None)):  # users with quotas of clients only are left out
             shown = ",".join(f"{key}={overrides[key]}" for key in in_hash_order([*reversed(overrides)]))
             print(f"Configs for {entity.title} are {shown}")
@@ -110,13 +110,13 @@ async def entities_of(store: ZkStore, asked: QuotaEntity) -> list[QuotaEntity]:
         return [asked]
     roots = [asked.root]
     if asked.root.name is None:
-        roots = [Entity(asked.root.type, _named(name)) for name in await store.entity_names(asked.root.type)]
+        roots = [Entity(asked.root.type, _named(name)) for name in await store.configs.entity_names(asked.root.type)]
     if asked.child is None:
         return [QuotaEntity(root) for root in roots]
     return [
         QuotaEntity(root, Entity(asked.child.type, _named(name)))
         for root in roots
-        for name in await store.entity_names(f"{_path_of(root)}/{asked.child.type}")
+        for name in await store.configs.entity_names(f"{_path_of(root)}/{asked.child.type}")
     ]
 
 
@@ -143,7 +143,7 @@ async def alter(store: ZkStore, entity: QuotaEntity, changes: Changes) -> None:
         check(entity, wanted)
         return wanted
 
-    await store.edit_entity_config(entity.path, edit)
+    await store.configs.edit(entity.path, edit)
     print(f"Completed updating config for entity: {entity.title}.")
 
 

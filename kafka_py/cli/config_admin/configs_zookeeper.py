@@ -42,9 +42,9 @@ def run_on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> N
 
 async def describe(store: ZkStore, entity: Entity) -> None:
     """Prints the overrides of an entity, or of every one of its kind."""
-    found = {entity.name: await store.entity_config(path_of(entity))} if entity.name is not None else None
+    found = {entity.name: await store.configs.of_entity(path_of(entity))} if entity.name is not None else None
     if found is None:
-        found = dict(await store.all_entity_configs(entity.type))
+        found = dict(await store.configs.of_all(entity.type))
     for name, overrides in found.items():
         shown = ",".join(f"{key}={overrides[key]}" for key in in_hash_order([*reversed(overrides)]))
         print(f"Configs for {title_of(Entity(entity.type, '' if name == DEFAULT_ENTITY else name))} are {shown}")
@@ -78,13 +78,13 @@ async def alter(store: ZkStore, entity: Entity, changes: Changes) -> None:
             await _check_broker(store, entity, changes)
         return wanted
 
-    await store.edit_entity_config(path_of(entity), edit)
+    await store.configs.edit(path_of(entity), edit)
     print(f"Completed updating config for entity: {title_of(entity)}.")
 
 
 async def _check_topic(store: ZkStore, entity: Entity, wanted: Mapping[str, str]) -> None:
     assert entity.name
-    if entity.name not in await store.topics():
+    if entity.name not in await store.topics.names():
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{entity.name}' does not exist.")
     LogConfig.check(wanted)
 
@@ -92,7 +92,7 @@ async def _check_topic(store: ZkStore, entity: Entity, wanted: Mapping[str, str]
 async def _check_broker(store: ZkStore, entity: Entity, changes: Changes) -> None:
     """What is stored already is not looked at: the brokers leave aside what they cannot use."""
     others = sorted({*changes.added, *changes.deleted} - WHILE_RUNNING)
-    running = sorted(await store.brokers())
+    running = sorted(await store.brokers.all())
     if others and (int(entity.name) in running if entity.name else running):
         which = f"when broker {entity.name} is running" if entity.name else "if any broker is running"
         raise Refused(

@@ -59,7 +59,7 @@ async def assignment_of_topics(store: ZkStore, topics: Collection[str]) -> Assig
     """The replicas of all partitions of those topics that are there."""
     return {
         TopicPartition(topic, number): list(row.replicas)
-        for topic, assignment in (await store.topic_assignments(topics)).items()
+        for topic, assignment in (await store.topics.assignments(topics)).items()
         for number, row in sorted(assignment.partitions.items())
     }
 
@@ -70,7 +70,7 @@ async def execute(store: ZkStore, plan: Plan, throttle: int, *, same_factor: boo
     _refuse_log_dirs(plan)
     current = await assignment_of_topics(store, plan.topics)
     await _check_known(store, plan, current)
-    if await store.reassignments() is not None:
+    if await store.admin.reassignments() is not None:
         raise Refusal(reassign_plan.ANOTHER_RUNS)
     print(reassign_plan.current_text(plan.targets, current), flush=True)
     if same_factor:
@@ -85,7 +85,7 @@ async def execute(store: ZkStore, plan: Plan, throttle: int, *, same_factor: boo
             await _change(store, ("brokers", str(broker)), rates)
         print(f"The inter-broker throttle limit was set to {throttle} B/s")
     try:
-        await store.request_reassignments(plan.targets)
+        await store.admin.request_reassignments(plan.targets)
     except NodeExists:
         raise Refusal(reassign_plan.ANOTHER_RUNS) from None
     print(reassign_plan.started_text(plan.targets))
@@ -100,7 +100,7 @@ async def _check_known(store: ZkStore, plan: Plan, current: Mapping[TopicPartiti
     unknown = [str(partition) for partition in plan.targets if partition not in current]
     if unknown:
         raise BadPlan(f"The proposed assignment contains non-existent partitions: Set({', '.join(unknown)})")
-    live = await store.broker_ids()
+    live = await store.brokers.ids()
     missing = [str(broker) for broker in plan.brokers if broker not in live]
     if missing:
         raise BadPlan(f"The proposed assignment contains non-existent brokerIDs: {','.join(missing)}")
@@ -110,7 +110,7 @@ async def verify(store: ZkStore, plan: Plan, *, preserve_throttles: bool) -> Non
     """Says how far the partitions are; once the list is empty, throttles go."""
     _refuse_log_dirs(plan)
     print(INCOMPLETE_WARNING)
-    listed = await store.reassignments() or {}
+    listed = await store.admin.reassignments() or {}
     current = await assignment_of_topics(store, plan.topics)
     progress = {
         partition: PartitionProgress(current.get(partition, []), target, partition not in listed)
@@ -123,7 +123,7 @@ async def verify(store: ZkStore, plan: Plan, *, preserve_throttles: bool) -> Non
 
 async def clear_throttles(store: ZkStore, plan: Plan) -> None:
     """Removes all throttles from every broker that could have taken part, and from the plan's topics."""
-    brokers = list(dict.fromkeys((*sorted(await store.broker_ids()), *plan.brokers)))
+    brokers = list(dict.fromkeys((*sorted(await store.brokers.ids()), *plan.brokers)))
     rates, throttled = reassign_plan.clearing_lines(brokers, plan.topics)
     print(rates, flush=True)
     for broker in brokers:
@@ -140,4 +140,4 @@ async def _change(store: ZkStore, entity: tuple[str, str], changes: Mapping[str,
         after = {name: value for name, value in {**before, **changes}.items() if value is not None}
         return None if after == before else after
 
-    await store.edit_entity_config(entity_path(entity), edit)
+    await store.configs.edit(entity_path(entity), edit)

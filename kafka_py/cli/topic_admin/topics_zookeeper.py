@@ -99,33 +99,33 @@ def _admin(store: ZkStore, brokers: Sequence[BrokerRack] = ()) -> TopicAdmin:
 
 
 async def _list(store: ZkStore, request: TopicRequest) -> None:
-    marked = await store.topics_to_delete()
-    for name in select_topics(await store.topics(), request):
+    marked = await store.topics.marked_for_deletion()
+    for name in select_topics(await store.topics.names(), request):
         print(f"{name} - marked for deletion" if name in marked else name)
 
 
 async def _delete(store: ZkStore, request: TopicRequest) -> None:
-    names = select_topics(await store.topics(), request)
+    names = select_topics(await store.topics.names(), request)
     require_found(names, request)
-    marked = await store.topics_to_delete()
+    marked = await store.topics.marked_for_deletion()
     for name in names:
         if topic_names.is_internal(name):
             raise TopicFailure(f"Topic {name} is a kafka internal topic and is not allowed to be marked for deletion.")
         if name in marked:
             print(f"Topic {name} is already marked for deletion.")
             continue
-        await store.mark_for_deletion(name)
+        await store.topics.mark_for_deletion(name)
         print(f"Topic {name} is marked for deletion.")
         print("Note: This will have no impact if delete.topic.enable is not set to true.")
 
 
 async def _alter(store: ZkStore, request: TopicRequest) -> None:
-    names = select_topics(await store.topics(), request)
+    names = select_topics(await store.topics.names(), request)
     require_found(names, request)
     for name in names:
         if request.configs or request.delete_configs:
             print(CONFIG_WARNING)
-            await store.edit_entity_config(entity_path(("topics", name)), request.edit_configs)
+            await store.configs.edit(entity_path(("topics", name)), request.edit_configs)
             print(f"Updated config for topic {name}.")
         if request.partitions is not None:
             if topic_names.is_internal(name):
@@ -142,7 +142,7 @@ async def add_partitions(store: ZkStore, topic: str, request: TopicRequest) -> N
     """
     added = None
     if request.assignment is not None:
-        count = await store.partition_count(topic) or 0
+        count = await store.topics.partition_count(topic) or 0
         added = [replicas for _, replicas in sorted(request.assignment.items())][count:]
     admin = _admin(store)
     basis = await admin.growth_basis(1, _rack_mode(request))
@@ -150,13 +150,13 @@ async def add_partitions(store: ZkStore, topic: str, request: TopicRequest) -> N
 
 
 async def _describe(store: ZkStore, request: TopicRequest) -> None:
-    names = select_topics(await store.topics(), request)
+    names = select_topics(await store.topics.names(), request)
     require_found(names, request)
-    shown = Describing(request.report, request.only_overridden, frozenset(await store.broker_ids()))
-    marked = await store.topics_to_delete()
-    assignments = await store.topic_assignments(names)
-    configs = await store.topic_configs(names)
-    states = await store.partition_states(
+    shown = Describing(request.report, request.only_overridden, frozenset(await store.brokers.ids()))
+    marked = await store.topics.marked_for_deletion()
+    assignments = await store.topics.assignments(names)
+    configs = await store.configs.of_topics(names)
+    states = await store.partitions.states(
         TopicPartition(name, number) for name, assignment in assignments.items() for number in assignment.partitions
     )
     for name in names:

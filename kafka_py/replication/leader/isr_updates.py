@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
@@ -34,12 +33,11 @@ LONGEST_SILENCE_MS = 60_000
 RETRY_MS = 1_000
 
 
-class IsrStore(Protocol):
-    """What is needed of ZooKeeper."""
+WriteIsr = Callable[[TopicPartition, PartitionState], Awaitable[int | None]]
+"""Writes a changed state to ZooKeeper: the new version, None where another has written; see zk/partitions.py."""
 
-    async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None: ...
-
-    async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None: ...
+AnnounceIsrs = Callable[[Iterable[TopicPartition]], Awaitable[None]]
+"""Notifies the controller of the partitions whose sets were written."""
 
 
 @dataclass(slots=True)
@@ -65,13 +63,15 @@ class IsrUpdates:
 
     def __init__(
         self,
-        store: IsrStore,
+        write_isr: WriteIsr,
+        announce: AnnounceIsrs,
         clock: Clock,
         metrics: ManagerMetrics,
         on_committed: Callable[[Partition, bool], None],
         supervisor: Supervisor | None = None,
     ) -> None:
-        self._store = store
+        self._write_isr = write_isr
+        self._announce_isrs = announce
         self._clock = clock
         self._metrics = metrics
         self._on_committed = on_committed
@@ -103,7 +103,7 @@ class IsrUpdates:
     async def _write(self, change: _Change) -> None:
         """One attempt; what fails, also unforeseen, is tried again until the change is over."""
         try:
-            zk_version = await self._store.write_isr(change.partition.topic_partition, change.state)
+            zk_version = await self._write_isr(change.partition.topic_partition, change.state)
         except ZkError as error:
             log.warning("%s: in-sync set not written, trying again: %s", change.partition.topic_partition, error)
             await asyncio.sleep(RETRY_MS / 1000.0)
@@ -145,7 +145,7 @@ class IsrUpdates:
 
     async def _announce(self, changed: dict[TopicPartition, None]) -> None:
         try:
-            await self._store.announce_isr_changes(changed)
+            await self._announce_isrs(changed)
         except BaseException as error:
             self._unannounced = {**changed, **self._unannounced}
             if not isinstance(error, ZkError):

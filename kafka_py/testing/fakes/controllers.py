@@ -76,7 +76,7 @@ class SimulatedBroker:
         )  # fmt: skip
 
     async def register(self) -> int:
-        return await self.store.register_broker(self.id, self.registration)
+        return await self.store.brokers.register(self.id, self.registration)
 
 
 class ControllerWorld:
@@ -108,7 +108,7 @@ class ControllerWorld:
         """The test's own way into ZooKeeper."""
         if not self._hands.session.session_id:
             await self._hands.session.connect()
-            await self._hands.ensure_top_level_paths()
+            await self._hands.brokers.ensure_top_level_paths()
         return self._hands
 
     async def start(self, *broker_ids: int, racks: Mapping[int, str] | None = None) -> None:
@@ -138,11 +138,11 @@ class ControllerWorld:
     ) -> None:  # fmt: skip
         """As a broker makes it: the znodes only."""
         made = TopicAssignment.of(assignment, topic_id or self.chance.new_topic_id())
-        await (await self.store()).create_topic(topic, made, configs)
+        await (await self.store()).topics.create(topic, made, configs)
         await self.settle()
 
     async def delete_topic(self, topic: str) -> None:
-        await (await self.store()).mark_for_deletion(topic)
+        await (await self.store()).topics.mark_for_deletion(topic)
         await self.settle()
 
     async def settle(self, seconds: float = 1.0) -> None:
@@ -174,7 +174,7 @@ class ControllerWorld:
 
     async def state(self, topic: str, partition: int = 0) -> PartitionState:
         """Leader and in-sync set as ZooKeeper has them."""
-        found = await (await self.store()).partition_state(TopicPartition(topic, partition))
+        found = await (await self.store()).partitions.state(TopicPartition(topic, partition))
         assert found is not None, f"{topic}-{partition} has no state"
         return found
 

@@ -141,7 +141,7 @@ class Administrator:
         return wanted
 
     async def move_by_znode(self, chance: random.Random) -> None:
-        await self.store.request_reassignments(self._new_targets(chance))
+        await self.store.admin.request_reassignments(self._new_targets(chance))
 
     async def move(self, chance: random.Random) -> None:
         wanted = self._new_targets(chance)
@@ -158,7 +158,7 @@ class Administrator:
         (await self.admin.alter_partition_reassignments(wanted, timeout=CALL_TIMEOUT_S)).all()
 
     async def elect_by_znode(self, chance: random.Random) -> None:
-        await self.store.request_preferred_elections(self._some(chance))
+        await self.store.admin.request_preferred_elections(self._some(chance))
 
     async def elect(self, chance: random.Random) -> None:
         (await self.admin.elect_leaders(ElectionType.PREFERRED, self._some(chance), timeout=CALL_TIMEOUT_S)).all()

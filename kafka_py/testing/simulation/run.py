@@ -158,10 +158,10 @@ class _Run:
         store = ZkStore(session)
         if scenario.changes:
             path = ConfigZNode.path(entity_path(("brokers", DEFAULT_ENTITY)))
-            await store.set_or_create(path, ConfigZNode(dict(scenario.changes)).encode())
+            await store.znodes.set_or_create(path, ConfigZNode(dict(scenario.changes)).encode())
         await cluster.start_all()
         for topic, replicas in scenario.topics.items():  # as kafka-topics.sh --zookeeper does
-            await store.create_topic(topic, TopicAssignment.of(replicas), scenario.configs.get(topic))
+            await store.topics.create(topic, TopicAssignment.of(replicas), scenario.configs.get(topic))
         await cluster.until(lambda: is_in_sync(cluster), 60, "the topics are there")
         if scenario.operations:
             configs = scenario.configs.get(operations.PASSING[0])

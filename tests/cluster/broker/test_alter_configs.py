@@ -64,7 +64,7 @@ async def test_a_topic_s_settings_change_one_by_one_and_are_put_to_work(broker: 
     await broker.create_topic("t", configs={"retention.ms": "1000"})
     changes = resource(TOPIC, "t", ("segment.bytes", SET, "5000"), ("cleanup.policy", APPEND, "compact"))
     assert await edit(broker, changes) == [(0, None)]
-    assert await broker.store.topic_config("t") == {
+    assert await broker.store.configs.of_topic("t") == {
         "retention.ms": "1000", "segment.bytes": "5000", "cleanup.policy": "delete,compact",
     }  # fmt: skip
     log = next(iter(broker.server.node.log_dirs.all_logs()))
@@ -91,7 +91,7 @@ async def test_an_error_is_its_resource_s_alone(broker: LocalBroker) -> None:
     assert answers[0][1] == "The topic 'nope' does not exist."
     assert answers[3][1] == "Unexpected broker id, expected 0, but received 7"
     assert answers[5][1] == "Unexpected resource type UNKNOWN"
-    assert (await broker.store.topic_config("t"))["segment.bytes"] == "5000"
+    assert (await broker.store.configs.of_topic("t"))["segment.bytes"] == "5000"
 
 
 @on_broker()
@@ -103,7 +103,7 @@ async def test_values_that_cannot_be_change_nothing(broker: LocalBroker) -> None
     assert bad[1].startswith("Invalid config value for resource ConfigResource(type=TOPIC, name='t'): Invalid value x")
     (unknown,) = await edit(broker, resource(TOPIC, "t", ("no.such", SET, "1")))
     assert unknown == (ErrorCode.INVALID_CONFIG, "Unknown topic config name: no.such")
-    assert await broker.store.topic_config("t") == {}
+    assert await broker.store.configs.of_topic("t") == {}
 
 
 @on_broker()
@@ -113,7 +113,7 @@ async def test_a_change_that_is_only_checked_changes_nothing(broker: LocalBroker
     level = resource(LOGGER, "0", (NAME, SET, "ERROR"))
     assert await edit(broker, change, level, validate_only=True) == [(0, None), (0, None)]
     assert await replace(broker, TOPIC, "t", {"retention.ms": "1"}, validate_only=True) == 0
-    assert await broker.store.topic_config("t") == {}
+    assert await broker.store.configs.of_topic("t") == {}
     assert await value(broker, LOGGER, "0", NAME) != "ERROR"
 
 
@@ -135,12 +135,12 @@ async def test_a_broker_s_own_settings_and_those_of_all(broker: LocalBroker) -> 
 async def test_all_settings_at_once_forget_those_that_are_not_named(broker: LocalBroker) -> None:
     await broker.create_topic("t", configs={"retention.ms": "1000"})
     assert await replace(broker, TOPIC, "t", {"segment.bytes": "5000"}) == 0
-    assert await broker.store.topic_config("t") == {"segment.bytes": "5000"}
+    assert await broker.store.configs.of_topic("t") == {"segment.bytes": "5000"}
     assert await replace(broker, TOPIC, "t", {"segment.bytes": None}) == ErrorCode.INVALID_REQUEST
     assert await replace(broker, TOPIC, "nope", {}) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert await replace(broker, LOGGER, "0", {NAME: "INFO"}) == ErrorCode.INVALID_REQUEST
     assert await replace(broker, TOPIC, "t", {}) == 0
-    assert await broker.store.topic_config("t") == {}
+    assert await broker.store.configs.of_topic("t") == {}
 
 
 @on_broker()
@@ -199,7 +199,7 @@ async def test_changes_sent_without_waiting_for_answers_are_all_kept(broker: Loc
     changes = [resource(TOPIC, "t", (name, SET, text)) for name, text in names.items()]
     changes += [resource(TOPIC, "t", ("segment.bytes", SET, str(size))) for size in (6000, 7000, 8000)]
     assert await asyncio.gather(*(edit(broker, change) for change in changes)) == [[(0, None)]] * len(changes)
-    assert await broker.store.topic_config("t") == {**names, "segment.bytes": "8000"}
+    assert await broker.store.configs.of_topic("t") == {**names, "segment.bytes": "8000"}
 
 
 @on_broker()
@@ -220,15 +220,15 @@ async def test_a_change_and_one_by_another_process_are_both_kept(broker: LocalBr
     session.get = get_and_be_overtaken  # type: ignore[method-assign]
     assert await edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))) == [(0, None)]
     assert written
-    assert await broker.store.topic_config("t") == {"retention.ms": "7", "segment.bytes": "5000"}
+    assert await broker.store.configs.of_topic("t") == {"retention.ms": "7", "segment.bytes": "5000"}
 
 
 @on_broker()
 async def test_what_a_tool_wrote_past_the_broker_does_not_stop_changes(broker: LocalBroker) -> None:
     password = {"listener.name.plaintext.ssl.keystore.password": "encrypted"}
-    await broker.store.change_entity_config("brokers/0", {"log.dirs": "/x", "num.io.threads": "x", **password})
+    await broker.store.configs.change("brokers/0", {"log.dirs": "/x", "num.io.threads": "x", **password})
     assert await edit(broker, resource(BROKER, "0", ("log.cleaner.backoff.ms", SET, "3000"))) == [(0, None)]
-    assert await broker.store.entity_config("brokers/0") == {**password, "log.cleaner.backoff.ms": "3000"}
+    assert await broker.store.configs.of_entity("brokers/0") == {**password, "log.cleaner.backoff.ms": "3000"}
     await broker.until(lambda: broker.server.node.config.log_cleaner_backoff_ms == 3000)
 
 
@@ -283,7 +283,7 @@ async def test_a_replacement_sent_after_an_edit_without_waiting_has_the_last_wor
     first = asyncio.ensure_future(edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))))
     second = asyncio.ensure_future(replace(broker, TOPIC, "t", {"retention.ms": "7"}))
     assert await asyncio.gather(first, second) == [[(0, None)], 0]
-    assert await broker.store.topic_config("t") == {"retention.ms": "7"}
+    assert await broker.store.configs.of_topic("t") == {"retention.ms": "7"}
 
 
 @on_broker()

@@ -114,12 +114,12 @@ async def test_loggers_have_levels(broker: LocalBroker) -> None:
 async def test_topic_settings_changed_in_zookeeper_apply_at_once(broker: LocalBroker) -> None:
     """docs/reference/pitfalls.md, section 3: max.message.bytes changes at run time apply at once."""
     await broker.create_topic("t")
-    await broker.store.change_entity_config("topics/t", {"max.message.bytes": "100"})
+    await broker.store.configs.change("topics/t", {"max.message.bytes": "100"})
     log = next(iter(broker.server.node.log_dirs.all_logs()))
     await broker.until(lambda: log.config.max_message_bytes == 100)
     assert (await broker.produce("t", batch(b"x" * 200))).error_code == ErrorCode.MESSAGE_TOO_LARGE
     assert by_name(await describe(broker, TOPIC, "t"))["max.message.bytes"].config_source == DYNAMIC_TOPIC
-    await broker.store.change_entity_config("topics/t", {})
+    await broker.store.configs.change("topics/t", {})
     await broker.until(lambda: log.config.max_message_bytes > 100)
     assert (await broker.produce("t", batch(b"x" * 200))).error_code == 0
 
@@ -127,14 +127,14 @@ async def test_topic_settings_changed_in_zookeeper_apply_at_once(broker: LocalBr
 @on_broker()
 async def test_broker_settings_changed_in_zookeeper_apply_at_once_and_after_a_restart(broker: LocalBroker) -> None:
     await broker.create_topic("t")
-    await broker.store.change_entity_config("brokers/<default>", {"message.max.bytes": "100"})
+    await broker.store.configs.change("brokers/<default>", {"message.max.bytes": "100"})
     log = next(iter(broker.server.node.log_dirs.all_logs()))
     await broker.until(lambda: log.config.max_message_bytes == 100)
     got = by_name(await describe(broker, BROKER, "0", ["message.max.bytes"]))["message.max.bytes"]
     assert (got.value, got.config_source) == ("100", DYNAMIC_DEFAULT)
     default = by_name(await describe(broker, BROKER, ""))
     assert {name: entry.value for name, entry in default.items()} == {"message.max.bytes": "100"}
-    await broker.store.change_entity_config("brokers/0", {"message.max.bytes": "300"})
+    await broker.store.configs.change("brokers/0", {"message.max.bytes": "300"})
     await broker.until(lambda: log.config.max_message_bytes == 300)
     await broker.stop()
     await broker.start()
@@ -171,7 +171,7 @@ async def test_a_time_in_several_units_lists_all_of_them_as_synonyms(broker: Loc
     assert synonyms(got["log.retention.ms"]) == []  # nobody set it: what decides has another name
     assert synonyms(got["log.retention.minutes"]) == [("log.retention.minutes", "7", STATIC), hours]
     assert synonyms(got["log.retention.hours"]) == [hours]
-    await broker.store.change_entity_config("brokers/0", {"log.retention.ms": "99000", "log.roll.ms": "88000"})
+    await broker.store.configs.change("brokers/0", {"log.retention.ms": "99000", "log.roll.ms": "88000"})
     await broker.until(lambda: broker.server.node.config.log_retention_ms == 99000)
     got = {row.name: row for row in (await describe(broker, BROKER, "0", include_synonyms=True)).configs}
     assert synonyms(got["log.retention.ms"]) == [

@@ -81,7 +81,7 @@ async def test_a_restart_keeps_records_high_watermarks_and_identity(broker: Loca
 
 @on_broker()
 async def test_a_broker_that_stops_leaves_no_trace_among_the_live_ones(broker: LocalBroker) -> None:
-    assert await broker.store.broker_ids() == [0]
+    assert await broker.store.brokers.ids() == [0]
     await broker.stop()
     assert "/brokers/ids/0" not in broker.zookeeper.tree()
     assert "/controller" not in broker.zookeeper.tree()
@@ -335,10 +335,10 @@ async def test_the_second_broker_is_controller_when_the_first_stops(folder: str)
 
 @on_broker()
 async def test_a_configuration_of_a_kind_that_is_not_used_yet_does_no_harm(broker: LocalBroker) -> None:
-    await broker.store.change_entity_config("users/alice", {"producer_byte_rate": "1"})
-    await broker.store.change_entity_config("clients/c", {"producer_byte_rate": "1"})
+    await broker.store.configs.change("users/alice", {"producer_byte_rate": "1"})
+    await broker.store.configs.change("clients/c", {"producer_byte_rate": "1"})
     await broker.create_topic("t")
-    await broker.store.change_entity_config("topics/t", {"segment.bytes": "1000"})
+    await broker.store.configs.change("topics/t", {"segment.bytes": "1000"})
     await broker.until(lambda: broker.server.node.topic_configs.of("t").segment_bytes == 1000)
 
 

@@ -74,7 +74,7 @@ async def test_without_leave_to_create_an_unknown_topic_is_unknown_and_a_bad_nam
     got = named(await broker.ask(asking("no", "bad name", ".."), 9))
     assert got["no"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert got["bad name"].error_code == got[".."].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert not await broker.store.topics()
+    assert not await broker.store.topics.names()
 
 
 @on_broker(auto_create_topics_enable="false")
@@ -96,7 +96,7 @@ async def test_internal_topics_are_created_with_their_own_settings(broker: Local
     await broker.until(lambda: len(broker.server.node.metadata.partitions_of("__consumer_offsets")) == 3)
     got = named(await broker.ask(asking("__consumer_offsets"), 9))["__consumer_offsets"]
     assert got.is_internal and len(got.partitions) == 3
-    assert (await broker.store.topic_config("__consumer_offsets"))["cleanup.policy"] == "compact"
+    assert (await broker.store.configs.of_topic("__consumer_offsets"))["cleanup.policy"] == "compact"
 
 
 @on_broker()

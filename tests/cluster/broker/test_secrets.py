@@ -95,7 +95,7 @@ def test_passwords_are_not_stored_in_clear(
             code, text = await put(broker, "", name, SECRET)
             assert code == ErrorCode.INVALID_REQUEST
             answers.append(text)
-        assert await broker.store.entity_config("brokers/0") == {}
+        assert await broker.store.configs.of_entity("brokers/0") == {}
         assert_nowhere(broker, everything_logged, *answers)
 
     scenario()
@@ -127,9 +127,9 @@ def test_passwords_that_somebody_wrote_into_zookeeper(everything_logged: pytest.
 
     @on_broker()
     async def scenario(broker: LocalBroker) -> None:
-        await broker.store.change_entity_config("brokers/0", {PASSWORDS[0]: SECRET, "com.example.token": SECRET})
-        await broker.store.change_entity_config("users/alice", {"SCRAM-SHA-256": f"salt={SECRET}"})
-        await broker.store.change_entity_config("topics/t", {"com.example.token": SECRET})
+        await broker.store.configs.change("brokers/0", {PASSWORDS[0]: SECRET, "com.example.token": SECRET})
+        await broker.store.configs.change("users/alice", {"SCRAM-SHA-256": f"salt={SECRET}"})
+        await broker.store.configs.change("topics/t", {"com.example.token": SECRET})
         await broker.until(lambda: "topic t are now" in everything_logged.text)
         assert f"The dynamic setting {PASSWORDS[0]} is left aside" in everything_logged.text
         assert "SCRAM-SHA-256 of users/alice in ZooKeeper: this broker does not enforce them" in everything_logged.text
@@ -146,8 +146,8 @@ def test_overrides_that_cannot_be_read_are_not_shown(everything_logged: pytest.L
     async def scenario(broker: LocalBroker) -> None:
         for number, data in enumerate((f'{{"config":{{"SCRAM-SHA-256":"salt={SECRET}', f'{{"config":"{SECRET}"}}',
                                        f'["{SECRET}"]', f'{{"config":{{"x":["{SECRET}"]}}}}')):  # fmt: skip
-            await broker.store.create_recursive(f"/config/users/user{number}", data.encode())
-            await broker.store.announce_config_change(f"users/user{number}")
+            await broker.store.znodes.create_recursive(f"/config/users/user{number}", data.encode())
+            await broker.store.configs.announce_change(f"users/user{number}")
             await broker.until(lambda number=number: f"users/user{number} cannot be read" in everything_logged.text)
         assert (await broker.ask(DescribeUserScramCredentialsRequest(users=None), 0)).results == []
         assert SECRET not in everything_logged.text

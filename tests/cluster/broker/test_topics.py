@@ -64,7 +64,7 @@ async def test_every_version_creates_and_from_v5_on_tells_what_came_of_it(broker
 async def test_validate_only_makes_nothing(broker: LocalBroker) -> None:
     got = await create(broker, new_topic("t", 2, 1), validate_only=True)
     assert (got["t"].error_code, got["t"].num_partitions) == (0, 2)
-    assert not await broker.store.topics()
+    assert not await broker.store.topics.names()
 
 
 @on_broker()
@@ -73,7 +73,7 @@ async def test_an_explicit_assignment_is_taken_and_may_name_brokers_that_are_not
     assert (got["t"].error_code, got["t"].num_partitions) == (0, 2)
     got = await create(broker, new_topic("u", assignments={0: [7]}), timeout_ms=50)
     assert got["u"].error_code == ErrorCode.REQUEST_TIMED_OUT
-    assert "u" in await broker.store.topics()
+    assert "u" in await broker.store.topics.names()
 
 
 @on_broker()
@@ -161,7 +161,7 @@ async def test_a_policy_may_refuse(broker: LocalBroker) -> None:
 
 @on_broker()
 async def test_a_topic_made_by_hand_in_zookeeper_is_served_even_with_gaps(broker: LocalBroker) -> None:
-    await broker.store.create_topic("by-hand", TopicAssignment.of({0: [0], 2: [0], 5: [0]}), {})
+    await broker.store.topics.create("by-hand", TopicAssignment.of({0: [0], 2: [0], 5: [0]}), {})
     await broker.until(lambda: len(broker.server.node.metadata.partitions_of("by-hand")) == 3)
     await broker.until(lambda: len(broker.server.node.replicas.partitions) == 3)
     assert (await broker.produce("by-hand", batch(), partition=5)).error_code == 0
@@ -202,7 +202,7 @@ async def test_what_cannot_be_added_is_said_and_validate_only_has_no_effect(brok
         assert (await grow(broker, "t", count, assignments)).error_code == code
     assert (await grow(broker, "none", 3)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert (await grow(broker, "t", 5, validate_only=True)).error_code == 0
-    assert await broker.store.partition_count("t") == 2
+    assert await broker.store.topics.partition_count("t") == 2
 
 
 # DeleteTopics
@@ -222,7 +222,7 @@ async def test_every_version_deletes_by_name_and_the_answer_means_gone(broker: L
 
 
 async def _until_gone(broker: LocalBroker, topic: str) -> None:
-    while await broker.store.topic_exists(topic):
+    while await broker.store.topics.exists(topic):
         pass
 
 
@@ -295,7 +295,7 @@ async def test_growths_sent_without_waiting_for_answers_never_shrink_a_topic(bro
     codes = await asyncio.gather(*(grow(count) for count in (4, 2, 5, 3)))
     refused = ErrorCode.INVALID_PARTITIONS
     assert codes == [0, refused, 0, refused]
-    assert await broker.store.partition_count("t") == 5
+    assert await broker.store.topics.partition_count("t") == 5
     assert len(broker.server.node.metadata.partitions_of("t")) == 5
 
 
@@ -344,16 +344,16 @@ async def test_a_fault_of_one_topic_is_not_that_of_the_others(broker: LocalBroke
 async def test_a_failure_of_zookeeper_for_one_topic_is_not_that_of_the_others(broker: LocalBroker) -> None:
     await create(broker, *(new_topic(name, 1, 1) for name in "abcd"))
     store = broker.server.node.store
-    read, mark, config = store.topic_assignment, store.mark_for_deletion, store.topic_config
+    read, mark, config = store.topics.assignment, store.topics.mark_for_deletion, store.configs.of_topic
 
     async def fail_for_a(topic: str, *rest: Any, of: Any) -> Any:
         if topic == "a":
             raise ConnectionLoss()
         return await of(topic, *rest)
 
-    store.topic_assignment = partial(fail_for_a, of=read)
-    store.mark_for_deletion = partial(fail_for_a, of=mark)
-    store.topic_config = partial(fail_for_a, of=config)
+    store.topics.assignment = partial(fail_for_a, of=read)
+    store.topics.mark_for_deletion = partial(fail_for_a, of=mark)
+    store.configs.of_topic = partial(fail_for_a, of=config)
     failed = ErrorCode.UNKNOWN_SERVER_ERROR
     topics = [CreatePartitionsTopic(name=name, count=2, assignments=None) for name in "ac"]
     grown = await broker.ask(CreatePartitionsRequest(topics=topics, timeout_ms=5000, validate_only=False), 3)

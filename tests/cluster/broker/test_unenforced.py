@@ -35,11 +35,11 @@ def rows(answer: Any) -> list[tuple[dict[str, str | None], dict[str, float]]]:
 async def test_quotas_are_described_as_zookeeper_has_them(broker: LocalBroker) -> None:
     assert rows(await quotas(broker)) == []
     store = broker.store
-    await store.change_entity_config("users/alice", {"producer_byte_rate": "1024", "SCRAM-SHA-256": CREDENTIAL})
-    await store.change_entity_config("users/bob", {"SCRAM-SHA-256": CREDENTIAL})
-    await store.change_entity_config("users/alice/clients/c1", {"consumer_byte_rate": "7"})
-    await store.change_entity_config("clients/<default>", {"request_percentage": "50.5"})
-    await store.change_entity_config("ips/10.0.0.1", {"connection_creation_rate": "3"})
+    await store.configs.change("users/alice", {"producer_byte_rate": "1024", "SCRAM-SHA-256": CREDENTIAL})
+    await store.configs.change("users/bob", {"SCRAM-SHA-256": CREDENTIAL})
+    await store.configs.change("users/alice/clients/c1", {"consumer_byte_rate": "7"})
+    await store.configs.change("clients/<default>", {"request_percentage": "50.5"})
+    await store.configs.change("ips/10.0.0.1", {"connection_creation_rate": "3"})
     alice = ({"user": "alice"}, {"producer_byte_rate": 1024.0})
     client_of_alice = ({"user": "alice", "client-id": "c1"}, {"consumer_byte_rate": 7.0})
     clients = ({"client-id": None}, {"request_percentage": 50.5})
@@ -69,8 +69,8 @@ async def test_credentials_are_described_without_their_secrets(broker: LocalBrok
         return answer
 
     assert (await ask()).results == []
-    await broker.store.change_entity_config("users/alice", {"SCRAM-SHA-512": CREDENTIAL})
-    await broker.store.change_entity_config("users/bob", {"producer_byte_rate": "1"})
+    await broker.store.configs.change("users/alice", {"SCRAM-SHA-512": CREDENTIAL})
+    await broker.store.configs.change("users/bob", {"producer_byte_rate": "1"})
     (row,) = (await ask()).results
     assert (row.user, row.error_code) == ("alice", 0)
     assert [(each.mechanism, each.iterations) for each in row.credential_infos] == [(2, 8192)]
@@ -82,7 +82,7 @@ async def test_credentials_are_described_without_their_secrets(broker: LocalBrok
     assert "c3RvcmVk" not in repr(named)
     for number, iterations in enumerate(("99999999999", "x", "", "9" * 5000)):
         broken = CREDENTIAL.replace("8192", iterations)
-        await broker.store.change_entity_config(f"users/broken{number}", {"SCRAM-SHA-256": broken})
+        await broker.store.configs.change(f"users/broken{number}", {"SCRAM-SHA-256": broken})
     users = [f"broken{number}" for number in range(4)]
     for answer in (await ask(), await ask("alice", *users)):
         assert [(each.user, each.error_code) for each in answer.results] == [
@@ -93,8 +93,8 @@ async def test_credentials_are_described_without_their_secrets(broker: LocalBrok
 
 @on_broker()
 async def test_very_many_quotas_and_credentials_hold_nobody_up(broker: LocalBroker) -> None:
-    broker.store.all_entity_configs = many  # type: ignore[method-assign]
-    broker.server.node.store.all_entity_configs = many  # type: ignore[method-assign]
+    broker.store.configs.of_all = many  # type: ignore[method-assign]
+    broker.server.node.store.configs.of_all = many  # type: ignore[method-assign]
     loop, turns = asyncio.get_running_loop(), 0
 
     def count() -> None:
@@ -135,7 +135,7 @@ async def test_what_could_not_be_kept_is_refused_for_good_and_with_a_reason(brok
     )
     assert [(row.user, row.error_code) for row in answer.results] == [("alice", ErrorCode.INVALID_REQUEST)]
     assert "takes no credentials" in answer.results[0].error_message
-    assert await broker.store.entity_config("users/alice") == {}
+    assert await broker.store.configs.of_entity("users/alice") == {}
 
 
 @on_broker()

@@ -143,13 +143,13 @@ async def test_we4_24_deletion_by_hand_in_three_steps(broker: LocalBroker) -> No
     """WE4-24: /config/topics/<topic>, /brokers/topics/<topic>, then the directories; the name is free again."""
     await broker.create_topic("topic-delete", 1)
     await broker.produce("topic-delete", batch(b"old"))
-    await broker.store.delete_recursive("/config/topics/topic-delete")
-    await broker.store.delete_recursive("/brokers/topics/topic-delete")
+    await broker.store.znodes.delete_recursive("/config/topics/topic-delete")
+    await broker.store.znodes.delete_recursive("/brokers/topics/topic-delete")
     await broker.stop()
     for name in directories(broker, "topic-delete"):
         shutil.rmtree(Path(broker.folder, "logs", name))
     await broker.start()
-    assert not await broker.store.topics()
+    assert not await broker.store.topics.names()
     await broker.create_topic("topic-delete", 2)
     assert (await broker.produce("topic-delete", batch(b"new"))).base_offset == 0
 
@@ -213,7 +213,7 @@ async def test_we4_26_a_policy_refuses_in_its_own_words(broker: LocalBroker) -> 
     assert lines == ["Topic topic-policy is not created: Topic should have at least 5 partitions, received: 4"]
     assert refused.error_code == ErrorCode.POLICY_VIOLATION
     assert refused.error_message == "Topic should have at least 5 partitions, received: 4"
-    assert not await broker.store.topics()
+    assert not await broker.store.topics.names()
     assert (await created(broker, "topic-policy", 5, 1)).error_code == 0
 
 

@@ -40,7 +40,7 @@ def active(world):
 
 async def leader_becomes(world, leader, partition=T0):
     async def look():
-        state = await (await world.store()).partition_state(partition)
+        state = await (await world.store()).partitions.state(partition)
         return state is not None and state.leader == leader
 
     await world.until(look)
@@ -112,7 +112,7 @@ def test_a_reassignment_runs_to_its_end(zk_chroot):
         await world.until(lambda: active(world).cluster.leadership(T0) is not None)
         assert await active(world).alter_reassignments({T0: [2]}) == {T0: None}
         state = await world.state("t")
-        assert await (await world.store()).write_isr(T0, state._replace(isr=(1, 2))) is not None
+        assert await (await world.store()).partitions.write_isr(T0, state._replace(isr=(1, 2))) is not None
         await world.until(lambda: active(world).cluster.assignment(T0) == Assignment((2,)))
         await leader_becomes(world, 2)
 
@@ -125,7 +125,7 @@ def test_three_hundred_topics_survive_a_fail_over(zk_chroot):
         store = await world.store()
         await asyncio.gather(
             *(
-                store.create_topic(f"t{n}", TopicAssignment.of({0: [1, 2]}, Chance().new_topic_id()), {})
+                store.topics.create(f"t{n}", TopicAssignment.of({0: [1, 2]}, Chance().new_topic_id()), {})
                 for n in range(300)
             )
         )

@@ -103,7 +103,7 @@ async def test_the_first_question_makes_the_offsets_topic(broker: LocalBroker) -
     await coordinated(broker)
     found = await broker.ask(FindCoordinatorRequest(key=GROUP, key_type=0), 3)
     assert (found.error_code, found.error_message, found.node_id, found.port) == (0, "NONE", 0, broker.port)
-    assert (await broker.store.topic_configs(["__consumer_offsets"]))["__consumer_offsets"] == {
+    assert (await broker.store.configs.of_topics(["__consumer_offsets"]))["__consumer_offsets"] == {
         "cleanup.policy": "compact",
         "compression.type": "producer",
         "segment.bytes": "12345",
@@ -116,7 +116,7 @@ async def test_without_brokers_enough_for_its_replicas_there_is_no_offsets_topic
     for _ in range(3):
         answer = await broker.ask(FindCoordinatorRequest(key=GROUP, key_type=0), 3)
         assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert not await broker.store.topic_exists("__consumer_offsets")
+    assert not await broker.store.topics.exists("__consumer_offsets")
 
 
 @on_broker(**SETTINGS)
@@ -124,7 +124,7 @@ async def test_transactions_have_no_coordinator(broker: LocalBroker) -> None:
     answer = await broker.ask(FindCoordinatorRequest(key="t", key_type=1), 3)
     assert answer.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert answer.error_message == NOT_OFFERED
-    assert not await broker.store.topic_exists("__transaction_state")
+    assert not await broker.store.topics.exists("__transaction_state")
     assert (await broker.ask(FindCoordinatorRequest(key="t", key_type=2), 3)).error_code == ErrorCode.INVALID_REQUEST
 
 

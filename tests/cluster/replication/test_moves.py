@@ -140,7 +140,7 @@ async def test_what_is_deleted_while_it_moves_leaves_nothing(broker: LocalBroker
     await fill(broker)
     broker.server.node.replication.mover.throttle.limit = 1
     assert await move(broker, there) is ErrorCode.NONE
-    await broker.store.mark_for_deletion("t")
+    await broker.store.topics.mark_for_deletion("t")
     await broker.until(lambda: not [path for one in (here, there) for path in Path(one).glob("t-0*")])
 
 

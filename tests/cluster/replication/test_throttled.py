@@ -18,11 +18,11 @@ async def test_rates_and_replicas_take_effect_at_once_and_can_be_taken_back(brok
         "follower.replication.throttled.rate": "2000",
         "replica.alter.log.dirs.io.max.bytes.per.second": "3000",
     }
-    await broker.store.change_entity_config("brokers/0", rates)
+    await broker.store.configs.change("brokers/0", rates)
     await broker.until(lambda: [one.limit for one in (leader, follower, moves)] == [1000, 2000, 3000])
     replicas = {"leader.replication.throttled.replicas": "0:0", "follower.replication.throttled.replicas": "*"}
-    await broker.store.change_entity_config("topics/t", replicas)
+    await broker.store.configs.change("topics/t", replicas)
     await broker.until(lambda: leader.covers(T0) and not leader.covers(T1) and follower.covers(T1))
-    await broker.store.change_entity_config("topics/t", {})
-    await broker.store.change_entity_config("brokers/0", {})
+    await broker.store.configs.change("topics/t", {})
+    await broker.store.configs.change("brokers/0", {})
     await broker.until(lambda: leader.limit == UNLIMITED and not leader.covers(T0) and not follower.covers(T1))

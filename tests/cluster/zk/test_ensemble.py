@@ -35,28 +35,28 @@ def test_the_store_survives_the_death_of_the_ensembles_leader(three):
         for session in sessions:
             await session.connect()
         stores = [ZkStore(session) for session in sessions]
-        await stores[0].ensure_top_level_paths()
-        seat = await stores[0].elect_controller(1, 0)
+        await stores[0].brokers.ensure_top_level_paths()
+        seat = await stores[0].election.elect(1, 0)
         for number in range(20):
-            await stores[number % 3].create_topic(f"before-{number}", TopicAssignment.of({0: [1]}))
+            await stores[number % 3].topics.create(f"before-{number}", TopicAssignment.of({0: [1]}))
         for store in stores:
             await store.session.sync("/")
         new_topics = [asyncio.Event() for _ in stores]
         for store, event in zip(stores, new_topics, strict=True):
-            await store.topics(lambda _, event=event: event.set())
+            await store.topics.names(lambda _, event=event: event.set())
 
         (leader,) = [server for server in three if server.mode() == "leader"]
         leader.kill()
         await asyncio.gather(
-            *(stores[number % 3].create_topic(f"after-{number}", TopicAssignment.of({0: [1]})) for number in range(20))
+            *(stores[number % 3].topics.create(f"after-{number}", TopicAssignment.of({0: [1]})) for number in range(20))
         )
         await asyncio.gather(*(event.wait() for event in new_topics))
         for store in stores:
             await store.session.sync("/")
-            assert len(await store.topics()) == 40
-            assert await store.controller_id() == 1
+            assert len(await store.topics.names()) == 40
+            assert await store.election.controller_id() == 1
             assert store.session.state is SessionState.CONNECTED
-        await stores[0].set_topic_assignment(
+        await stores[0].topics.set_assignment(
             "after-0", TopicAssignment.of({0: [2]}), epoch_zk_version=seat.epoch_zk_version
         )
         for session in sessions:

@@ -48,12 +48,12 @@ def test_an_expired_broker_registers_again_and_another_controller_was_elected(zk
     async def scenario():
         one, two = await connected(zk_chroot), await connected(zk_chroot)
         first, second = ZkStore(one), ZkStore(two)
-        await first.ensure_top_level_paths()
-        first_epoch = await first.register_broker(1, REGISTRATION)
-        seat = await first.elect_controller(1, 0)
-        await first.create_topic("t", TopicAssignment.of({0: [1]}))
+        await first.brokers.ensure_top_level_paths()
+        first_epoch = await first.brokers.register(1, REGISTRATION)
+        seat = await first.election.elect(1, 0)
+        await first.topics.create("t", TopicAssignment.of({0: [1]}))
         vacated = asyncio.Event()
-        assert await second.controller_id(lambda event: vacated.set()) == 1
+        assert await second.election.controller_id(lambda event: vacated.set()) == 1
         story = []
         renewed = asyncio.get_running_loop().create_future()
 
@@ -61,18 +61,18 @@ def test_an_expired_broker_registers_again_and_another_controller_was_elected(zk
             story.append(one.state)
 
         async def after():
-            renewed.set_result(await first.register_broker(1, REGISTRATION))
+            renewed.set_result(await first.brokers.register(1, REGISTRATION))
 
         one.add_expiry_hooks(before=before, after=after)
         await expire_real_session(one, zk_chroot)
         await vacated.wait()
-        assert await second.elect_controller(2, 0) == (seat.epoch + 1, seat.epoch_zk_version + 1)
+        assert await second.election.elect(2, 0) == (seat.epoch + 1, seat.epoch_zk_version + 1)
         assert await renewed > first_epoch
         assert story == [SessionState.EXPIRED]
         with pytest.raises(ControllerMoved) as moved:
-            await first.set_topic_assignment("t", TopicAssignment.of({}), epoch_zk_version=seat.epoch_zk_version)
+            await first.topics.set_assignment("t", TopicAssignment.of({}), epoch_zk_version=seat.epoch_zk_version)
         assert moved.value.code is ErrorCode.STALE_CONTROLLER_EPOCH
-        assert await second.topic_assignment("t") == TopicAssignment.of({0: [1]})
+        assert await second.topics.assignment("t") == TopicAssignment.of({0: [1]})
         await one.close()
         await two.close()
 
@@ -82,12 +82,12 @@ def test_an_expired_broker_registers_again_and_another_controller_was_elected(zk
 def test_a_broker_that_was_killed_blocks_its_id_until_its_session_expires(zk_chroot):
     async def scenario():
         old, new = await connected(zk_chroot), await connected(zk_chroot)
-        await ZkStore(old).ensure_top_level_paths()
-        await ZkStore(old).register_broker(1, REGISTRATION)
+        await ZkStore(old).brokers.ensure_top_level_paths()
+        await ZkStore(old).brokers.register(1, REGISTRATION)
         with pytest.raises(NodeExists, match="another session"):
-            await ZkStore(new).register_broker(1, REGISTRATION)
+            await ZkStore(new).brokers.register(1, REGISTRATION)
         await old.close()
-        await ZkStore(new).register_broker(1, REGISTRATION)
+        await ZkStore(new).brokers.register(1, REGISTRATION)
         await new.close()
 
     in_time(scenario())
@@ -115,15 +115,15 @@ def test_we1_8_two_clusters_in_two_chroots_do_not_see_each_other(zk_chroot):
         stores = [ZkStore(await connected(f"{zk_chroot}/{name}")) for name in ("one", "two")]
         seen = []
         for store in stores:
-            await store.ensure_top_level_paths()
-            await store.topics(seen.append)
-        ids = {await store.cluster_id_or_create(Chance().new_uuid) for store in stores}
+            await store.brokers.ensure_top_level_paths()
+            await store.topics.names(seen.append)
+        ids = {await store.brokers.cluster_id_or_create(Chance().new_uuid) for store in stores}
         assert len(ids) == 2
-        await stores[0].elect_controller(1, 0)
-        await stores[0].create_topic("t", TopicAssignment.of({0: [1]}))
+        await stores[0].election.elect(1, 0)
+        await stores[0].topics.create("t", TopicAssignment.of({0: [1]}))
         await stores[1].session.sync("/")
-        assert [await store.topics() for store in stores] == [{"t"}, set()]
-        assert [await store.controller_id() for store in stores] == [1, None]
+        assert [await store.topics.names() for store in stores] == [{"t"}, set()]
+        assert [await store.election.controller_id() for store in stores] == [1, None]
         assert [event.path for event in seen] == ["/brokers/topics"]
         for store in stores:
             await store.session.close()
@@ -137,11 +137,11 @@ def test_a_thousand_topics_are_read_in_a_moment(zk_chroot):
     async def scenario():
         session = await connected(zk_chroot)
         store = ZkStore(session)
-        await store.ensure_top_level_paths()
+        await store.brokers.ensure_top_level_paths()
         names = [f"topic-{number}" for number in range(1000)]
-        await asyncio.gather(*(store.create_topic(name, TopicAssignment.of({0: [1]})) for name in names))
+        await asyncio.gather(*(store.topics.create(name, TopicAssignment.of({0: [1]})) for name in names))
         started = time.perf_counter()
-        assert len(await store.topic_assignments(await store.topics())) == 1000
+        assert len(await store.topics.assignments(await store.topics.names())) == 1000
         seconds = time.perf_counter() - started
         assert seconds < 1.5, f"{seconds:.2f} s"
         await session.close()
@@ -320,7 +320,7 @@ async def opened_while_starting(server):
     session = KazooSession.of(ZkOptions.parse({"zookeeper.connect": server.connect}))
     try:
         await session.connect()
-        await ZkStore(session).ensure_top_level_paths()
+        await ZkStore(session).brokers.ensure_top_level_paths()
         await session.close()
     finally:
         await asyncio.to_thread(server.kill)

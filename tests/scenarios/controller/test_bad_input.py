@@ -27,8 +27,8 @@ async def rejoin_isr(world, partition, isr):
     """What the leader does when its followers have caught up."""
     store = await world.store()
     state = await world.state(*partition)
-    assert await store.write_isr(partition, state._replace(isr=tuple(isr))) is not None
-    await store.announce_isr_changes([partition])
+    assert await store.partitions.write_isr(partition, state._replace(isr=tuple(isr))) is not None
+    await store.notifications.announce_isr_changes([partition])
     await world.settle()
 
 
@@ -51,7 +51,7 @@ def test_a_malformed_list_of_reassignments_stays_until_someone_deletes_it(data):
         await rejoin_isr(world, T0, [1, 2])
         assert world.controller.cluster.assignment(T0) == Assignment((1, 2))
         await store.session.delete(REASSIGN)
-        await store.request_reassignments({T0: [2, 1]})
+        await store.admin.request_reassignments({T0: [2, 1]})
         await world.settle()
         assert REASSIGN not in world.zookeeper.tree()
         assert world.controller.cluster.assignment(T0) == Assignment((2, 1))
@@ -110,7 +110,7 @@ def test_a_topic_to_delete_that_is_not_there_is_taken_off_the_list():
     async def scenario():
         world = await started(1, 2)
         await world.delete_topic("never-made")
-        assert await (await world.store()).topics_to_delete() == set()
+        assert await (await world.store()).topics.marked_for_deletion() == set()
         await still_works(world)
 
     run_virtual(scenario())
@@ -121,11 +121,11 @@ def test_a_list_with_unknown_topics_loses_them_and_goes_on():
         world = await started(1, 2)
         await world.make_topic("t", {0: [1], 1: [1]})
         store = await world.store()
-        await store.request_reassignments({TopicPartition("nope", 0): [1], T0: [2], TopicPartition("t", 9): [2]})
+        await store.admin.request_reassignments({TopicPartition("nope", 0): [1], T0: [2], TopicPartition("t", 9): [2]})
         await world.settle()
-        assert await store.reassignments() == {T0: [2]}
+        assert await store.admin.reassignments() == {T0: [2]}
         await rejoin_isr(world, T0, [1, 2])
-        assert await store.reassignments() is None
+        assert await store.admin.reassignments() is None
         assert (await world.state("t")).leader == 2
 
     run_virtual(scenario())
@@ -138,14 +138,14 @@ def test_a_list_with_a_dead_broker_waits_for_it():
         world = await started(1, 2)
         await world.make_topic("t", {0: [1]})
         store = await world.store()
-        await store.request_reassignments({T0: [3]})
+        await store.admin.request_reassignments({T0: [3]})
         await world.settle()
         assert world.controller.cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
         await still_works(world)
         await world.start(3)
         await rejoin_isr(world, T0, [1, 3])
         assert world.controller.cluster.assignment(T0) == Assignment((3,))
-        assert await store.reassignments() is None
+        assert await store.admin.reassignments() is None
 
     run_virtual(scenario())
 
@@ -157,14 +157,14 @@ def test_a_request_takes_a_partition_out_of_the_list():
         world = await started(1, 2, 3)
         await world.make_topic("t", {0: [1], 1: [1]})
         store = await world.store()
-        await store.request_reassignments({T0: [2], T1: [2]})
+        await store.admin.request_reassignments({T0: [2], T1: [2]})
         await world.settle()
         assert await world.controller.alter_reassignments({T0: [3]}) == {T0: None}
-        assert await store.reassignments() == {T1: [2]}
+        assert await store.admin.reassignments() == {T1: [2]}
         assert world.controller.cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
         await rejoin_isr(world, T0, [1, 3])
         await rejoin_isr(world, T1, [1, 2])
-        assert await store.reassignments() is None
+        assert await store.admin.reassignments() is None
         assert [world.controller.cluster.assignment(p) for p in (T0, T1)] == [Assignment((3,)), Assignment((2,))]
 
     run_virtual(scenario())
@@ -178,7 +178,7 @@ def test_a_topic_can_be_deleted_while_its_partition_moves():
         await world.make_topic("t", {0: [1]})
         await world.controller.alter_reassignments({T0: [2]})
         await world.delete_topic("t")
-        assert await (await world.store()).topics() == set()
+        assert await (await world.store()).topics.names() == set()
         assert not world.controller.cluster.reassigning
         assert "StopReplica -> 2: t-0 delete" in world.story(StopReplicaRequest)
         await still_works(world)
@@ -194,9 +194,9 @@ def test_partitions_cannot_be_added_while_one_moves_and_numbers_may_have_gaps():
         await world.make_topic("t", {3: [1], 17: [2]})
         store = await world.store()
         assert (await world.state("t", 17)).leader == 2
-        found = await store.topic_assignment("t")
+        found = await store.topics.assignment("t")
         changed = {3: ReplicaAssignment((2,)), 17: ReplicaAssignment((2,)), 40: ReplicaAssignment((1,))}
-        await store.set_topic_assignment("t", found._replace(partitions=changed))
+        await store.topics.set_assignment("t", found._replace(partitions=changed))
         await world.settle()
         assert (await world.state("t", 40)).leader == 1
         assert world.controller.cluster.assignment(TopicPartition("t", 3)) == Assignment((1,))
@@ -234,7 +234,7 @@ def test_a_reassignment_of_what_is_refused_changes_nothing():
             assert refusal.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
         await world.settle()
         assert world.story(LeaderAndIsrRequest) == []
-        assert (await (await world.store()).topic_assignment("t")).partitions == {0: ReplicaAssignment((1,))}
+        assert (await (await world.store()).topics.assignment("t")).partitions == {0: ReplicaAssignment((1,))}
 
     run_virtual(scenario())
 
@@ -250,7 +250,7 @@ def test_the_steps_of_a_reassignment_are_those_of_the_example():
         store = await world.store()
 
         async def seen():
-            row = (await store.topic_assignment("t")).partitions[0]
+            row = (await store.topics.assignment("t")).partitions[0]
             state = await world.state("t")
             return set(row.replicas), state.leader, set(state.isr)
 

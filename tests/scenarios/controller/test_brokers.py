@@ -143,7 +143,7 @@ async def test_unclean_election_can_be_allowed_later_for_a_topic_or_for_all():
 
         if how == "topic":
             store = await world.store()
-            await store.change_entity_config("topics/t", {"unclean.leader.election.enable": "true"})
+            await store.configs.change("topics/t", {"unclean.leader.election.enable": "true"})
             world.controller.topic_unclean_election_enabled("t")
         else:
             allowed = world.config.override({"unclean.leader.election.enable": "true"})
@@ -239,7 +239,7 @@ async def test_a_replica_on_a_failed_disk_is_led_elsewhere_and_welcome_again():
     assert news.topic_states[0].partition_states[0].offline_replicas == [2]
 
     failing[0] = ErrorCode.NONE
-    await (await world.store()).announce_log_dir_failure(2)
+    await (await world.store()).notifications.announce_log_dir_failure(2)
     await world.settle()
     assert world.controller.cluster.offline_dirs == {2: set()}
 
@@ -250,12 +250,12 @@ async def test_a_log_dir_event_asks_the_broker_about_all_its_replicas():
     await world.start(1, 2)
     await world.make_topic("t", {0: [2, 1], 1: [1, 2], 2: [1]})
     world.forget()
-    await (await world.store()).announce_log_dir_failure(2)
+    await (await world.store()).notifications.announce_log_dir_failure(2)
     await world.settle()
     assert world.story(LeaderAndIsrRequest) == [
         "LeaderAndIsr -> 2: t-0 leader 2 epoch 0 isr [2, 1]; t-1 leader 1 epoch 0 isr [1, 2]"
     ]
-    assert await (await world.store()).log_dir_events() == []
+    assert await (await world.store()).notifications.log_dir_events() == []
 
 
 @scenario
@@ -265,14 +265,14 @@ async def test_a_changed_address_is_told_to_everyone_and_nothing_else_is():
     world.forget()
     store = await world.store()
 
-    await store.update_broker(2, world.brokers[2].registration)  # rewritten, but the same
+    await store.brokers.update(2, world.brokers[2].registration)  # rewritten, but the same
     await world.settle()
     assert world.story() == []
 
     moved = BrokerIdZNode.of(
         [BrokerEndpoint("PLAINTEXT", "PLAINTEXT", "elsewhere", 1234)], jmx_port=-1, timestamp_ms=0, version=5
     )
-    await store.update_broker(2, moved)
+    await store.brokers.update(2, moved)
     await world.settle()
     assert world.story() == ["UpdateMetadata -> 1: live [1, 2]", "UpdateMetadata -> 2: live [1, 2]"]
     assert world.told_to(1)[0].live_brokers[1].endpoints[0].host == "elsewhere"
@@ -284,7 +284,7 @@ async def test_a_broker_without_the_inter_broker_listener_is_not_let_in_and_nobo
     await world.start(1)
     store = await world.store()
     odd = BrokerIdZNode.of([BrokerEndpoint("ODD", "PLAINTEXT", "h", 1)], jmx_port=-1, timestamp_ms=0, version=5)
-    await store.register_broker(7, odd)
+    await store.brokers.register(7, odd)
     await world.settle()
     assert world.controller.cluster.brokers.keys() == {1}
     await world.start(2)

@@ -187,11 +187,11 @@ async def test_the_feature_znode_is_disabled_below_2_7():
 async def test_notifications_of_the_time_before_are_dropped_at_fail_over():
     world = ControllerWorld()
     store = await world.store()
-    await store.announce_isr_changes([TopicPartition("t", 0)])
-    await store.announce_log_dir_failure(1)
+    await store.notifications.announce_isr_changes([TopicPartition("t", 0)])
+    await store.notifications.announce_log_dir_failure(1)
     await world.start(1)
-    assert await store.isr_changes() == []
-    assert await store.log_dir_events() == []
+    assert await store.notifications.isr_changes() == []
+    assert await store.notifications.log_dir_events() == []
 
 
 @scenario

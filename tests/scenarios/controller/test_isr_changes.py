@@ -30,13 +30,13 @@ async def test_isr_changes_of_leaders_reach_every_broker_and_the_notes_are_remov
     world.forget()
     store = await world.store()
     shrunk = (await world.state("t"))._replace(isr=(1,))
-    assert await store.write_isr(T0, shrunk) == 1
-    await store.announce_isr_changes([T0, TopicPartition("unknown", 3)])
+    assert await store.partitions.write_isr(T0, shrunk) == 1
+    await store.notifications.announce_isr_changes([T0, TopicPartition("unknown", 3)])
     await world.settle()
 
     assert world.story() == [f"UpdateMetadata -> {b}: live [1, 2]; t-0 leader 1 isr [1]" for b in (1, 2)]
     assert world.controller.cluster.leadership(T0).zk_version == 1
-    assert await store.isr_changes() == []
+    assert await store.notifications.isr_changes() == []
 
 
 @scenario

@@ -30,8 +30,8 @@ async def rejoin_isr(world, partition, isr):
     """What the leader does when its followers have caught up."""
     store = await world.store()
     state = await world.state(*partition)
-    assert await store.write_isr(partition, state._replace(isr=tuple(isr))) is not None
-    await store.announce_isr_changes([partition])
+    assert await store.partitions.write_isr(partition, state._replace(isr=tuple(isr))) is not None
+    await store.notifications.announce_isr_changes([partition])
     await world.settle()
 
 
@@ -100,7 +100,7 @@ async def test_the_old_tools_znode_triggers_an_election_and_vanishes():
     await led_by_another(world)
     store = await world.store()
     for _ in range(2):  # it is watched for again
-        await store.request_preferred_elections([T0, TopicPartition("unknown", 0)])
+        await store.admin.request_preferred_elections([T0, TopicPartition("unknown", 0)])
         await world.settle()
         assert "/admin/preferred_replica_election" not in world.zookeeper.tree()
     assert (await world.state("t")).leader == 2
@@ -112,7 +112,7 @@ async def test_a_pending_election_znode_is_served_at_fail_over():
     await led_by_another(world)
     store = await world.store()
     world.brokers[1].controller._term.watches.end()  # this controller will not see it
-    await store.request_preferred_elections([T0])
+    await store.admin.request_preferred_elections([T0])
     await world.start(3)
     await store.session.delete("/controller")
     await world.settle()
@@ -146,13 +146,13 @@ async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
     await world.start(1, 2, 3, 4)
     await world.make_topic("t", {0: [1, 2]})
     store = await world.store()
-    topic_id = (await store.topic_assignment("t")).topic_id
+    topic_id = (await store.topics.assignment("t")).topic_id
     world.forget()
 
     assert await world.controller.alter_reassignments({T0: [3, 4]}) == {T0: None}
     await world.settle()
 
-    assert (await store.topic_assignment("t")) == (
+    assert (await store.topics.assignment("t")) == (
         {0: ReplicaAssignment((3, 4, 1, 2), (3, 4), (1, 2))}, topic_id
     )  # fmt: skip
     story = world.story(LeaderAndIsrRequest)
@@ -167,7 +167,7 @@ async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
     assert T0 in world.controller.cluster.reassigning
     await rejoin_isr(world, T0, [1, 2, 3, 4])
 
-    assert (await store.topic_assignment("t")) == ({0: ReplicaAssignment((3, 4))}, topic_id)
+    assert (await store.topics.assignment("t")) == ({0: ReplicaAssignment((3, 4))}, topic_id)
     final = await world.state("t")
     assert (final.leader, final.isr) == (3, (3, 4))
     assert world.story(StopReplicaRequest) == [
@@ -289,11 +289,11 @@ async def test_the_old_tools_list_is_worked_off_and_watched_for_again():
     await world.make_topic("t", {0: [1]})
     store = await world.store()
     for target in (2, 3):
-        await store.request_reassignments({T0: [target], TopicPartition("unknown", 1): [1]})
+        await store.admin.request_reassignments({T0: [target], TopicPartition("unknown", 1): [1]})
         await world.settle()
-        assert await store.reassignments() == {T0: [target]}  # what cannot be done has left it
+        assert await store.admin.reassignments() == {T0: [target]}  # what cannot be done has left it
         await rejoin_isr(world, T0, [(await world.state("t")).leader, target])
-        assert await store.reassignments() is None
+        assert await store.admin.reassignments() is None
         assert (await world.state("t"))[0] == target
 
 
@@ -305,15 +305,15 @@ async def test_what_a_request_asks_for_takes_a_partition_out_of_the_old_tools_li
     await world.make_topic("t", {0: [1], 1: [1], 2: [1]})
     store = await world.store()
     t1, t2 = TopicPartition("t", 1), TopicPartition("t", 2)
-    await store.request_reassignments({T0: [2], t1: [2], t2: [2]})
+    await store.admin.request_reassignments({T0: [2], t1: [2], t2: [2]})
     await world.settle()
     assert world.controller.cluster.reassigning == {T0, t1, t2}
 
     assert await world.controller.alter_reassignments({T0: [3], t1: None}) == {T0: None, t1: None}
-    assert await store.reassignments() == {t2: [2]}
+    assert await store.admin.reassignments() == {t2: [2]}
     refused = (await world.controller.alter_reassignments({t2: [9]}))[t2]
     assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert await store.reassignments() == {t2: [2]}
+    assert await store.admin.reassignments() == {t2: [2]}
 
     await world.kill(1)  # the next controller begins with the list
     await world.settle()
@@ -329,12 +329,12 @@ async def test_a_request_that_overrides_the_last_row_of_the_old_tools_list_delet
     await world.start(1, 2, 3)
     await world.make_topic("t", {0: [1]})
     store = await world.store()
-    await store.request_reassignments({T0: [2]})
+    await store.admin.request_reassignments({T0: [2]})
     await world.settle()
     await world.controller.alter_reassignments({T0: [3]})
     await world.settle()
-    assert await store.reassignments() is None
-    await store.request_reassignments({T0: [2]})  # and a new one is watched for
+    assert await store.admin.reassignments() is None
+    await store.admin.request_reassignments({T0: [2]})  # and a new one is watched for
     await world.settle()
     assert world.controller.cluster.assignment(T0) == Assignment((2, 1), (2,), (1,))
 
@@ -385,19 +385,19 @@ async def test_after_a_fail_over_deletion_waits_for_the_end_of_a_reassignment():
     await world.settle()
     world.forget()
     store = await world.store()
-    await store.mark_for_deletion("t")
+    await store.topics.mark_for_deletion("t")
     await world.kill(1)  # before it has taken notice
     await world.settle(600)
     cluster = world.controller.cluster
     assert (cluster.queued, cluster.started, cluster.ineligible) == ({"t"}, set(), {"t"})
     assert not world.story(StopReplicaRequest)
-    assert await store.topics() == {"t"}
+    assert await store.topics.names() == {"t"}
 
     await rejoin_isr(world, T0, [2, 3])
     assert [line for line in world.story(StopReplicaRequest) if "delete" in line] == [
         "StopReplica -> 2: t-0 delete", "StopReplica -> 3: t-0 delete",
     ]  # fmt: skip
-    assert await store.topics() == set()
+    assert await store.topics.names() == set()
     assert not world.controller.cluster.queued
 
 
@@ -419,7 +419,7 @@ async def test_partitions_added_while_the_controller_writes_a_move_are_kept():
     await world.start(1, 2, 3)
     await world.make_topic("t", {0: [1, 2]})
     store = await world.store()
-    grown = (await store.topic_assignment("t"))._replace(
+    grown = (await store.topics.assignment("t"))._replace(
         partitions={0: ReplicaAssignment((1, 2)), 1: ReplicaAssignment((3,))}
     )
     grow = SetOp("/brokers/topics/t", grown.to_znode().encode())
@@ -437,7 +437,7 @@ async def test_partitions_added_while_the_controller_writes_a_move_are_kept():
     assert await world.controller.alter_reassignments({T0: [3, 1]}) == {T0: None}
     await world.settle()
     assert overtaken
-    stored = await store.topic_assignment("t")
+    stored = await store.topics.assignment("t")
     assert set(stored.partitions) == {0, 1}
     assert stored.partitions[0].adding == (3,)
     assert (await world.state("t", 1)).leader == 3

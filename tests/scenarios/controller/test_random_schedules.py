@@ -47,7 +47,7 @@ class History:
         return next((b.controller for b in self.world.brokers.values() if b.controller.cluster is not None), None)
 
     async def topics(self):
-        return await (await self.world.store()).topics() - self.deleted
+        return await (await self.world.store()).topics.names() - self.deleted
 
     # What may happen
 
@@ -55,21 +55,21 @@ class History:
         self.made += 1
         replicas = {n: self.chance.sample(BROKERS, self.chance.randint(1, 3)) for n in range(self.chance.randint(1, 3))}
         store = await self.world.store()
-        await store.create_topic(f"topic{self.made}", TopicAssignment.of(replicas, Chance().new_topic_id()), {})
+        await store.topics.create(f"topic{self.made}", TopicAssignment.of(replicas, Chance().new_topic_id()), {})
 
     async def delete_topic(self) -> None:
         topic = self.pick(await self.topics())
         if topic:
             self.deleted.add(topic)
-            await (await self.world.store()).mark_for_deletion(topic)
+            await (await self.world.store()).topics.mark_for_deletion(topic)
 
     async def grow_topic(self) -> None:
         topic = self.pick(await self.topics())
         store = await self.world.store()
-        found = topic and await store.topic_assignment(topic)
+        found = topic and await store.topics.assignment(topic)
         if found:
             added = {len(found.partitions): ReplicaAssignment(tuple(self.chance.sample(BROKERS, 2)))}
-            await store.set_topic_assignment(topic, found._replace(partitions={**found.partitions, **added}))
+            await store.topics.set_assignment(topic, found._replace(partitions={**found.partitions, **added}))
 
     async def kill(self) -> None:
         if len(self.world.brokers) > 1:
@@ -105,7 +105,7 @@ class History:
 
     async def depose(self) -> None:
         store = await self.world.store()
-        if await store.controller_id() is not None:
+        if await store.election.controller_id() is not None:
             try:
                 await store.session.delete("/controller")
             except ZkError:
@@ -117,23 +117,23 @@ class History:
         if partition is None:
             return
         store = await self.world.store()
-        state, row = await store.partition_state(partition), (await store.topic_assignment(partition.topic))
+        state, row = await store.partitions.state(partition), (await store.topics.assignment(partition.topic))
         if state and state.leader in self.world.brokers:
             replicas = [r for r in row.partitions[partition.partition].replicas if r in self.world.brokers]
             others = [r for r in replicas if r != state.leader and self.chance.random() < 0.6]
-            if await store.write_isr(partition, state._replace(isr=(state.leader, *others))) is not None:
-                await store.announce_isr_changes([partition])
+            if await store.partitions.write_isr(partition, state._replace(isr=(state.leader, *others))) is not None:
+                await store.notifications.announce_isr_changes([partition])
 
     async def some_partition(self):
         topic = self.pick(await self.topics())
-        row = topic and await (await self.world.store()).topic_assignment(topic)
+        row = topic and await (await self.world.store()).topics.assignment(topic)
         return TopicPartition(topic, self.pick(row.partitions)) if row else None
 
     async def reassign(self) -> None:
         """Not where all that is left of a partition is on replicas being added: to cancel or replace drops them, as
         in 2.8."""
         partition, controller = await self.some_partition(), self.active()
-        state = partition and await (await self.world.store()).partition_state(partition)
+        state = partition and await (await self.world.store()).partitions.state(partition)
         cluster = controller and controller.cluster
         if state and cluster and set(state.isr) & set(cluster.assignment(partition).origin):
             target = self.chance.choice((None, self.chance.sample(BROKERS, self.chance.randint(1, 3))))
@@ -185,15 +185,15 @@ class History:
             await self.world.settle(5)
         store = await self.world.store()
         for _ in range(3):
-            for topic in sorted(await store.topics()):
-                found = await store.topic_assignment(topic)
+            for topic in sorted(await store.topics.names()):
+                found = await store.topics.assignment(topic)
                 for number, row in (found.partitions if found else {}).items():
                     partition = TopicPartition(topic, number)
-                    state = await store.partition_state(partition)
+                    state = await store.partitions.state(partition)
                     if state and state.leader >= 0 and set(state.isr) != set(row.replicas):
                         isr = (state.leader, *(r for r in row.replicas if r != state.leader))
-                        await store.write_isr(partition, state._replace(isr=isr))
-                        await store.announce_isr_changes([partition])
+                        await store.partitions.write_isr(partition, state._replace(isr=isr))
+                        await store.notifications.announce_isr_changes([partition])
             await self.world.settle(10)
 
     async def check(self) -> None:
@@ -203,21 +203,21 @@ class History:
         # As in 2.8: a deletion waits for a reassignment, and that for a leader, whom a topic in deletion does not get.
         halted = [p for p in cluster.reassigning if p.topic in cluster.queued]
         stuck = {p.topic for p in halted if cluster.leadership(p).leader < 0}
-        assert await store.topics_to_delete() == cluster.queued == stuck
-        topics = await store.topics()
+        assert await store.topics.marked_for_deletion() == cluster.queued == stuck
+        topics = await store.topics.names()
         assert topics & self.deleted == stuck
         assert topics == cluster.topics
         topics -= stuck
         assert not {partition for partition in cluster.reassigning if partition.topic in topics}
         for topic in topics:
-            found = await store.topic_assignment(topic)
+            found = await store.topics.assignment(topic)
             assert found.topic_id == cluster.topic_ids[topic]
             for number, row in found.partitions.items():
                 partition = TopicPartition(topic, number)
                 assert cluster.assignment(partition) == row
                 assert not row.adding
                 assert not row.removing
-                state = await store.partition_state(partition)
+                state = await store.partitions.state(partition)
                 assert cluster.leadership(partition) == state
                 if state.leader < 0 and set(state.isr).isdisjoint(row.replicas):
                     continue  # a reassignment was cancelled when all in-sync replicas were among those that it drops
@@ -226,8 +226,8 @@ class History:
                 assert cluster.partition_state(partition) is partition_states.ONLINE
         replicas = [replica for replica in cluster.replicas() if replica.topic in topics]
         assert {cluster.replica_state(replica) for replica in replicas} <= {replica_states.ONLINE}
-        assert await store.isr_changes() == []
-        assert await store.reassignments() is None
+        assert await store.notifications.isr_changes() == []
+        assert await store.admin.reassignments() is None
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -64,7 +64,7 @@ async def test_requests_carry_controller_epoch_broker_epoch_topic_id_and_znode_v
         (2, "host2", 9002)
     ]
     (topic,) = request.topic_states
-    assert topic.topic_id == (await (await world.store()).topic_assignment("t")).topic_id != ZERO_UUID
+    assert topic.topic_id == (await (await world.store()).topics.assignment("t")).topic_id != ZERO_UUID
     (state,) = topic.partition_states
     assert (state.zk_version, state.controller_epoch, state.replicas) == (0, 1, [2, 1])
     assert {one.version for one in world.told if isinstance(one.message, LeaderAndIsrRequest)} == {5}
@@ -85,7 +85,7 @@ async def test_we4_14_a_topic_written_by_hand_is_made_like_any_other():
 
     leaders = {partition: (await world.state("topic-create-zk", partition)).leader for partition in range(4)}
     assert leaders == {0: 2, 1: 0, 2: 1, 3: 2}
-    assert (await store.topic_assignment("topic-create-zk")).topic_id is not None  # the controller gave it one
+    assert (await store.topics.assignment("topic-create-zk")).topic_id is not None  # the controller gave it one
 
 
 @scenario
@@ -138,11 +138,11 @@ async def test_added_partitions_start_and_changes_of_old_ones_are_ignored():
     await world.start(1, 2)
     await world.make_topic("t", {0: [1, 2]})
     store = await world.store()
-    before = await store.topic_assignment("t")
+    before = await store.topics.assignment("t")
     world.forget()
 
     grown = before.of({0: [2, 1], 1: [2, 1]}, before.topic_id)
-    await store.set_topic_assignment("t", grown)
+    await store.topics.set_assignment("t", grown)
     await world.settle()
 
     assert world.story(LeaderAndIsrRequest) == [
@@ -285,9 +285,9 @@ async def test_partitions_added_during_deletion_are_taken_out_again():
     await world.kill(2)
     await world.delete_topic("t")  # cannot end while broker 2 is down
     store = await world.store()
-    before = await store.topic_assignment("t")
+    before = await store.topics.assignment("t")
 
-    await store.set_topic_assignment("t", before.of({0: [1, 2], 1: [1, 2]}, before.topic_id))
+    await store.topics.set_assignment("t", before.of({0: [1, 2], 1: [1, 2]}, before.topic_id))
     await world.settle()
 
     after = TopicZNode.decode(world.zookeeper.tree()["/brokers/topics/t"])
@@ -320,8 +320,8 @@ async def test_a_topic_removed_by_hand_is_forgotten_and_can_be_made_again():
     await world.start(1)
     await world.make_topic("t", {0: [1]})
     store = await world.store()
-    await store.delete_recursive("/config/topics/t")
-    await store.delete_recursive("/brokers/topics/t")
+    await store.znodes.delete_recursive("/config/topics/t")
+    await store.znodes.delete_recursive("/brokers/topics/t")
     await world.settle()
     assert not world.controller.cluster.topics
 
@@ -353,7 +353,7 @@ async def test_old_topics_get_ids_at_fail_over_unless_the_protocol_version_has_n
         store = await world.store()
         await store.session.create("/brokers/topics/old", b'{"version":1,"partitions":{"0":[1]}}')
         await world.start(1)
-        assert ((await store.topic_assignment("old")).topic_id is not None) is has_id
+        assert ((await store.topics.assignment("old")).topic_id is not None) is has_id
         for broker in list(world.brokers):
             await world.kill(broker)
 
@@ -367,7 +367,7 @@ def test_a_thousand_topics_are_made_within_two_seconds(count):
         began = time.process_time()
         for number in range(count):
             replicas = [1 + number % 3, 1 + (number + 1) % 3, 1 + (number + 2) % 3]
-            await store.create_topic(f"topic{number}", _assignment(replicas), {})
+            await store.topics.create(f"topic{number}", _assignment(replicas), {})
         await world.settle()
         took = time.process_time() - began
         cluster = world.controller.cluster

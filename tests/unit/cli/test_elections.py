@@ -140,8 +140,8 @@ def test_the_old_tools_znode(capsys):
         session = server.session()
         await session.connect()
         store = ZkStore(session)
-        await store.ensure_top_level_paths()
-        await store.create_topic("t", TopicAssignment.of({0: [1], 1: [1]}))
+        await store.brokers.ensure_top_level_paths()
+        await store.topics.create("t", TopicAssignment.of({0: [1], 1: [1]}))
         await preferred_replica_election.request_elections(store, [T1, TopicPartition("nope", 0)])
         written = json.loads(server.tree()["/admin/preferred_replica_election"])
         assert written == {"version": 1, "partitions": [{"topic": "t", "partition": 1}]}

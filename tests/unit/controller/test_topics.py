@@ -58,12 +58,12 @@ class World:
 
     async def open(self):
         await self.store.session.connect()
-        await self.store.ensure_top_level_paths()
+        await self.store.brokers.ensure_top_level_paths()
         for id_ in (0, 1, 2):
             endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", f"h{id_}", 9092)
             rack = self.racks.get(id_)
             registration = BrokerIdZNode.of([endpoint], jmx_port=-1, timestamp_ms=0, version=5, rack=rack)
-            await self.store.register_broker(id_, registration)
+            await self.store.brokers.register(id_, registration)
         return self
 
     def topic(self, name):
@@ -230,7 +230,7 @@ def test_a_policy_that_cannot_be_loaded_is_a_config_error(path):
 def test_partitions_are_added_where_placement_left_off():
     async def scenario(world):
         topic_id = Chance().new_topic_id()
-        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}, topic_id), {})
+        await world.store.topics.create("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}, topic_id), {})
         planned = await world.admin.grow("t", 4)
         assert planned.added == {2: [0, 2], 3: [1, 2]}
         stored = world.topic("t")
@@ -245,9 +245,9 @@ def test_partitions_are_added_where_placement_left_off():
 
 def test_growth_that_cannot_be_is_refused():
     async def scenario(world):
-        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}), {})
+        await world.store.topics.create("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}), {})
         moving = TopicAssignment({0: ReplicaAssignment((2, 1), (2,), (1,))})
-        await world.store.create_topic("moving", moving, {})
+        await world.store.topics.create("moving", moving, {})
         grow = world.admin.grow
         world.queued.add("going")
         for call, code in (
@@ -274,7 +274,7 @@ def test_deletion_is_asked_for_once_or_again():
         await world.admin.create(NewTopic("t", 1, 1))
         await world.admin.delete("t")
         await world.admin.delete("t")
-        assert await world.store.topics_to_delete() == {"t"}
+        assert await world.store.topics.marked_for_deletion() == {"t"}
         assert await refusal(world.admin.delete("unknown")) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     run(scenario)
@@ -294,7 +294,7 @@ def test_we4_8_racks_of_some_brokers_only():
 
 def test_growths_by_two_brokers_at_once_never_shrink_a_topic():
     async def scenario(world):
-        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2]}), {})
+        await world.store.topics.create("t", TopicAssignment.of({0: [1, 2]}), {})
         session = world.zookeeper.session()
         await session.connect()
         other = TopicAdmin(
@@ -311,7 +311,7 @@ def test_growths_by_two_brokers_at_once_never_shrink_a_topic():
 
 def test_a_growth_whose_answer_was_lost_has_succeeded():
     async def scenario(world):
-        await world.store.create_topic("t", TopicAssignment.of({0: [1, 2]}), {})
+        await world.store.topics.create("t", TopicAssignment.of({0: [1, 2]}), {})
         put = world.store.session.set
 
         async def put_and_lose_the_answer(path, data, version=-1):

@@ -56,8 +56,9 @@ class Leader:
         self.store = FakeStore(*versions)
         self.committed: list[tuple[Partition, bool]] = []
         self.updates = IsrUpdates(
-            self.store, self.clock, self.me.metrics.manager, lambda *change: self.committed.append(change)
-        )
+            self.store.write_isr, self.store.announce_isr_changes, self.clock, self.me.metrics.manager,
+            lambda *change: self.committed.append(change),
+        )  # fmt: skip
 
     @property
     def clock(self) -> Clock:

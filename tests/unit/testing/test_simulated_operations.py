@@ -28,8 +28,8 @@ def world():
 
     async def begin():
         await session.connect()
-        await store.create_topic("t", TopicAssignment.of({0: [1, 2, 3]}))
-        await store.create_topic(GROWING, TopicAssignment.of({0: [1, 2]}))
+        await store.topics.create("t", TopicAssignment.of({0: [1, 2, 3]}))
+        await store.topics.create(GROWING, TopicAssignment.of({0: [1, 2]}))
         return Administrator(cluster, store, [T0, U0], lambda _: None)
 
     yield loop, cluster, store, loop.run_until_complete(begin())
@@ -47,9 +47,9 @@ def test_requests_that_nobody_carried_out_are_left_over(world):
     loop, _cluster, store, administrator = world
 
     async def ask():
-        await store.request_reassignments({T0: [1, 2]})
-        await store.request_preferred_elections([T0])
-        await store.mark_for_deletion(PASSING[0])
+        await store.admin.request_reassignments({T0: [1, 2]})
+        await store.admin.request_preferred_elections([T0])
+        await store.topics.mark_for_deletion(PASSING[0])
 
     loop.run_until_complete(ask())
     assert len(administrator.left_over()) == 3
@@ -58,13 +58,13 @@ def test_requests_that_nobody_carried_out_are_left_over(world):
 def test_a_replica_on_its_way_is_left_over(world):
     loop, _cluster, store, administrator = world
     moving = TopicAssignment({0: ReplicaAssignment((4, 1, 2, 3), adding=(4,))})
-    loop.run_until_complete(store.set_topic_assignment("t", moving))
+    loop.run_until_complete(store.topics.set_assignment("t", moving))
     assert ["t-0 is on its way" in each for each in administrator.left_over()] == [True]
 
 
 def test_replicas_that_nobody_asked_for_are_a_fault(world):
     loop, _cluster, store, administrator = world
-    loop.run_until_complete(store.set_topic_assignment("t", TopicAssignment.of({0: [4, 2, 1]})))
+    loop.run_until_complete(store.topics.set_assignment("t", TopicAssignment.of({0: [4, 2, 1]})))
     assert len(administrator.faults()) == 1
     administrator.targets[T0].add(frozenset((1, 2, 4)))
     assert administrator.faults() == []

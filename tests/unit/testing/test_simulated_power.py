@@ -24,7 +24,7 @@ def in_a_cluster(scenario):
             await cluster.start_all()
             session = cluster.zookeeper.session()
             await session.connect()
-            await ZkStore(session).create_topic("t", TopicAssignment.of({0: [1, 2, 3]}))
+            await ZkStore(session).topics.create("t", TopicAssignment.of({0: [1, 2, 3]}))
             await cluster.until(lambda: is_in_sync(cluster), 60, "in sync")
             await scenario(cluster)
         finally:

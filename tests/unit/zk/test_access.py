@@ -14,45 +14,45 @@ from kafka_py.zk.store import ZkStore
 
 @on_fake
 async def test_recursive_creation_makes_the_missing_parents_with_null_data(store, zk):
-    assert await store.create_recursive("/a/b/c", b"x") == "/a/b/c"
+    assert await store.znodes.create_recursive("/a/b/c", b"x") == "/a/b/c"
     assert {path: data for path, data in zk.tree().items() if path.startswith("/a")} == {
         "/a": None,
         "/a/b": None,
         "/a/b/c": b"x",
     }
-    assert await store.create_recursive("/a/n_", b"", sequence=True) == "/a/n_0000000001"
+    assert await store.znodes.create_recursive("/a/n_", b"", sequence=True) == "/a/n_0000000001"
     with pytest.raises(NodeExists):
-        await store.create_recursive("/a/b/c", b"y")
+        await store.znodes.create_recursive("/a/b/c", b"y")
 
 
 @on_fake
 async def test_creation_costs_one_request_when_the_parent_is_there(store, zk):
-    await store.create_recursive("/a")
+    await store.znodes.create_recursive("/a")
     before = zk.requests
-    await store.create_recursive("/a/b")
+    await store.znodes.create_recursive("/a/b")
     assert zk.requests - before == 1
 
 
 @on_fake
 async def test_set_or_create_writes_either_way(store, zk):
-    await store.set_or_create("/a/b", b"1")
-    await store.set_or_create("/a/b", b"2")
-    assert await store.read("/a/b") == (b"2", await store.session.exists("/a/b"))
-    assert await store.read("/none") is None
+    await store.znodes.set_or_create("/a/b", b"1")
+    await store.znodes.set_or_create("/a/b", b"2")
+    assert await store.znodes.read("/a/b") == (b"2", await store.session.exists("/a/b"))
+    assert await store.znodes.read("/none") is None
 
 
 @on_fake
 async def test_recursive_deletion_takes_everything_below_and_tolerates_absence(store, zk):
     for path in ("/a/b/c", "/a/b/d", "/a/e"):
-        await store.create_recursive(path)
-    assert await store.delete_recursive("/a") is True
-    assert await store.delete_recursive("/a") is False
+        await store.znodes.create_recursive(path)
+    assert await store.znodes.delete_recursive("/a") is True
+    assert await store.znodes.delete_recursive("/a") is False
     assert await store.session.exists("/a") is None
 
 
 @on_fake
 async def test_a_child_that_appears_during_a_deletion_is_deleted_too(store, zk):
-    await store.create_recursive("/a/b")
+    await store.znodes.create_recursive("/a/b")
     other = zk.session()
     await other.connect()
     made = []
@@ -69,7 +69,7 @@ async def test_a_child_that_appears_during_a_deletion_is_deleted_too(store, zk):
         return names
 
     store.session.children = children
-    assert await store.delete_recursive("/a")
+    assert await store.znodes.delete_recursive("/a")
     assert made
     assert await store.session.exists("/a") is None
 
@@ -77,24 +77,24 @@ async def test_a_child_that_appears_during_a_deletion_is_deleted_too(store, zk):
 @on_fake
 async def test_a_fenced_write_needs_the_remembered_version_of_the_controller_epoch(store, zk):
     """One multi: a check of /controller_epoch, then the write."""
-    await store.create_recursive("/controller_epoch", b"0")
+    await store.znodes.create_recursive("/controller_epoch", b"0")
     await store.session.set("/controller_epoch", b"1")
-    assert await store.fenced(CreateOp("/a", b""), 1) == "/a"
-    assert (await store.fenced(SetOp("/a", b"x"), 1)).version == 1
+    assert await store.znodes.fenced(CreateOp("/a", b""), 1) == "/a"
+    assert (await store.znodes.fenced(SetOp("/a", b"x"), 1)).version == 1
     await store.session.set("/controller_epoch", b"2")
     for op in (SetOp("/a", b"y"), CreateOp("/b"), DeleteOp("/a")):
         with pytest.raises(ControllerMoved) as moved:
-            await store.fenced(op, 1)
+            await store.znodes.fenced(op, 1)
         assert moved.value.code is ErrorCode.STALE_CONTROLLER_EPOCH
     assert (await store.session.get("/a"))[0] == b"x"
-    await store.fenced(SetOp("/a", b"z"), NOT_FENCED)
+    await store.znodes.fenced(SetOp("/a", b"z"), NOT_FENCED)
     assert (await store.session.get("/a"))[0] == b"z"
 
 
 @on_fake
 async def test_the_error_of_a_fenced_write_is_that_of_the_write_alone(store, zk):
-    await store.create_recursive("/controller_epoch", b"0")
-    await store.create_recursive("/a")
+    await store.znodes.create_recursive("/controller_epoch", b"0")
+    await store.znodes.create_recursive("/a")
     for error, op in [
         (NodeExists, CreateOp("/a")),
         (NoNode, SetOp("/none", b"")),
@@ -102,43 +102,43 @@ async def test_the_error_of_a_fenced_write_is_that_of_the_write_alone(store, zk)
         (NoNode, DeleteOp("/none")),
     ]:
         with pytest.raises(error):
-            await store.fenced(op, 0)
+            await store.znodes.fenced(op, 0)
 
 
 @on_fake
 async def test_another_failure_of_the_check_is_raised_as_it_is(store, zk):
     with pytest.raises(NoNode, match="/controller_epoch"):
-        await store.fenced(CreateOp("/a"), 0)
+        await store.znodes.fenced(CreateOp("/a"), 0)
 
 
 @on_fake
 async def test_many_writes_go_as_few_requests_and_are_answered_in_order(store, zk):
-    epoch = (await store.elect_controller(1, 0)).epoch_zk_version
+    epoch = (await store.election.elect(1, 0)).epoch_zk_version
     before = zk.requests
     paths = [f"/n{number}" for number in range(2 * BATCH_SIZE + 1)]
-    assert await store.fenced_many([CreateOp(path) for path in paths], epoch) == paths
-    assert await store.fenced_many([CreateOp(f"{paths[0]}/a"), DeleteOp(paths[1])], NOT_FENCED) == [
+    assert await store.znodes.fenced_many([CreateOp(path) for path in paths], epoch) == paths
+    assert await store.znodes.fenced_many([CreateOp(f"{paths[0]}/a"), DeleteOp(paths[1])], NOT_FENCED) == [
         f"{paths[0]}/a",
         None,
     ]
     assert zk.requests - before == 4
-    [stat] = await store.fenced_many([SetOp(paths[0], b"x")], epoch)
+    [stat] = await store.znodes.fenced_many([SetOp(paths[0], b"x")], epoch)
     assert stat == await store.session.exists(paths[0])
 
 
 @on_fake
 async def test_one_refused_write_of_many_leaves_the_others_alone(store, zk):
-    epoch = (await store.elect_controller(1, 0)).epoch_zk_version
-    await store.create_recursive("/b")
-    made = await store.fenced_many([CreateOp("/a"), CreateOp("/b"), CreateOp("/b/c"), SetOp("/no", b"")], epoch)
+    epoch = (await store.election.elect(1, 0)).epoch_zk_version
+    await store.znodes.create_recursive("/b")
+    made = await store.znodes.fenced_many([CreateOp("/a"), CreateOp("/b"), CreateOp("/b/c"), SetOp("/no", b"")], epoch)
     assert [type(one) for one in made] == [str, NodeExists, str, NoNode]
 
 
 @on_fake
 async def test_many_writes_are_fenced(store, zk):
-    await store.elect_controller(1, 0)
+    await store.election.elect(1, 0)
     with pytest.raises(ControllerMoved):
-        await store.fenced_many([CreateOp("/a"), CreateOp("/b")], 0)
+        await store.znodes.fenced_many([CreateOp("/a"), CreateOp("/b")], 0)
     assert "/a" not in zk.tree()
 
 
@@ -197,15 +197,15 @@ def appending(piece, seen):
 @on_fake
 async def test_an_update_creates_what_is_missing_and_changes_what_is_there(store, zk):
     seen = []
-    assert await store.update("/a/b", appending(b"1", seen))
-    assert await store.update("/a/b", appending(b"2", seen))
+    assert await store.znodes.update("/a/b", appending(b"1", seen))
+    assert await store.znodes.update("/a/b", appending(b"2", seen))
     assert seen == [None, b"1"]
     assert zk.tree()["/a/b"] == b"12"
 
     async def nothing(_found):
         return None
 
-    assert not await store.update("/a/b", nothing)
+    assert not await store.znodes.update("/a/b", nothing)
     assert (await store.session.exists("/a/b")).version == 1
 
 
@@ -216,14 +216,15 @@ async def test_updates_at_the_same_time_lose_nothing(store, zk):
         await session.connect()
     pieces = [b"a", b"b", b"c", b"d"]
     stores = [ZkStore(session) for session in others]
-    await asyncio.gather(*(one.update("/n", appending(piece, [])) for one, piece in zip(stores, pieces, strict=True)))
+    each = zip(stores, pieces, strict=True)
+    await asyncio.gather(*(one.znodes.update("/n", appending(piece, [])) for one, piece in each))
     assert sorted(zk.tree()["/n"]) == sorted(b"abcd")
 
 
 @on_fake
 async def test_an_update_whose_answer_was_lost_is_not_made_twice(store, zk):
-    await store.create_recursive("/n", b"")
-    update = asyncio.create_task(store.update("/n", appending(b"1", [])))
+    await store.znodes.create_recursive("/n", b"")
+    update = asyncio.create_task(store.znodes.update("/n", appending(b"1", [])))
     await asyncio.sleep(0)  # the read is under way; the write that follows loses its answer
     store.session.lose_next_reply()
     assert await update
@@ -232,7 +233,7 @@ async def test_an_update_whose_answer_was_lost_is_not_made_twice(store, zk):
 
 @on_fake
 async def test_a_creation_by_update_whose_answer_was_lost_is_not_made_twice(store, zk):
-    update = asyncio.create_task(store.update("/n", appending(b"1", [])))
+    update = asyncio.create_task(store.znodes.update("/n", appending(b"1", [])))
     await asyncio.sleep(0)
     store.session.lose_next_reply()
     assert await update
@@ -241,11 +242,11 @@ async def test_a_creation_by_update_whose_answer_was_lost_is_not_made_twice(stor
 
 @on_fake
 async def test_an_update_is_fenced(store, zk):
-    epoch = await store.elect_controller(1, 0)
+    epoch = await store.election.elect(1, 0)
     for _ in range(2):  # creation and change
         with pytest.raises(ControllerMoved):
-            await store.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version + 1)
-        assert await store.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version)
+            await store.znodes.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version + 1)
+        assert await store.znodes.update("/n", appending(b"1", []), epoch_zk_version=epoch.epoch_zk_version)
     assert zk.tree()["/n"] == b"11"
 
 

@@ -17,30 +17,30 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 @on_fake
 async def test_a_reassignment_is_asked_for_shrunk_and_removed(store, zk):
-    epoch = await store.elect_controller(1, 0)
+    epoch = await store.election.elect(1, 0)
     seen = []
-    assert await store.reassignments(seen.append) is None
-    await store.request_reassignments({T0: [1, 2], T1: [2]})
+    assert await store.admin.reassignments(seen.append) is None
+    await store.admin.request_reassignments({T0: [1, 2], T1: [2]})
     assert [event.type for event in seen] == [EventType.CREATED]
     assert zk.tree()["/admin/reassign_partitions"].startswith(b'{"version":1,"partitions":[{"topic":"t","partition":0')
     with pytest.raises(NodeExists):
-        await store.request_reassignments({T0: [1]})
-    assert await store.reassignments() == {T0: [1, 2], T1: [2]}
-    assert await store.keep_reassignments(lambda *_: True, epoch.epoch_zk_version) is None
-    assert await store.keep_reassignments(lambda one, _: one == T1, epoch.epoch_zk_version) == {T1: [2]}
-    assert await store.reassignments() == {T1: [2]}
+        await store.admin.request_reassignments({T0: [1]})
+    assert await store.admin.reassignments() == {T0: [1, 2], T1: [2]}
+    assert await store.admin.keep_reassignments(lambda *_: True, epoch.epoch_zk_version) is None
+    assert await store.admin.keep_reassignments(lambda one, _: one == T1, epoch.epoch_zk_version) == {T1: [2]}
+    assert await store.admin.reassignments() == {T1: [2]}
     with pytest.raises(ControllerMoved):
-        await store.keep_reassignments(lambda *_: False, 0)
-    assert await store.keep_reassignments(lambda *_: False, epoch.epoch_zk_version) == {}
-    assert await store.reassignments() is None
-    assert await store.keep_reassignments(lambda *_: False, epoch.epoch_zk_version) is None
+        await store.admin.keep_reassignments(lambda *_: False, 0)
+    assert await store.admin.keep_reassignments(lambda *_: False, epoch.epoch_zk_version) == {}
+    assert await store.admin.reassignments() is None
+    assert await store.admin.keep_reassignments(lambda *_: False, epoch.epoch_zk_version) is None
 
 
 @on_fake
 async def test_a_reassignment_written_meanwhile_is_not_lost(store, zk):
     """The list is deleted and another one asked for after the controller has read it, before it writes."""
-    epoch = await store.elect_controller(1, 0)
-    await store.request_reassignments({T0: [1]})
+    epoch = await store.election.elect(1, 0)
+    await store.admin.request_reassignments({T0: [1]})
     other = zk.session()
     await other.connect()
     looked = []
@@ -54,37 +54,37 @@ async def test_a_reassignment_written_meanwhile_is_not_lost(store, zk):
             zk.apply_all(other.session_id, [SetOp(path, row)])
         return partition != T0
 
-    assert await store.keep_reassignments(stays, epoch.epoch_zk_version) is None
+    assert await store.admin.keep_reassignments(stays, epoch.epoch_zk_version) is None
     assert looked == [T0, T1]
-    assert await store.reassignments() == {T1: [3]}
+    assert await store.admin.reassignments() == {T1: [3]}
 
 
 @on_fake
 async def test_requests_that_cannot_be_read_ask_for_nothing_but_stay(store, zk):
-    await store.create_recursive("/admin/reassign_partitions", b"?")
-    await store.create_recursive("/admin/preferred_replica_election", b"?")
-    assert await store.reassignments() == {}
-    assert await store.preferred_elections() == set()
+    await store.znodes.create_recursive("/admin/reassign_partitions", b"?")
+    await store.znodes.create_recursive("/admin/preferred_replica_election", b"?")
+    assert await store.admin.reassignments() == {}
+    assert await store.admin.preferred_elections() == set()
     assert await store.session.exists("/admin/reassign_partitions") is not None
 
 
 @on_fake
 async def test_a_preferred_election_is_asked_for_and_deleted(store, zk):
-    epoch = await store.elect_controller(1, 0)
+    epoch = await store.election.elect(1, 0)
     seen = []
-    assert await store.preferred_elections(seen.append) is None
-    await store.request_preferred_elections([T0, T1])
+    assert await store.admin.preferred_elections(seen.append) is None
+    await store.admin.request_preferred_elections([T0, T1])
     assert len(seen) == 1
-    assert await store.preferred_elections() == {T0, T1}
-    await store.delete_preferred_elections(epoch.epoch_zk_version)
-    assert await store.preferred_elections() is None
+    assert await store.admin.preferred_elections() == {T0, T1}
+    await store.admin.delete_preferred_elections(epoch.epoch_zk_version)
+    assert await store.admin.preferred_elections() is None
 
 
 @on_fake
 async def test_producer_ids_are_claimed_in_blocks_of_1000(store, zk):
-    await store.ensure_top_level_paths()
-    assert await store.claim_producer_ids(1) == ProducerIdBlock(0, 999)
-    assert await store.claim_producer_ids(2) == ProducerIdBlock(1000, 1999)
+    await store.brokers.ensure_top_level_paths()
+    assert await store.admin.claim_producer_ids(1) == ProducerIdBlock(0, 999)
+    assert await store.admin.claim_producer_ids(2) == ProducerIdBlock(1000, 1999)
     assert zk.tree()["/latest_producer_id_block"] == (
         b'{"version":1,"broker":2,"block_start":"1000","block_end":"1999"}'
     )
@@ -92,50 +92,50 @@ async def test_producer_ids_are_claimed_in_blocks_of_1000(store, zk):
 
 @on_fake
 async def test_two_brokers_never_claim_the_same_block(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     stores = [store]
     for _ in range(4):
         session = zk.session()
         await session.connect()
         stores.append(ZkStore(session))
-    blocks = await asyncio.gather(*(one.claim_producer_ids(number) for number, one in enumerate(stores)))
+    blocks = await asyncio.gather(*(one.admin.claim_producer_ids(number) for number, one in enumerate(stores)))
     assert sorted(blocks) == [(first, first + 999) for first in range(0, 5000, 1000)]
 
 
 @on_fake
 async def test_a_claim_whose_reply_was_lost_is_ours(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     store.session.lose_next_reply(2)
-    assert await store.claim_producer_ids(1) == ProducerIdBlock(0, 999)
-    assert await store.claim_producer_ids(1) == ProducerIdBlock(1000, 1999)
+    assert await store.admin.claim_producer_ids(1) == ProducerIdBlock(0, 999)
+    assert await store.admin.claim_producer_ids(1) == ProducerIdBlock(1000, 1999)
 
 
 @on_fake
 async def test_null_is_no_block_yet_but_empty_data_is_an_error(store, zk):
-    await store.create_recursive("/latest_producer_id_block", b"")
+    await store.znodes.create_recursive("/latest_producer_id_block", b"")
     with pytest.raises(MalformedZNode):
-        await store.claim_producer_ids(1)
+        await store.admin.claim_producer_ids(1)
 
 
 @on_fake
 async def test_producer_ids_end_at_the_largest_long(store, zk):
     last = (1 << 63) - 1 - 1000
     row = b'{"version":1,"broker":2,"block_start":"0","block_end":"%d"}'
-    await store.create_recursive("/latest_producer_id_block", row % last)
-    assert await store.claim_producer_ids(1) == ProducerIdBlock(last + 1, (1 << 63) - 1)
+    await store.znodes.create_recursive("/latest_producer_id_block", row % last)
+    assert await store.admin.claim_producer_ids(1) == ProducerIdBlock(last + 1, (1 << 63) - 1)
     with pytest.raises(OverflowError):
-        await store.claim_producer_ids(1)
+        await store.admin.claim_producer_ids(1)
 
 
 @on_fake
 async def test_features_are_written_only_if_different(store, zk):
-    assert await store.features() is None
-    await store.ensure_features(FEATURES_DISABLED)
-    await store.ensure_features(FEATURES_DISABLED)
+    assert await store.admin.features() is None
+    await store.admin.ensure_features(FEATURES_DISABLED)
+    await store.admin.ensure_features(FEATURES_DISABLED)
     assert zk.tree()["/feature"] == b'{"version":1,"status":0,"features":{}}'
     assert (await store.session.exists("/feature")).version == 0
-    await store.ensure_features(FEATURES_ENABLED)
-    assert (await store.features()).status == 1
+    await store.admin.ensure_features(FEATURES_ENABLED)
+    assert (await store.admin.features()).status == 1
     await store.session.set("/feature", b"{}")
     with pytest.raises(MalformedZNode):
-        await store.ensure_features(FEATURES_DISABLED)
+        await store.admin.ensure_features(FEATURES_DISABLED)

@@ -49,56 +49,56 @@ class Applied:
 
 @on_fake
 async def test_isr_changes_are_announced_read_and_deleted_as_listed(store, zk):
-    await store.ensure_top_level_paths()
-    epoch = await store.elect_controller(1, 0)
+    await store.brokers.ensure_top_level_paths()
+    epoch = await store.election.elect(1, 0)
     seen = []
-    assert await store.isr_changes(seen.append) == []
-    await store.announce_isr_changes([T0, U1])
-    await store.announce_isr_changes([T0])
-    names = await store.isr_changes()
+    assert await store.notifications.isr_changes(seen.append) == []
+    await store.notifications.announce_isr_changes([T0, U1])
+    await store.notifications.announce_isr_changes([T0])
+    names = await store.notifications.isr_changes()
     assert names == ["isr_change_0000000000", "isr_change_0000000001"]
     assert len(seen) == 1
-    assert await store.read_isr_changes(names) == {T0, U1}
-    await store.announce_isr_changes([U1])
+    assert await store.notifications.read_isr_changes(names) == {T0, U1}
+    await store.notifications.announce_isr_changes([U1])
     with pytest.raises(ControllerMoved):
-        await store.delete_isr_changes(names, 0)
-    await store.delete_isr_changes([*names, "isr_change_0000000099"], epoch.epoch_zk_version)
-    assert await store.isr_changes() == ["isr_change_0000000002"]
+        await store.notifications.delete_isr_changes(names, 0)
+    await store.notifications.delete_isr_changes([*names, "isr_change_0000000099"], epoch.epoch_zk_version)
+    assert await store.notifications.isr_changes() == ["isr_change_0000000002"]
 
 
 @on_fake
 async def test_notifications_that_cannot_be_read_list_nothing(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     await store.session.create("/isr_change_notification/isr_change_0000000000", b"?")
     await store.session.create("/log_dir_event_notification/log_dir_event_0000000000", None)
-    assert await store.read_isr_changes(await store.isr_changes()) == set()
-    assert await store.read_log_dir_events(await store.log_dir_events()) == set()
+    assert await store.notifications.read_isr_changes(await store.notifications.isr_changes()) == set()
+    assert await store.notifications.read_log_dir_events(await store.notifications.log_dir_events()) == set()
 
 
 @on_fake
 async def test_log_dir_events_name_their_brokers(store, zk):
-    await store.ensure_top_level_paths()
-    epoch = await store.elect_controller(1, 0)
-    await store.announce_log_dir_failure(3)
-    await store.announce_log_dir_failure(3)
-    names = await store.log_dir_events()
-    assert await store.read_log_dir_events(names) == {3}
-    await store.delete_log_dir_events(names, epoch.epoch_zk_version)
-    assert await store.log_dir_events() == []
+    await store.brokers.ensure_top_level_paths()
+    epoch = await store.election.elect(1, 0)
+    await store.notifications.announce_log_dir_failure(3)
+    await store.notifications.announce_log_dir_failure(3)
+    names = await store.notifications.log_dir_events()
+    assert await store.notifications.read_log_dir_events(names) == {3}
+    await store.notifications.delete_log_dir_events(names, epoch.epoch_zk_version)
+    assert await store.notifications.log_dir_events() == []
 
 
 @on_fake
 async def test_existing_notifications_are_replayed_at_the_start_and_new_ones_follow(store, zk):
-    await store.ensure_top_level_paths()
-    await store.announce_config_change("topics/a")
-    await store.announce_config_change("topics/b")
+    await store.brokers.ensure_top_level_paths()
+    await store.configs.announce_change("topics/a")
+    await store.configs.announce_change("topics/b")
     applied = Applied()
-    listener = config_change_listener(store, applied, Clock(0))
+    listener = config_change_listener(store.znodes, applied, Clock(0))
     await listener.start()
     assert applied.entities == ["topics/a", "topics/b"]
-    await store.announce_config_change("topics/c")
+    await store.configs.announce_change("topics/c")
     await applied.wait(3)
-    await store.announce_config_change("topics/d")
+    await store.configs.announce_change("topics/d")
     await applied.wait(4)
     assert applied.entities == ["topics/a", "topics/b", "topics/c", "topics/d"]
     await listener.stop()
@@ -106,15 +106,15 @@ async def test_existing_notifications_are_replayed_at_the_start_and_new_ones_fol
 
 @on_fake
 async def test_each_notification_is_handled_once_also_when_it_fails(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     applied = Applied()
-    listener = config_change_listener(store, applied, Clock(0))
+    listener = config_change_listener(store.znodes, applied, Clock(0))
     await listener.start()
     await store.session.create("/config/changes/config_change_0000000000", b"not json")
     for entity in ("topics/broken", "topics/fine"):
-        await store.announce_config_change(entity)
+        await store.configs.announce_change(entity)
     await applied.wait(2)
-    await store.announce_config_change("topics/last")
+    await store.configs.announce_change("topics/last")
     await applied.wait(3)
     assert applied.entities == ["topics/broken", "topics/fine", "topics/last"]
     await listener.stop()
@@ -138,12 +138,12 @@ def test_a_list_that_could_not_be_read_is_read_again(monkeypatch):
 
     @on_fake
     async def scenario(store, zk):
-        await store.ensure_top_level_paths()
+        await store.brokers.ensure_top_level_paths()
         applied = Applied()
-        listener = config_change_listener(store, applied, Clock(0))
+        listener = config_change_listener(store.znodes, applied, Clock(0))
         await listener.start()
         store.session.children = failing(store.session.children, ConnectionLoss(), ConnectionLoss())
-        await store.announce_config_change("topics/a")
+        await store.configs.announce_change("topics/a")
         await asyncio.wait_for(applied.wait(1), 10)
         await listener.stop()
 
@@ -155,12 +155,12 @@ def test_a_notification_is_handled_again_when_zookeeper_did_not_answer_its_handl
 
     @on_fake
     async def scenario(store, zk):
-        await store.ensure_top_level_paths()
+        await store.brokers.ensure_top_level_paths()
         applied = Applied()
-        listener = config_change_listener(store, failing(applied, ConnectionLoss(), ConnectionLoss()), Clock(0))
+        listener = config_change_listener(store.znodes, failing(applied, ConnectionLoss(), ConnectionLoss()), Clock(0))
         await listener.start()
-        await store.announce_config_change("topics/a")
-        await store.announce_config_change("topics/b")
+        await store.configs.announce_change("topics/a")
+        await store.configs.announce_change("topics/b")
         await asyncio.wait_for(applied.wait(2), 10)
         assert applied.entities == ["topics/a", "topics/b"]
         await listener.stop()
@@ -170,7 +170,7 @@ def test_a_notification_is_handled_again_when_zookeeper_did_not_answer_its_handl
 
 @on_fake
 async def test_a_notification_during_whose_handling_the_session_expires_is_handled_in_the_next(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     applied = Applied()
     outcomes = [SessionExpired()]
 
@@ -181,9 +181,9 @@ async def test_a_notification_during_whose_handling_the_session_expires_is_handl
         await applied(entity)
 
     expired = asyncio.Event()
-    listener = config_change_listener(store, handle, Clock(0))
+    listener = config_change_listener(store.znodes, handle, Clock(0))
     await listener.start()
-    await store.announce_config_change("topics/a")
+    await store.configs.announce_change("topics/a")
     await asyncio.wait_for(expired.wait(), 10)
     assert applied.entities == []
     await listener._on_new_session()
@@ -194,12 +194,12 @@ async def test_a_notification_during_whose_handling_the_session_expires_is_handl
 @on_fake
 async def test_a_request_that_zookeeper_refuses_does_not_stop_the_list(store, zk):
     """As for an entity whose name makes no path: to try again would change nothing."""
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     applied = Applied()
-    listener = config_change_listener(store, failing(applied, NodeExists("/n")), Clock(0))
+    listener = config_change_listener(store.znodes, failing(applied, NodeExists("/n")), Clock(0))
     await listener.start()
-    await store.announce_config_change("topics/a")
-    await store.announce_config_change("topics/b")
+    await store.configs.announce_change("topics/a")
+    await store.configs.announce_change("topics/b")
     await asyncio.wait_for(applied.wait(1), 10)
     assert applied.entities == ["topics/b"]
     await listener.stop()
@@ -207,11 +207,11 @@ async def test_a_request_that_zookeeper_refuses_does_not_stop_the_list(store, zk
 
 @on_fake
 async def test_a_name_without_number_stops_the_list(store, zk):
-    await store.ensure_top_level_paths()
-    await store.announce_config_change("topics/a")
+    await store.brokers.ensure_top_level_paths()
+    await store.configs.announce_change("topics/a")
     await store.session.create("/config/changes/zzz")
     applied = Applied()
-    listener = config_change_listener(store, applied, Clock(0))
+    listener = config_change_listener(store.znodes, applied, Clock(0))
     await listener.start()
     assert applied.entities == []
     await store.session.delete("/config/changes/zzz")
@@ -226,12 +226,12 @@ def test_notifications_older_than_15_minutes_are_deleted_after_a_round():
         session = zk.session()
         await session.connect()
         store = ZkStore(session)
-        await store.ensure_top_level_paths()
-        await store.announce_config_change("topics/old")
+        await store.brokers.ensure_top_level_paths()
+        await store.configs.announce_change("topics/old")
         server_clock.now_ms += EXPIRY_MS
-        await store.announce_config_change("topics/young")
+        await store.configs.announce_change("topics/young")
         applied = Applied()
-        listener = config_change_listener(store, applied, Clock(1_000_000 + EXPIRY_MS + 1))
+        listener = config_change_listener(store.znodes, applied, Clock(1_000_000 + EXPIRY_MS + 1))
         await listener.start()
         assert applied.entities == ["topics/old", "topics/young"]
         assert await session.children("/config/changes") == ["config_change_0000000001"]
@@ -242,16 +242,16 @@ def test_notifications_older_than_15_minutes_are_deleted_after_a_round():
 
 @on_fake
 async def test_after_a_new_session_what_came_meanwhile_is_handled(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     applied = Applied()
-    listener = config_change_listener(store, applied, Clock(0))
+    listener = config_change_listener(store.znodes, applied, Clock(0))
     await listener.start()
     store.session.expire()
     other = zk.session()
     await other.connect()
-    await ZkStore(other).announce_config_change("topics/a")
+    await ZkStore(other).configs.announce_change("topics/a")
     await applied.wait(1)
-    await ZkStore(other).announce_config_change("topics/b")
+    await ZkStore(other).configs.announce_change("topics/b")
     await applied.wait(2)
     assert applied.entities == ["topics/a", "topics/b"]
     await listener.stop()
@@ -259,14 +259,14 @@ async def test_after_a_new_session_what_came_meanwhile_is_handled(store, zk):
 
 @on_fake
 async def test_a_listener_serves_any_root(store, zk):
-    await store.create_recursive("/delegation_token/token_changes")
+    await store.znodes.create_recursive("/delegation_token/token_changes")
     got = []
 
     async def handle(data):
         got.append(data)
 
-    listener = NotificationListener(store, "/delegation_token/token_changes", "token_change_", handle, Clock(0))
-    await store.create_recursive("/delegation_token/token_changes/token_change_", b"id", sequence=True)
+    listener = NotificationListener(store.znodes, "/delegation_token/token_changes", "token_change_", handle, Clock(0))
+    await store.znodes.create_recursive("/delegation_token/token_changes/token_change_", b"id", sequence=True)
     await listener.start()
     assert got == [b"id"]
     await listener.stop()

@@ -22,9 +22,9 @@ ID = uuid.UUID(int=77)
 @on_fake
 async def test_a_new_topic_has_its_configs_first_and_no_notification(store, zk):
     """/config/topics/<t>, even when the config map is empty, is there when /brokers/topics/<t> appears."""
-    await store.ensure_top_level_paths()
-    await store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 1]}))
-    await store.create_topic("u", TopicAssignment.of({0: [1]}, ID), {"cleanup.policy": "compact"})
+    await store.brokers.ensure_top_level_paths()
+    await store.topics.create("t", TopicAssignment.of({0: [1, 2], 1: [2, 1]}))
+    await store.topics.create("u", TopicAssignment.of({0: [1]}, ID), {"cleanup.policy": "compact"})
     tree = zk.tree()
     assert tree["/config/topics/t"] == b'{"version":1,"config":{}}'
     assert tree["/config/topics/u"] == b'{"version":1,"config":{"cleanup.policy":"compact"}}'
@@ -39,74 +39,74 @@ async def test_a_new_topic_has_its_configs_first_and_no_notification(store, zk):
 
 @on_fake
 async def test_a_topic_that_exists_is_refused(store, zk):
-    await store.ensure_top_level_paths()
-    await store.create_topic("t", TopicAssignment.of({0: [1]}), {"segment.bytes": "5000"})
+    await store.brokers.ensure_top_level_paths()
+    await store.topics.create("t", TopicAssignment.of({0: [1]}), {"segment.bytes": "5000"})
     with pytest.raises(KafkaError) as refused:
-        await store.create_topic("t", TopicAssignment.of({0: [2]}), {"segment.bytes": "6000"})
+        await store.topics.create("t", TopicAssignment.of({0: [2]}), {"segment.bytes": "6000"})
     assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
-    assert await store.topic_assignment("t") == TopicAssignment.of({0: [1]})
-    assert await store.topic_config("t") == {"segment.bytes": "5000"}
+    assert await store.topics.assignment("t") == TopicAssignment.of({0: [1]})
+    assert await store.configs.of_topic("t") == {"segment.bytes": "5000"}
 
 
 @on_fake
 async def test_whether_a_topic_has_its_first_id_is_known(store, zk):
     """Whoever rewrites a topic could have dropped its id, and the controller have made another one."""
-    await store.ensure_top_level_paths()
-    assert await store.topic_identity("t") is None
-    await store.create_topic("t", TopicAssignment.of({0: [1]}, ID))
-    assert await store.topic_identity("t") == TopicIdentity(ID, is_original=True)
-    await store.set_topic_assignment("t", TopicAssignment.of({0: [2]}, ID))
-    assert await store.topic_identity("t") == TopicIdentity(ID, is_original=False)
+    await store.brokers.ensure_top_level_paths()
+    assert await store.topics.identity("t") is None
+    await store.topics.create("t", TopicAssignment.of({0: [1]}, ID))
+    assert await store.topics.identity("t") == TopicIdentity(ID, is_original=True)
+    await store.topics.set_assignment("t", TopicAssignment.of({0: [2]}, ID))
+    assert await store.topics.identity("t") == TopicIdentity(ID, is_original=False)
 
 
 @on_fake
 async def test_of_two_creations_at_once_the_first_keeps_its_configs(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     other = zk.session()
     await other.connect()
     wanted = [(store, "5000"), (ZkStore(other), "6000")]
     outcomes = await asyncio.gather(
-        *(one.create_topic("t", TopicAssignment.of({0: [1]}), {"segment.bytes": size}) for one, size in wanted),
+        *(one.topics.create("t", TopicAssignment.of({0: [1]}), {"segment.bytes": size}) for one, size in wanted),
         return_exceptions=True,
     )
     assert outcomes[0] is None
     assert isinstance(outcomes[1], KafkaError)
-    assert await store.topic_config("t") == {"segment.bytes": "5000"}
+    assert await store.configs.of_topic("t") == {"segment.bytes": "5000"}
 
 
 @on_fake
 async def test_a_topic_takes_configs_that_were_left_there(store, zk):
     """By a deletion that was interrupted, or written beforehand; and creation works without the top-level paths."""
-    await store.create_recursive("/config/topics/t", b'{"version":1,"config":{"segment.bytes":"1"}}')
-    await store.create_topic("t", TopicAssignment.of({0: [1]}), {"retention.ms": "7"})
-    assert await store.topic_config("t") == {"retention.ms": "7"}
-    assert await store.topics() == {"t"}
-    await store.create_topic("u", TopicAssignment.of({0: [1]}))
-    assert await store.topics() == {"t", "u"}
+    await store.znodes.create_recursive("/config/topics/t", b'{"version":1,"config":{"segment.bytes":"1"}}')
+    await store.topics.create("t", TopicAssignment.of({0: [1]}), {"retention.ms": "7"})
+    assert await store.configs.of_topic("t") == {"retention.ms": "7"}
+    assert await store.topics.names() == {"t"}
+    await store.topics.create("u", TopicAssignment.of({0: [1]}))
+    assert await store.topics.names() == {"t", "u"}
 
 
 @on_fake
 async def test_a_creation_whose_answer_was_lost_has_succeeded(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     store.session.lose_next_reply()
-    await store.create_topic("t", TopicAssignment.of({0: [1]}, ID))
-    assert await store.topic_assignment("t") == TopicAssignment.of({0: [1]}, ID)
+    await store.topics.create("t", TopicAssignment.of({0: [1]}, ID))
+    assert await store.topics.assignment("t") == TopicAssignment.of({0: [1]}, ID)
 
 
 @on_fake
 async def test_a_topic_with_another_id_is_not_taken_for_our_own(store, zk):
-    await store.ensure_top_level_paths()
-    await store.create_topic("t", TopicAssignment.of({0: [1]}, Chance().new_topic_id()), {"segment.bytes": "5000"})
+    await store.brokers.ensure_top_level_paths()
+    await store.topics.create("t", TopicAssignment.of({0: [1]}, Chance().new_topic_id()), {"segment.bytes": "5000"})
     with pytest.raises(KafkaError) as refused:
-        await store.create_topic("t", TopicAssignment.of({0: [1]}, ID), {"segment.bytes": "6000"})
+        await store.topics.create("t", TopicAssignment.of({0: [1]}, ID), {"segment.bytes": "6000"})
     assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
-    assert await store.topic_config("t") == {"segment.bytes": "5000"}
+    assert await store.configs.of_topic("t") == {"segment.bytes": "5000"}
 
 
 @on_fake
 async def test_an_edit_of_a_topic_starts_over_when_somebody_else_wrote_it(store, zk):
-    epoch = await store.elect_controller(1, 0)
-    await store.create_topic("t", TopicAssignment.of({0: [1]}, ID))
+    epoch = await store.election.elect(1, 0)
+    await store.topics.create("t", TopicAssignment.of({0: [1]}, ID))
     grown = TopicAssignment.of({0: [1], 1: [2]}, ID)
     seen = []
 
@@ -116,96 +116,96 @@ async def test_an_edit_of_a_topic_starts_over_when_somebody_else_wrote_it(store,
             zk.apply_all(store.session.session_id, [SetOp("/brokers/topics/t", grown.to_znode().encode())])
         return TopicAssignment({**present.partitions, 0: ReplicaAssignment((3,))}, present.topic_id)
 
-    written = await store.edit_topic("t", edit, epoch_zk_version=epoch.epoch_zk_version)
+    written = await store.topics.edit("t", edit, epoch_zk_version=epoch.epoch_zk_version)
     assert seen == [TopicAssignment.of({0: [1]}, ID), grown]
-    assert await store.topic_assignment("t") == written == TopicAssignment.of({0: [3], 1: [2]}, ID)
+    assert await store.topics.assignment("t") == written == TopicAssignment.of({0: [3], 1: [2]}, ID)
     with pytest.raises(ControllerMoved):
-        await store.edit_topic("t", lambda present: present, epoch_zk_version=epoch.epoch_zk_version + 1)
+        await store.topics.edit("t", lambda present: present, epoch_zk_version=epoch.epoch_zk_version + 1)
     with pytest.raises(NoNode):
-        await store.edit_topic("none", lambda present: present)
+        await store.topics.edit("none", lambda present: present)
 
 
 @on_fake
 async def test_topics_are_read_together_and_missing_ones_left_out(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     for name in ("a", "b"):
-        await store.create_topic(name, TopicAssignment.of({0: [1]}, ID))
+        await store.topics.create(name, TopicAssignment.of({0: [1]}, ID))
     seen = []
-    found = await store.topic_assignments(
+    found = await store.topics.assignments(
         ["a", "b", "none"], lambda topic: lambda event: seen.append((topic, event.type))
     )
     assert found == {name: TopicAssignment.of({0: [1]}, ID) for name in ("a", "b")}
-    assert await store.topics() == {"a", "b"}
-    assert await store.topic_exists("a")
-    assert not await store.topic_exists("none")
-    assert await store.partition_count("a") == 1
-    assert await store.partition_count("none") is None
-    await store.set_topic_assignment("b", TopicAssignment.of({0: [1], 1: [2]}, ID))
+    assert await store.topics.names() == {"a", "b"}
+    assert await store.topics.exists("a")
+    assert not await store.topics.exists("none")
+    assert await store.topics.partition_count("a") == 1
+    assert await store.topics.partition_count("none") is None
+    await store.topics.set_assignment("b", TopicAssignment.of({0: [1], 1: [2]}, ID))
     await store.session.sync("/")
     assert seen == [("b", EventType.CHANGED)]
 
 
 @on_fake
 async def test_a_reassignment_is_kept_in_the_topic(store, zk):
-    await store.ensure_top_level_paths()
+    await store.brokers.ensure_top_level_paths()
     moving = TopicAssignment({0: ReplicaAssignment((2, 1), (2,), (1,)), 1: ReplicaAssignment((1,))}, ID)
-    await store.create_topic("t", moving)
-    assert await store.topic_assignment("t") == moving
+    await store.topics.create("t", moving)
+    assert await store.topics.assignment("t") == moving
     assert b'"adding_replicas":{"0":[2]}' in zk.tree()["/brokers/topics/t"]
 
 
 @on_fake
 async def test_we4_14_and_15_a_topic_written_by_hand_may_have_gaps(store, zk):
     """Writing /brokers/topics/<topic> directly creates a topic; partition numbers need not be contiguous."""
-    await store.create_recursive("/brokers/topics/t", b'{"version":1,"partitions":{"7":[1,2],"3":[2]}}')
-    assert await store.topic_assignment("t") == TopicAssignment.of({7: [1, 2], 3: [2]})
+    await store.znodes.create_recursive("/brokers/topics/t", b'{"version":1,"partitions":{"7":[1,2],"3":[2]}}')
+    assert await store.topics.assignment("t") == TopicAssignment.of({7: [1, 2], 3: [2]})
     await store.session.set("/brokers/topics/t", b'{"version":1,"partitions":{"x":[1]}}')
     with pytest.raises(MalformedZNode):
-        await store.topic_assignments(["t"])
+        await store.topics.assignments(["t"])
 
 
 @on_fake
 async def test_a_fenced_assignment_needs_the_controllers_epoch(store, zk):
-    await store.ensure_top_level_paths()
-    await store.create_topic("t", TopicAssignment.of({0: [1]}))
-    epoch = await store.elect_controller(1, 0)
-    await store.set_topic_assignment("t", TopicAssignment.of({0: [2]}), epoch_zk_version=epoch.epoch_zk_version)
+    await store.brokers.ensure_top_level_paths()
+    await store.topics.create("t", TopicAssignment.of({0: [1]}))
+    epoch = await store.election.elect(1, 0)
+    await store.topics.set_assignment("t", TopicAssignment.of({0: [2]}), epoch_zk_version=epoch.epoch_zk_version)
     with pytest.raises(ControllerMoved):
-        await store.set_topic_assignment("t", TopicAssignment.of({0: [3]}), epoch_zk_version=0)
+        await store.topics.set_assignment("t", TopicAssignment.of({0: [3]}), epoch_zk_version=0)
     with pytest.raises(NoNode):
-        await store.set_topic_assignment("none", TopicAssignment.of({}))
-    assert await store.topic_assignment("t") == TopicAssignment.of({0: [2]})
+        await store.topics.set_assignment("none", TopicAssignment.of({}))
+    assert await store.topics.assignment("t") == TopicAssignment.of({0: [2]})
 
 
 @on_fake
 async def test_a_deletion_is_queued_and_in_the_end_leaves_nothing(store, zk):
-    await store.ensure_top_level_paths()
-    await store.create_topic("t", TopicAssignment.of({0: [1]}))
-    epoch = await store.elect_controller(1, 0)
+    await store.brokers.ensure_top_level_paths()
+    await store.topics.create("t", TopicAssignment.of({0: [1]}))
+    epoch = await store.election.elect(1, 0)
     states = {TopicPartition("t", 0): PartitionState(1, 0, (1,), 1)}
-    await store.create_partition_states(states, epoch.epoch_zk_version)
-    assert await store.partitions_with_state("t") == {0}
+    await store.partitions.create_states(states, epoch.epoch_zk_version)
+    assert await store.topics.partitions_with_state("t") == {0}
 
     seen = []
-    assert await store.topics_to_delete(seen.append) == set()
-    await store.mark_for_deletion("t")
-    await store.mark_for_deletion("t")
-    assert await store.topics_to_delete() == {"t"}
+    assert await store.topics.marked_for_deletion(seen.append) == set()
+    await store.topics.mark_for_deletion("t")
+    await store.topics.mark_for_deletion("t")
+    assert await store.topics.marked_for_deletion() == {"t"}
     assert zk.tree()["/admin/delete_topics/t"] is None
     assert len(seen) == 1
 
-    await store.delete_topic("t", epoch.epoch_zk_version)
+    await store.topics.delete("t", epoch.epoch_zk_version)
     assert [path for path in zk.tree() if path.endswith("/t")] == []
-    await store.delete_topic("t", epoch.epoch_zk_version)
+    await store.topics.delete("t", epoch.epoch_zk_version)
 
 
 @on_fake
 async def test_queue_entries_of_unknown_topics_are_taken_back(store, zk):
-    await store.ensure_top_level_paths()
-    epoch = await store.elect_controller(1, 0)
-    await store.mark_for_deletion("a")
-    await store.unmark_for_deletion(["a", "never-there"], epoch.epoch_zk_version)
-    assert await store.topics_to_delete() == set()
-    await store.mark_for_deletion("a")
+    await store.brokers.ensure_top_level_paths()
+    epoch = await store.election.elect(1, 0)
+    await store.topics.mark_for_deletion("a")
+    await store.topics.unmark_for_deletion(["a", "never-there"], epoch.epoch_zk_version)
+    assert await store.topics.marked_for_deletion() == set()
+    await store.topics.mark_for_deletion("a")
     with pytest.raises(ControllerMoved):
-        await store.unmark_for_deletion(["a"], 0)
+        await store.topics.unmark_for_deletion(["a"], 0)

@@ -26,7 +26,7 @@ async def handle(
     components = [_component(each) for each in request.components]
     check_filter(components)
     entries: list[EntryData] = []
-    async for some in sliced(await stored_quotas(node.store)):
+    async for some in sliced(await stored_quotas(node.store.configs)):
         entries += map(_entry, matching(some, components, strict=request.strict))
     return DescribeClientQuotasResponse(
         throttle_time_ms=0, error_code=ErrorCode.NONE, error_message="", entries=entries

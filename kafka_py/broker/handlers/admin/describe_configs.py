@@ -105,10 +105,10 @@ async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[D
         topic_names.validate(name)
         if not node.metadata.has_topic(name):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return describe_topic(await node.store.topic_config(name), node.live_config)
+        return describe_topic(await node.store.configs.of_topic(name), node.live_config)
     if resource.resource_type == BROKER and not name:
         # From ZooKeeper: whichever broker is asked shows a change as soon as it is made.
-        return describe_cluster_default(await node.store.entity_config(entity_path(("brokers", DEFAULT_ENTITY))))
+        return describe_cluster_default(await node.store.configs.of_entity(entity_path(("brokers", DEFAULT_ENTITY))))
     if resource.resource_type in (BROKER, BROKER_LOGGER):
         _require_self(node, name)
         return describe_broker(node.live_config) if resource.resource_type == BROKER else describe_loggers()

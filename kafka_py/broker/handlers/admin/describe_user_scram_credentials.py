@@ -32,10 +32,10 @@ async def handle(
     if named:
         for name, times in named.items():
             await turn.maybe_yield()
-            config = await node.store.entity_config(entity_path(("users", name))) if name else {}
+            config = await node.store.configs.of_entity(entity_path(("users", name))) if name else {}
             results.append(_named_result(name, times, config))
     else:
-        async for some in sliced((await node.store.all_entity_configs("users")).items()):
+        async for some in sliced((await node.store.configs.of_all("users")).items()):
             for name, config in some:
                 if name != DEFAULT_ENTITY and not _MECHANISMS.keys().isdisjoint(config):
                     results.append(_described(name, config))

@@ -75,7 +75,7 @@ async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
             if node.log_dirs.get(role.topic_partition) is None and can_have_directory(role.topic_partition)
         )
     if new:
-        await node.topic_configs.read_with(node.store.topic_configs(new))
+        await node.topic_configs.read_with(node.store.configs.of_topics(new))
 
 
 def _requests(request: LeaderAndIsrRequest) -> Iterator[RoleRequest]:

@@ -201,7 +201,7 @@ async def _to_zookeeper(
 
     async def store(topic_partition: TopicPartition, offset: int) -> ErrorCode:
         try:
-            await node.store.set_old_consumer_offset(request.group_id, topic_partition, offset)
+            await node.store.old_consumers.set_offset(request.group_id, topic_partition, offset)
         except (ZkError, ValueError) as error:
             log.warning("The offset of %s for group %r was not stored: %s", topic_partition, request.group_id, error)
             return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -129,7 +129,7 @@ async def _stored(
     if not is_known:
         return _absent(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     try:
-        offset = await node.store.old_consumer_offset(group_id, topic_partition)
+        offset = await node.store.old_consumers.offset(group_id, topic_partition)
     except (ZkError, ValueError) as error:
         log.warning("The offset of %s for group %r was not read: %s", topic_partition, group_id, error)
         return _absent(index, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -65,7 +65,7 @@ def run(*steps):
         session = server.session()
         await session.connect()
         store = ZkStore(session)
-        await store.ensure_top_level_paths()
+        await store.brokers.ensure_top_level_paths()
         for step in steps:
             await step(store)
         await session.close()

@@ -28,10 +28,10 @@ def run(*steps: Callable[[ZkStore], Awaitable[object]]) -> FakeZookeeper:
         await session.connect()
         try:
             store = ZkStore(session)
-            await store.ensure_top_level_paths()
-            await store.create_topic("t", TopicAssignment({0: ReplicaAssignment((1,))}))
+            await store.brokers.ensure_top_level_paths()
+            await store.topics.create("t", TopicAssignment({0: ReplicaAssignment((1,))}))
             endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", "h", 9092)
-            await store.register_broker(1, BrokerIdZNode.of([endpoint], jmx_port=-1, timestamp_ms=0))
+            await store.brokers.register(1, BrokerIdZNode.of([endpoint], jmx_port=-1, timestamp_ms=0))
             for step in steps:
                 await step(store)
         finally:
@@ -123,7 +123,7 @@ def test_what_is_stored_already_is_not_looked_at() -> None:
     """As another tool left it, or another release: a broker leaves aside what it cannot use."""
     stored = {"log.dirs": "/x", "listener.name.a.ssl.keystore.password": "encrypted", BACKOFF: "x"}
     server = run(
-        lambda store: store.change_entity_config("brokers/1", stored),
+        lambda store: store.configs.change("brokers/1", stored),
         change(Entity("brokers", "1"), {RATE: "1000"}),
     )
     assert json.loads(server.tree()["/config/brokers/1"] or b"")["config"] == {**stored, RATE: "1000"}

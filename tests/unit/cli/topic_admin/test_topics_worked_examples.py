@@ -44,11 +44,11 @@ class Nodes:
             session = self.zookeeper.session()
             await session.connect()
             store = ZkStore(session)
-            await store.ensure_top_level_paths()
+            await store.brokers.ensure_top_level_paths()
             for broker_id, rack in enumerate(self.racks):
                 endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", f"node{broker_id + 1}", 9092)
                 registration = BrokerIdZNode.of([endpoint], jmx_port=-1, timestamp_ms=0, rack=rack)
-                await store.register_broker(broker_id, registration)
+                await store.brokers.register(broker_id, registration)
             try:
                 await step(store)
             finally:

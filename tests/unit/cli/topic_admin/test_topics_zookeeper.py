@@ -37,11 +37,11 @@ class World:
                 await session.close()
 
         async def on(store):
-            await store.ensure_top_level_paths()
+            await store.brokers.ensure_top_level_paths()
             for broker_id, rack in enumerate(self.racks, 1):
                 endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", f"h{broker_id}", 9092)
                 registration = BrokerIdZNode.of([endpoint], jmx_port=-1, timestamp_ms=0, rack=rack)
-                await store.register_broker(broker_id, registration)
+                await store.brokers.register(broker_id, registration)
             for request in requests:
                 await request(store) if callable(request) else await carry_out(store, request)
 
@@ -153,7 +153,7 @@ def test_more_partitions_keep_those_there_and_the_topic_id(world, capsys):
     topic_id = uuid.uuid4()
 
     async def with_id(store):
-        await store.create_topic("t", TopicAssignment.of({0: [2, 3], 1: [3, 1]}, topic_id))
+        await store.topics.create("t", TopicAssignment.of({0: [2, 3], 1: [3, 1]}, topic_id))
 
     world.run(with_id, TopicRequest("alter", "t", partitions=4))
     assert capsys.readouterr().out == f"{KEYS_WARNING}\nAdding partitions succeeded!\n"
@@ -185,12 +185,12 @@ def test_partitions_that_cannot_be_added(world, request_, message):
 
 def test_describe_shows_states_stored_ids_and_marks(world, capsys):
     async def prepare(store):
-        await store.create_topic("t", TopicAssignment.of({0: [1, 2], 1: [2, 1], 2: [2, 1]}), {"flush.ms": "1"})
+        await store.topics.create("t", TopicAssignment.of({0: [1, 2], 1: [2, 1], 2: [2, 1]}), {"flush.ms": "1"})
         states = {
             TopicPartition("t", 0): PartitionState(1, 0, (1, 2), 1),
             TopicPartition("t", 1): PartitionState(-1, 3, (2,), 1),
         }
-        await store.create_partition_states(states, NOT_FENCED)
+        await store.partitions.create_states(states, NOT_FENCED)
 
     world.run(prepare)
     capsys.readouterr()
