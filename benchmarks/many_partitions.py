@@ -17,12 +17,12 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.clients import AsyncConsumer, AsyncProducer
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.wire.apis import APIS
@@ -165,14 +165,19 @@ class Wire:
         self.closed = True
 
 
-async def _connect(broker: Broker, _node: Node, _timeout_ms: float) -> Any:
-    return Wire(broker)
+def _environment(broker: Broker) -> ClientEnvironment:
+    """Of a client that is connected to the broker, whichever node it looks for."""
+
+    async def connect(_node: Node, _timeout_ms: float) -> Any:
+        return Wire(broker)
+
+    return ClientEnvironment(connect=connect)
 
 
 async def produce(partitions: int) -> float:
     """Microseconds of CPU per record sent and acknowledged."""
     settings = {"bootstrap.servers": "h:1", "linger.ms": 5, "buffer.memory": 1 << 30, "enable.idempotence": "false"}
-    async with AsyncProducer(settings, connect=partial(_connect, Broker(partitions))) as producer:
+    async with AsyncProducer(settings, environment=_environment(Broker(partitions))) as producer:
         await producer.partitions_for(TOPIC)
         value = b"x" * 100
         begun = time.process_time()
@@ -186,7 +191,7 @@ async def fetch(partitions: int) -> float:
     """Microseconds of CPU per fetch answered and handed out."""
     broker = Broker(partitions)
     settings = {"bootstrap.servers": "h:1", "auto.offset.reset": "earliest"}
-    async with AsyncConsumer(settings, connect=partial(_connect, broker)) as consumer:
+    async with AsyncConsumer(settings, environment=_environment(broker)) as consumer:
         await consumer.assign([TopicPartition(TOPIC, number) for number in range(partitions)])
         while broker.fetches < 20:
             await consumer.poll(1.0)

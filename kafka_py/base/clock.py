@@ -32,3 +32,7 @@ class SystemClock:
         return time.monotonic() * 1000.0
 
     monotonic_s = staticmethod(time.monotonic)
+
+
+SYSTEM_CLOCK = SystemClock()
+"""For constructors to which no other clock is handed."""

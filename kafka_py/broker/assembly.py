@@ -149,6 +149,7 @@ def _make_controller(env: BrokerEnvironment, register_again: Callable[[], Awaita
             client_id=str(env.broker_id),
             timeout_ms=config.controller_socket_timeout_ms,
             network=env.network,
+            clock=env.clock,
         )
 
     return Controller(

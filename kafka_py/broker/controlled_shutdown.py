@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.client import BrokerConnection
@@ -23,14 +24,14 @@ log = logging.getLogger(__name__)
 
 async def leave_in_order(
     store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str,
-    network: Network | None = None,
+    network: Network | None = None, clock: Clock = SYSTEM_CLOCK,
 ) -> bool:  # fmt: skip
     """Asks up to controlled.shutdown.max.retries times; whether it succeeded. Never raises for a failed try."""
     for attempt in range(config.controlled_shutdown_max_retries):
         if attempt:
             await asyncio.sleep(config.controlled_shutdown_retry_backoff_ms / 1000.0)
         try:
-            response = await _ask(store, broker_id, broker_epoch(), config, listener, network)
+            response = await _ask(store, broker_id, broker_epoch(), config, listener, network, clock)
         except (OSError, ZkError, MalformedZNode, TimeoutError) as error:
             log.info("Controlled shutdown: try %d failed: %s", attempt + 1, error)
             continue
@@ -47,8 +48,9 @@ async def leave_in_order(
 
 
 async def _ask(
-    store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, network: Network | None
-) -> ControlledShutdownResponse | None:
+    store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, network: Network | None,
+    clock: Clock,
+) -> ControlledShutdownResponse | None:  # fmt: skip
     """One try; None when there is no controller, or it cannot be reached on our listener."""
     timeout_ms = config.controller_socket_timeout_ms
     async with asyncio.timeout(timeout_ms / 1000.0):
@@ -58,8 +60,9 @@ async def _ask(
     if endpoint is None:
         return None
     connection = await BrokerConnection.connect(
-        endpoint.host, endpoint.port, client_id=str(broker_id), timeout_ms=timeout_ms, network=network
-    )
+        endpoint.host, endpoint.port, client_id=str(broker_id), timeout_ms=timeout_ms, network=network,
+        clock=clock,
+    )  # fmt: skip
     try:
         request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=broker_epoch)
         version = config.inter_broker_version().controlled_shutdown

@@ -332,6 +332,7 @@ class KafkaServer:
                 self.config,
                 self._listeners.listening.inter_broker_listener,
                 self._network,
+                self.clock,
             )
         self.state = BrokerState.SHUTTING_DOWN
         await self.observation.close()

@@ -1,10 +1,22 @@
 """Clients for a Kafka cluster: producer, consumer and admin client, each for plain blocking code and for asyncio.
 
-In reading order: cluster.py (metadata kept fresh, requests to the right broker), bootstrap.py (canonical names of the
-first servers), connections.py (one per broker) with node_connection.py (what goes through it) and throttling.py (when
-the broker wants to be left alone), metadata.py (the cluster as a value), configs.py (settings that all share), loop.py
-(an event loop in a thread, which is all that the blocking faces add), serialization.py, interceptor_chain.py,
-metrics.py, offsets.py, errors.py; then producer/, consumer/, admin/.
+    environment.py        what a client is handed: time, chance, network
+    configs.py            settings that all clients share
+    metadata.py           the cluster as a value
+    cluster.py            metadata kept fresh, requests to the right broker
+    bootstrap.py          canonical names of the first servers
+    connections.py        one connection per broker
+    node_connection.py    what goes through one connection
+    throttling.py         when the broker wants to be left alone
+    loop.py               an event loop in a thread
+    serialization.py      keys and values to bytes, and back
+    interceptor_chain.py  the application's interceptors, one after the other
+    metrics.py            what every client counts
+    offsets.py            an offset with its metadata
+    errors.py             failures that only a client has
+    producer/             records out
+    consumer/             records in
+    admin/                topics, settings, brokers and groups
 
 Not obvious: a name is imported from its module when it is first asked for, so that a command that needs the admin
 client does not load the producer as well.

@@ -14,14 +14,13 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Backoff, Supervisor
-from kafka_py.clients.bootstrap import CANONICAL, Resolver, canonical_servers
+from kafka_py.clients.bootstrap import CANONICAL, canonical_servers
 from kafka_py.clients.configs import ClientOptions, parse_server
-from kafka_py.clients.connections import Connect, Connections
+from kafka_py.clients.connections import Connections
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import ClusterView, Node, bootstrap_view, least_loaded, view_of_response
@@ -46,38 +45,34 @@ class Cluster:
 
     wanted: which topics to ask about. auto_create: whether asking may create them.
     metrics: of the client; their windows end from `start` to `close`.
-    resolver: looks up canonical names of bootstrap servers, where client.dns.lookup asks for them; see bootstrap.py.
     """
 
     def __init__(
         self,
         options: ClientOptions,
         client_id: str,
+        environment: ClientEnvironment,
         *,
         wanted: WantedTopics = tuple,
         auto_create: bool = False,
-        clock: Clock,
-        chance: Chance,
-        connect: Connect | None = None,
         metrics: ClientMetrics | None = None,
-        resolver: Resolver | None = None,
     ) -> None:
         self.options = options
-        self.clock = clock
+        self.clock = environment.clock
         self.supervisor = Supervisor(self.clock)
         """Starts what this client does in the background, and reports what fails in it."""
         self.metrics = metrics
-        self.connections = Connections(options, client_id, clock, chance.generator(), connect, metrics)
+        self.connections = Connections(options, client_id, environment, metrics)
         servers = [parse_server(server) for server in options.bootstrap_servers if server]
         self._unresolved = servers if options.client_dns_lookup == CANONICAL else []
-        self._resolver = resolver
+        self._resolver = environment.resolver
         self._resolving = asyncio.Lock()
         self.view: ClusterView = bootstrap_view([] if self._unresolved else servers)
         self._bootstrap = dict(self.view.nodes)
         self._apart: dict[int, Node] = {}
         self._wanted = wanted
         self._auto_create = auto_create
-        self._rng = chance.generator()
+        self._rng = environment.chance.generator()
         self._listeners: list[Callable[[ClusterView], None]] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._needed = asyncio.Event()

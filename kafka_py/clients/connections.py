@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
 import kafka_py
-from kafka_py.base.chance import Random
-from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.configs import ClientOptions
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
@@ -24,9 +22,6 @@ _log = logging.getLogger(__name__)
 
 JITTER = 0.2
 """Waits before reconnecting are drawn from 20 % around their value, so that clients do not come back all at once."""
-
-Connect = Callable[[Node, float], Awaitable[BrokerConnection]]
-"""From (node, time-out in ms) to an open, negotiated connection."""
 
 
 class Link:
@@ -44,8 +39,7 @@ class Link:
 class Connections:
     """All connections of one client.
 
-    rng: draws by how much each wait is longer or shorter.
-    connect: opens and negotiates one connection; handed in so that tests need no sockets.
+    environment: its chance draws by how much each wait is longer or shorter.
     metrics: where traffic is counted; None for nowhere.
     """
 
@@ -53,17 +47,16 @@ class Connections:
         self,
         options: ClientOptions,
         client_id: str,
-        clock: Clock,
-        rng: Random,
-        connect: Connect | None = None,
+        environment: ClientEnvironment,
         metrics: ClientMetrics | None = None,
     ) -> None:
         self._options = options
         self._client_id = client_id
-        self._clock = clock
-        self._connect = connect or self._connect_by_tcp
+        self._clock = environment.clock
+        self._network = environment.network
+        self._connect = environment.connect or self._connect_over_network
         self._links: dict[int, Link] = {}
-        self._rng = rng
+        self._rng = environment.chance.generator()
         self._closed = False
         self._metrics = metrics
         self._counts: dict[int, Counts] = {}
@@ -152,7 +145,7 @@ class Connections:
     def _jittered(self, value_ms: float) -> float:
         return value_ms * self._rng.uniform(1 - JITTER, 1 + JITTER)
 
-    async def _connect_by_tcp(self, node: Node, timeout_ms: float) -> BrokerConnection:
+    async def _connect_over_network(self, node: Node, timeout_ms: float) -> BrokerConnection:
         wire = await BrokerConnection.connect(
             node.host,
             node.port,
@@ -160,6 +153,8 @@ class Connections:
             timeout_ms=timeout_ms,
             send_buffer_bytes=self._options.send_buffer_bytes,
             receive_buffer_bytes=self._options.receive_buffer_bytes,
+            network=self._network,
+            clock=self._clock,
         )
         try:
             async with asyncio.timeout(self._options.request_timeout_ms / 1000):

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Generator
 from typing import Any, NamedTuple
 
+from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import finish, run_turn
 from kafka_py.net.cold_reads import ColdReads
@@ -65,14 +66,15 @@ class BrokerConnection:
     """
 
     __slots__ = (
-        "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_receiver", "_sender",
-        "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host", "last_request_size",
-        "port", "versions",
+        "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_now_ms", "_receiver",
+        "_sender", "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host",
+        "last_request_size", "port", "versions",
     )  # fmt: skip
 
     def __init__(
-        self, transport: Transport, loop: asyncio.AbstractEventLoop, *, host: str, port: int, client_id: str | None
-    ) -> None:
+        self, transport: Transport, loop: asyncio.AbstractEventLoop, *, host: str, port: int, client_id: str | None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:  # fmt: skip
         self.host = host
         self.port = port
         self.client_id = client_id
@@ -81,6 +83,7 @@ class BrokerConnection:
         self.bytes_received = 0
         self.versions: dict[ApiKey, tuple[int, int]] = {}
         self._loop = loop
+        self._now_ms = clock.monotonic_ms
         self._transport = transport
         self._fileno = transport.fileno
         self._receiver = FrameReceiver(
@@ -99,6 +102,7 @@ class BrokerConnection:
     async def connect(
         cls, host: str, port: int, *, client_id: str | None = "", timeout_ms: float = 30_000.0,
         send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1, network: Network | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> BrokerConnection:  # fmt: skip
         """Open a connection on the running loop; the addresses of a name are tried one after the other.
 
@@ -117,7 +121,7 @@ class BrokerConnection:
             code = getattr(error, "errno", None) or 0
             reason = os.strerror(code) if code > 0 else str(error)  # name look-ups fail with negative codes
             raise ConnectionLost(f"cannot connect to {where}: {reason}") from error
-        return cls(PlaintextTransport(connected), loop, host=host, port=port, client_id=client_id)
+        return cls(PlaintextTransport(connected), loop, host=host, port=port, client_id=client_id, clock=clock)
 
     def __repr__(self) -> str:
         return f"<BrokerConnection {bracketed(self.host)}:{self.port}>"
@@ -285,9 +289,6 @@ class BrokerConnection:
         """What is in flight has to fail: nobody would wake those who wait for it."""
         log.error("%r: a response could not be taken", self, exc_info=error)
         self._end(f"a response could not be taken: {error!r}")
-
-    def _now_ms(self) -> float:
-        return self._loop.time() * 1000.0
 
     # -- versions
 

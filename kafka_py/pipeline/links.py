@@ -12,13 +12,12 @@ import time
 from collections.abc import Collection, Coroutine, Mapping
 from typing import Any, TypeVar
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.offsets import OffsetLookup
+from kafka_py.clients.environment import SYSTEM
 from kafka_py.clients.loop import new_event_loop
 from kafka_py.clients.metadata import ClusterView
 from kafka_py.pipeline.offsets import Offsets
@@ -49,9 +48,7 @@ class Link:
     async def cluster(self) -> Cluster:
         """The cluster's picture, being kept fresh."""
         if self._cluster is None:
-            self._cluster = Cluster(
-                self.options, self.options.client_id, wanted=self._wanted, clock=SystemClock(), chance=Chance()
-            )
+            self._cluster = Cluster(self.options, self.options.client_id, SYSTEM, wanted=self._wanted)
             self._cluster.start()
         return self._cluster
 

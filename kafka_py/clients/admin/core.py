@@ -11,13 +11,11 @@ import itertools
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.connections import Connect
+from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout, IllegalState, error_code
 from kafka_py.clients.metadata import NO_NODE
 from kafka_py.clients.metrics import ADMIN, ClientMetrics, MetricValues
@@ -37,20 +35,12 @@ UNREACHABLE = (ErrorCode.NETWORK_EXCEPTION, ErrorCode.BROKER_NOT_AVAILABLE)
 class AdminCore:
     """One admin client on one event loop; the families of calls (topics.py and its neighbours) build on it."""
 
-    def __init__(
-        self,
-        configs: Mapping[str, Any],
-        *,
-        clock: Clock | None = None,
-        chance: Chance | None = None,
-        connect: Connect | None = None,
-    ) -> None:
+    def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
         self.options = AdminOptions.load(configs)
         self.client_id = self.options.client_id or f"adminclient-{next(_numbers)}"
-        self._clock = clock or SystemClock()
-        self._chance = chance or Chance()
+        self._environment = environment
+        self._clock = environment.clock
         self._metrics = ClientMetrics(self.options, self.client_id, self._clock, ADMIN)
-        self._connect = connect
         self._cluster: Cluster | None = None
         self._closed = False
 
@@ -60,10 +50,7 @@ class AdminCore:
         if self._closed:
             raise IllegalState("This admin client has already been closed.")
         if self._cluster is None:
-            self._cluster = Cluster(
-                self.options, self.client_id, clock=self._clock, chance=self._chance, connect=self._connect,
-                metrics=self._metrics,
-            )  # fmt: skip
+            self._cluster = Cluster(self.options, self.client_id, self._environment, metrics=self._metrics)
             self._cluster.start()
         return self._cluster
 

@@ -19,10 +19,7 @@ from collections.abc import Collection, Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.connections import Connect
 from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer, Offsets
 from kafka_py.clients.consumer.calling_thread import CallingThread
@@ -31,6 +28,7 @@ from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S, ITERATION_POLL_S
 from kafka_py.clients.consumer.delivery import Delivery
 from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
 from kafka_py.clients.consumer.listener import RebalanceListener
+from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import ConcurrentModification, IllegalState
 from kafka_py.clients.loop import LoopThread
 from kafka_py.clients.metadata import PartitionInfo
@@ -44,18 +42,11 @@ class Consumer:
     """Reads partitions, record by record; every call blocks until it is done.
 
     configs: Kafka's consumer settings by name; key.deserializer and value.deserializer may be callables.
-    clock, chance, connect: the time, randomness, and how a connection to a node is opened; the real ones unless given.
+    environment: time, chance and network; the machine's own unless given.
     """
 
-    def __init__(
-        self,
-        configs: Mapping[str, Any],
-        *,
-        clock: Clock | None = None,
-        chance: Chance | None = None,
-        connect: Connect | None = None,
-    ) -> None:
-        self._core = AsyncConsumer(configs, clock=clock, chance=chance, connect=connect, call_user=self._call_user)
+    def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
+        self._core = AsyncConsumer(configs, environment=environment, call_user=self._call_user)
         self._owner: int | None = None
         self._calls = 0
         self._closed = False

@@ -12,11 +12,8 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapp
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.connections import Connect
 from kafka_py.clients.consumer.committer import CallUser, call_here
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.delivery import Delivery
@@ -30,6 +27,7 @@ from kafka_py.clients.consumer.metrics import PollMetrics
 from kafka_py.clients.consumer.offsets import OffsetLookup
 from kafka_py.clients.consumer.positions import Positions
 from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
+from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import ConcurrentModification, IllegalState, WakeupError
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metrics import CONSUMER, ClientMetrics
@@ -50,18 +48,15 @@ class ConsumerCore:
         self,
         configs: Mapping[str, Any],
         *,
-        clock: Clock | None = None,
-        chance: Chance | None = None,
-        connect: Connect | None = None,
+        environment: ClientEnvironment = SYSTEM,
         call_user: CallUser = call_here,
     ) -> None:
         """Raises ConfigError."""
         self._configs = configs
         self.options = ConsumerOptions.load(configs)
         self.client_id = self.options.client_id or self._default_client_id()
-        self._clock = clock or SystemClock()
-        self._chance = chance or Chance()
-        self._connect = connect
+        self._environment = environment
+        self._clock = environment.clock
         self._call_user = call_user
         self._subscriptions = Subscriptions()
         self._decoding = Decoding(
@@ -104,8 +99,8 @@ class ConsumerCore:
             return
         options = self.options
         self._cluster = cluster = Cluster(
-            options, self.client_id, wanted=self._wanted_topics, auto_create=options.allow_auto_create_topics,
-            clock=self._clock, chance=self._chance, connect=self._connect, metrics=self._metrics,
+            options, self.client_id, self._environment, wanted=self._wanted_topics,
+            auto_create=options.allow_auto_create_topics, metrics=self._metrics,
         )  # fmt: skip
         if options.group_id is not None:
             self._group = Membership(

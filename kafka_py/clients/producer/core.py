@@ -12,11 +12,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.connections import Connect
+from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import BufferExhausted, ClientTimeout, IllegalState
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics
@@ -42,13 +40,7 @@ class ProducerCore:
     """
 
     def __init__(
-        self,
-        properties: Mapping[str, Any],
-        *,
-        threaded: bool,
-        clock: Clock | None = None,
-        chance: Chance | None = None,
-        connect: Connect | None = None,
+        self, properties: Mapping[str, Any], *, threaded: bool, environment: ClientEnvironment = SYSTEM
     ) -> None:
         self.options = ProducerOptions.load(properties)
         if self.options.transactional_id is not None:
@@ -56,18 +48,17 @@ class ProducerCore:
         self.client_id = self.options.client_id or f"producer-{next(_numbers)}"
         self.key_serializer = serializer("key.serializer", self.options.key_serializer, properties)
         self.value_serializer = serializer("value.serializer", self.options.value_serializer, properties)
-        self.clock = clock or SystemClock()
-        self._chance = chance or Chance()
+        self._environment = environment
+        self.clock = environment.clock
         self.metrics = ClientMetrics(self.options, self.client_id, self.clock, PRODUCER)
         self._counts = ProducerMetrics(self.metrics, owner=self)
         self.interceptors = interceptors_of(self.options.interceptor_classes, properties, self.client_id)
-        self._connect = connect
         self._threaded = threaded
         self._closed = False
         self._asked_for: dict[str, float] = {}
         self.wake_pending = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.accumulator = Accumulator(self.options, self.clock, self._chance.generator(), self._wake)
+        self.accumulator = Accumulator(self.options, self.clock, environment.chance.generator(), self._wake)
         self.append = self.accumulator.append
         if self.interceptors is not None:
             self.accumulator.observer = self.interceptors.on_answer
@@ -82,11 +73,9 @@ class ProducerCore:
         self.cluster = Cluster(
             self.options,
             self.client_id,
+            self._environment,
             wanted=self._wanted_topics,
             auto_create=True,
-            clock=self.clock,
-            chance=self._chance,
-            connect=self._connect,
             metrics=self.metrics,
         )
         self.sender = Sender(self.options, self.cluster, self.accumulator, self._counts)

@@ -17,10 +17,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
-from kafka_py.clients.connections import Connect
+from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.loop import LoopThread
 from kafka_py.clients.metadata import PartitionInfo
@@ -34,18 +32,11 @@ class Producer:
     """Sends records from any thread; an event loop in a thread of its own does the work.
 
     configs: Kafka's producer settings by name; key.serializer and value.serializer may be callables.
-    clock, chance, connect: the time, randomness, and how a connection to a node is opened; the real ones unless given.
+    environment: time, chance and network; the machine's own unless given.
     """
 
-    def __init__(
-        self,
-        configs: Mapping[str, Any],
-        *,
-        clock: Clock | None = None,
-        chance: Chance | None = None,
-        connect: Connect | None = None,
-    ) -> None:
-        self._core = ProducerCore(configs, threaded=True, clock=clock, chance=chance, connect=connect)
+    def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
+        self._core = ProducerCore(configs, threaded=True, environment=environment)
         self._append = self._core.append
         self._key_serializer = self._core.key_serializer
         self._value_serializer = self._core.value_serializer
@@ -184,18 +175,11 @@ async def _started(core: ProducerCore) -> None:
 class AsyncProducer:
     """Sends records from an event loop, on that loop. Start it with `async with` or by the first call.
 
-    clock, chance, connect: the time, randomness, and how a connection to a node is opened; the real ones unless given.
+    environment: time, chance and network; the machine's own unless given.
     """
 
-    def __init__(
-        self,
-        configs: Mapping[str, Any],
-        *,
-        clock: Clock | None = None,
-        chance: Chance | None = None,
-        connect: Connect | None = None,
-    ) -> None:
-        self._core = ProducerCore(configs, threaded=False, clock=clock, chance=chance, connect=connect)
+    def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
+        self._core = ProducerCore(configs, threaded=False, environment=environment)
 
     async def start(self) -> None:
         """Begins to look for the cluster; the first `send` would do so too."""

@@ -161,6 +161,7 @@ class FetcherManager:
             options=self._options(),
             versions=self._version.follower_requests,
             network=self._network,
+            clock=self._clock,
         )
 
     def end_idle(self) -> None:

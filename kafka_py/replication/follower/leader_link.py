@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.net.client import BrokerConnection
@@ -88,6 +89,7 @@ class LeaderLink:
         options: ReplicationOptions,
         versions: FollowerRequestVersions,
         network: Network | None = None,
+        clock: Clock,
     ) -> None:
         self._find = find
         self._replica_id = replica_id
@@ -95,6 +97,7 @@ class LeaderLink:
         self._options = options
         self._versions = versions
         self._network = network
+        self._clock = clock
         self._connection: BrokerConnection | None = None
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
@@ -168,6 +171,7 @@ class LeaderLink:
             timeout_ms=self._options.replica_socket_timeout_ms,
             receive_buffer_bytes=_receive_buffer_bytes(self._options),
             network=self._network,
+            clock=self._clock,
         )
 
     def disconnect(self) -> None:

@@ -9,7 +9,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ErrorCode
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.net.client import ConnectionLost
 from kafka_py.testing.fakes.fake_answers import ANSWERS
@@ -68,12 +70,16 @@ class GroupOfOne:
 
 
 class MemoryWires:
-    """Opens connections; its `connect` is what clients take. delay_s: drawn for each answer."""
+    """Opens connections for the clients that take its `environment`. delay_s: drawn for each answer."""
 
     def __init__(self, cluster: MemoryCluster, delay_s: Callable[[], float] = lambda: 0.0) -> None:
         self.cluster = cluster
         self.delay_s = delay_s
         self.open: list[MemoryWire] = []
+
+    def environment(self, clock: Clock = SYSTEM_CLOCK) -> ClientEnvironment:
+        """Of a client whose connections are these."""
+        return ClientEnvironment(clock, connect=self.connect)
 
     async def connect(self, node: Node, timeout_ms: float) -> Any:
         node_id = next(each for each, port in self.cluster.ports.items() if port == node.port)

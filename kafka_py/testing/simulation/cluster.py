@@ -15,8 +15,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.clients.connections import Connect
-from kafka_py.clients.metadata import Node as BrokerNode
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.state.partition import Partition
@@ -255,20 +254,17 @@ class SimulatedCluster:
         """By its host's name."""
         return next(broker for broker in self.brokers if broker.name == name)
 
-    def connector(self, client_id: str) -> Connect:
-        """How a client of kafka_py reaches a broker."""
-
-        async def connect(node: BrokerNode, timeout_ms: float) -> BrokerConnection:
-            return await self.connect(node.host, node.port, timeout_ms, client_id)
-
-        return connect
+    def client_environment(self) -> ClientEnvironment:
+        """What one client of kafka_py gets of this world."""
+        return ClientEnvironment(self.brokers[0].clock, self.new_chance(), self.outside)
 
     async def connect(self, host: str, port: int, timeout_ms: float, client_id: str = "client") -> BrokerConnection:
         """A client's negotiated connection. Raises ConnectionLost, TimeoutError."""
         async with asyncio.timeout(timeout_ms / 1000):
             wire = await BrokerConnection.connect(
-                host, port, client_id=client_id, timeout_ms=timeout_ms, network=self.outside
-            )
+                host, port, client_id=client_id, timeout_ms=timeout_ms, network=self.outside,
+                clock=self.brokers[0].clock,
+            )  # fmt: skip
             try:
                 await wire.negotiate()
             except BaseException:

@@ -95,9 +95,7 @@ class Member:
                 "reconnect.backoff.max.ms": "500", "max.poll.interval.ms": "60000", "fetch.max.wait.ms": "300",
                 **kind.settings, **instance,
             },
-            clock=group.cluster.brokers[0].clock,
-            chance=group.cluster.new_chance(),
-            connect=group.cluster.connector(f"member{number}"),
+            environment=group.cluster.client_environment(),
         )  # fmt: skip
 
     async def run(self) -> None:

@@ -83,12 +83,11 @@ class Administrator:
         self.store = store
         self.admin = AsyncAdminClient(
             {
-                "bootstrap.servers": cluster.bootstrap, "request.timeout.ms": "3000", "retry.backoff.ms": "50",
-                "reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "500", "metadata.max.age.ms": "5000",
+                "bootstrap.servers": cluster.bootstrap, "client.id": "admin", "request.timeout.ms": "3000",
+                "retry.backoff.ms": "50", "reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "500",
+                "metadata.max.age.ms": "5000",
             },
-            clock=cluster.brokers[0].clock,
-            chance=cluster.new_chance(),
-            connect=cluster.connector("admin"),
+            environment=cluster.client_environment(),
         )  # fmt: skip
         self.grown = grown
         self.passing_configs = dict(passing_configs or {})

@@ -88,10 +88,8 @@ class Acknowledged:
 
 def _producer(cluster: SimulatedCluster, settings: dict[str, str], name: str) -> AsyncProducer:
     return AsyncProducer(
-        {"bootstrap.servers": cluster.bootstrap, **SETTINGS, **settings},
-        clock=cluster.brokers[0].clock,
-        chance=cluster.new_chance(),
-        connect=cluster.connector(name),
+        {"bootstrap.servers": cluster.bootstrap, "client.id": name, **SETTINGS, **settings},
+        environment=cluster.client_environment(),
     )
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.bootstrap import canonical_servers
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.configs import ClientOptions
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout
 from kafka_py.clients.metadata import Node
 from kafka_py.net.client import ConnectionLost
@@ -89,9 +88,7 @@ def connected_to(names: Names, **settings: str) -> list[tuple[str, int]]:
 
     async def run() -> None:
         configs = {"bootstrap.servers": "alias:9092", "retry.backoff.ms": 1, "reconnect.backoff.ms": 1, **settings}
-        cluster = Cluster(
-            ClientOptions.parse(configs), "c", clock=SystemClock(), chance=Chance(), connect=connect, resolver=names
-        )
+        cluster = Cluster(ClientOptions.parse(configs), "c", ClientEnvironment(connect=connect, resolver=names))
         cluster.start()
         try:
             with pytest.raises(ClientTimeout):

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.configs import ClientOptions
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.metadata import Node
 from kafka_py.net.client import ConnectionLost
@@ -62,9 +61,8 @@ class World:
         options = ClientOptions.parse(
             {"bootstrap.servers": "h:1,h:2", "retry.backoff.ms": 1, "reconnect.backoff.ms": 1, **names}
         )
-        self.cluster = Cluster(
-            options, "me", wanted=lambda: self.topics, clock=SystemClock(), chance=Chance(), connect=self._connect
-        )
+        environment = ClientEnvironment(connect=self._connect)
+        self.cluster = Cluster(options, "me", environment, wanted=lambda: self.topics)
 
     async def wait_until_asked(self, count: int) -> None:
         while len(self.asked) < count:

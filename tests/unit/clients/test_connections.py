@@ -1,15 +1,16 @@
 """One connection per broker: shared attempts, back-off, versions, time-outs, idleness; without any socket."""
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.connections import Connections
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.net.client import ConnectionLost
@@ -69,7 +70,8 @@ class World:
         self.refusing = False
         self.wires: list[Wire] = []
         options = ClientOptions.parse({"bootstrap.servers": "h:9092", **names})
-        self.connections = Connections(options, "me", self.clock, random.Random(1), self._connect)
+        environment = ClientEnvironment(self.clock, Chance(1), connect=self._connect)
+        self.connections = Connections(options, "me", environment)
 
     async def _connect(self, node: Node, timeout_ms: float) -> Any:
         self.attempts.append(timeout_ms)

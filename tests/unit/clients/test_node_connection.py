@@ -1,14 +1,15 @@
 """One connection: it leaves a broker alone that asks for it, and counts what goes through."""
 
 import asyncio
-import random
 from typing import Any
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.connections import Connections
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
@@ -153,7 +154,7 @@ def test_traffic_is_counted_for_the_client_and_for_the_broker() -> None:
     async def scenario() -> None:
         options = ClientOptions.parse({"bootstrap.servers": "h:1"})
         metrics = ClientMetrics(options, "me", Clock(), PRODUCER)
-        connections = Connections(options, "me", Clock(), random.Random(1), metrics=metrics)
+        connections = Connections(options, "me", ClientEnvironment(Clock(), Chance(1)), metrics)
         counts = Counts(PRODUCER.whole(metrics, owner=connections), PRODUCER.node(metrics, "node-1"))
         wire: Any = Wire()
         connection = NodeConnection(NODE, wire, 30_000, Clock(), counts)

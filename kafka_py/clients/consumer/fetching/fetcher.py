@@ -99,6 +99,7 @@ class Fetcher:
         self._busy: set[int] = set()
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at_ms = 0.0
         self._closed = False
 
     # Asking
@@ -106,7 +107,8 @@ class Fetcher:
     def step(self) -> None:
         """Sends a fetch to every idle broker that leads a partition we want more of. Raises nothing."""
         if not self._closed and not self._supervisor.call(ACTIVITY, self._step):
-            self._arm(self._options.retry_backoff_ms)
+            now_ms = self._clock.monotonic_ms()
+            self._arm(now_ms + self._options.retry_backoff_ms, now_ms)
 
     def _step(self) -> None:
         plan, now_ms = self._plan, self._clock.monotonic_ms()
@@ -120,20 +122,21 @@ class Fetcher:
             if session.wanted and node_id not in self._busy:
                 self._fetch_from(node_id, session)
         if plan.next_ms < math.inf:
-            self._arm(plan.next_ms - now_ms)
+            self._arm(plan.next_ms, now_ms)
 
     def take_view(self) -> None:
         """New metadata has arrived: leaders may have changed."""
         self._subscriptions.touch_all()
         self.step()
 
-    def _arm(self, delay_ms: float) -> None:
-        at_s = self._loop.time() + delay_ms / 1000
+    def _arm(self, at_ms: float, now_ms: float) -> None:
+        """Has `step` run at a time, or before."""
         if self._timer is not None:
-            if self._timer.when() <= at_s:
+            if self._timer_at_ms <= at_ms:
                 return
             self._timer.cancel()
-        self._timer = self._loop.call_at(at_s, self._on_timer)
+        self._timer_at_ms = at_ms
+        self._timer = self._loop.call_later((at_ms - now_ms) / 1000, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None

@@ -9,6 +9,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncConsumer, OffsetAndMetadata
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import OffsetOutOfRange
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.node_connection import NodeConnection
@@ -40,7 +41,7 @@ class World:
         self.settings = {"bootstrap.servers": "h:9092", "auto.offset.reset": "none", "retry.backoff.ms": 10, **names}
 
     def consumer(self) -> AsyncConsumer:
-        return AsyncConsumer(self.settings, clock=virtual_clock(), connect=self.wires.connect)
+        return AsyncConsumer(self.settings, environment=self.wires.environment(virtual_clock()))
 
     def fetches(self, node_id: int) -> int:
         return sum(node == node_id and isinstance(each, FetchRequest) for node, each in self.cluster.requests)
@@ -133,7 +134,8 @@ def test_a_follower_that_fails_is_not_preferred_any_longer(trouble: Any) -> None
         return await world.wires.connect(node, timeout_ms)
 
     async def run() -> None:
-        async with AsyncConsumer(world.settings, clock=virtual_clock(), connect=connect) as consumer:
+        environment = ClientEnvironment(virtual_clock(), connect=connect)
+        async with AsyncConsumer(world.settings, environment=environment) as consumer:
             await consumer.assign([A])
             world.cluster.answers[ApiKey.FETCH] = fetch
             seen = [record.offset for record in await consumer.poll(20)]

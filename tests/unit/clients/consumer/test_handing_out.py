@@ -68,7 +68,7 @@ class World:
                 del self.cluster.partitions[partition].batches[:-40]
 
     def async_consumer(self) -> AsyncConsumer:
-        return AsyncConsumer(self.settings, clock=virtual_clock(), connect=self.wires.connect)
+        return AsyncConsumer(self.settings, environment=self.wires.environment(virtual_clock()))
 
 
 # A cancelled poll, for asyncio
@@ -199,7 +199,7 @@ def _iterated_blocking(consumer: Consumer, world: World, interrupt: Interrupts) 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_random_interrupts_of_a_blocking_consumer_lose_nothing() -> None:
     world = World(5)
-    with interrupts() as interrupt, Consumer(world.settings, connect=world.wires.connect) as consumer:
+    with interrupts() as interrupt, Consumer(world.settings, environment=world.wires.environment()) as consumer:
         consumer.assign([A, B])
         while interrupt.raised < 2_000:
             world.topped_up()

@@ -61,7 +61,7 @@ class World:
         self.cluster.partitions[A].append(builder.build())
 
     def consumer(self) -> AsyncConsumer:
-        return AsyncConsumer(self.settings, clock=virtual_clock(), connect=self.wires.connect)
+        return AsyncConsumer(self.settings, environment=self.wires.environment(virtual_clock()))
 
     def of_interest(self) -> list[Any]:
         """Commits (as offsets), JoinGroup, SyncGroup, heartbeats and the listener's calls, in their order."""
@@ -267,7 +267,7 @@ def test_rebalances_of_a_blocking_consumer_that_are_interrupted_at_random_are_co
     ]
     world = World(delay_s=0.0001, partition_assignment_strategy=RANGE, heartbeat_interval_ms=1)
     draw, handed = random.Random(1), 0
-    with interrupts(spared) as interrupt, Consumer(world.settings, connect=world.wires.connect) as consumer:
+    with interrupts(spared) as interrupt, Consumer(world.settings, environment=world.wires.environment()) as consumer:
         consumer.subscribe(["t"], listener=world.notes)
         while interrupt.raised < 500:
             world.group.rebalances = world.group.rebalances or draw.random() < 0.2

@@ -65,7 +65,7 @@ class World:
         self.wires = MemoryWires(self.cluster)
 
     def producer(self) -> AsyncProducer:
-        return AsyncProducer(self.settings, clock=virtual_clock(), connect=self.wires.connect)
+        return AsyncProducer(self.settings, environment=self.wires.environment(virtual_clock()))
 
     def stored(self) -> list[Any]:
         return [

@@ -31,7 +31,7 @@ def test_random_interrupts_of_send_leave_a_producer_that_works() -> None:
         "enable.idempotence": True,
         "acks": "all",
     }
-    with interrupts() as interrupt, Producer(configs, connect=wires.connect) as producer:
+    with interrupts() as interrupt, Producer(configs, environment=wires.environment()) as producer:
         producer.partitions_for("t")
         accumulator = producer._core.accumulator
         while interrupt.raised < 2_000:
@@ -65,7 +65,7 @@ def test_what_is_sent_after_an_interrupt_needs_no_flush(monkeypatch: pytest.Monk
     cluster = MemoryCluster()
     cluster.create_topic("t", 1)
     wires = MemoryWires(cluster)
-    with Producer({"bootstrap.servers": "h:9092"}, connect=wires.connect) as producer:
+    with Producer({"bootstrap.servers": "h:9092"}, environment=wires.environment()) as producer:
         producer.partitions_for("t")
         accumulator = producer._core.accumulator
         open_batch: Callable[..., object] = accumulator._open
@@ -93,8 +93,9 @@ def test_an_interrupted_close_ends_the_thread_and_fails_what_was_not_answered() 
             signal.setitimer(signal.ITIMER_REAL, 0.01)
 
     cluster.answers[ApiKey.PRODUCE] = interrupt_and_stay_silent
+    settings = {"bootstrap.servers": "h:9092", "linger.ms": 60_000}
     with interrupts() as interrupt:
-        producer = Producer({"bootstrap.servers": "h:9092", "linger.ms": 60_000}, connect=MemoryWires(cluster).connect)
+        producer = Producer(settings, environment=MemoryWires(cluster).environment())
         future = producer.send("t", b"v")
         interrupt.armed = True
         with pytest.raises(KeyboardInterrupt):

@@ -72,7 +72,7 @@ def test_partitions_of_one_broker_are_served_in_turn() -> None:
 
     async def run() -> list[int]:
         wires = MemoryWires(cluster, delay_s=lambda: 0.01)
-        async with AsyncProducer(settings, clock=virtual_clock(), connect=wires.connect) as producer:
+        async with AsyncProducer(settings, environment=wires.environment(virtual_clock())) as producer:
             await producer.partitions_for("t")
             for _ in range(3):
                 for number in range(9):
@@ -95,7 +95,7 @@ def test_a_step_looks_only_at_lanes_to_which_something_happened() -> None:
     async def run() -> None:
         settings = {"bootstrap.servers": "h:9092", "linger.ms": 60_000}
         wires = MemoryWires(cluster)
-        async with AsyncProducer(settings, clock=virtual_clock(), connect=wires.connect) as producer:
+        async with AsyncProducer(settings, environment=wires.environment(virtual_clock())) as producer:
             await producer.partitions_for("t")
             for number in range(500):
                 await producer.send("t", b"x", partition=number)

@@ -8,6 +8,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncProducer
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.testing.fakes.fake_answers import answer_produce
 from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
@@ -44,7 +45,7 @@ def test_a_new_leader_gets_nothing_before_the_former_has_answered(kind: dict[str
         cluster.answers[ApiKey.PRODUCE] = produce
         wires = MemoryWires(cluster)
         settings = {"bootstrap.servers": "h:9092", "metadata.max.age.ms": 500, "retry.backoff.ms": 10, **kind}
-        async with AsyncProducer(settings, clock=virtual_clock(), connect=wires.connect) as producer:
+        async with AsyncProducer(settings, environment=wires.environment(virtual_clock())) as producer:
             await producer.partitions_for("t")
             first = await producer.send("t", b"first", partition=0)
             await asyncio.sleep(0.1)
@@ -81,7 +82,7 @@ def test_what_is_sent_during_a_flush_is_not_added_to_the_batches_that_it_ends() 
             return await wires.connect(node, timeout_ms)
 
         settings = {"bootstrap.servers": "h:9092", "linger.ms": 60_000, "request.timeout.ms": 90_000}
-        async with AsyncProducer(settings, clock=virtual_clock(), connect=connect) as producer:
+        async with AsyncProducer(settings, environment=ClientEnvironment(virtual_clock(), connect=connect)) as producer:
             await producer.partitions_for("t")
             await producer.send("t", b"before", partition=0)
             await producer.send("t", b"before", partition=0)
