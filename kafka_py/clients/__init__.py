@@ -9,6 +9,7 @@
     node_connection.py    what goes through one connection
     throttling.py         when the broker wants to be left alone
     loop.py               an event loop in a thread
+    delegation.py         methods of clients made from those of their parts
     serialization.py      keys and values to bytes, and back
     interceptor_chain.py  the application's interceptors, one after the other
     metrics.py            what every client counts

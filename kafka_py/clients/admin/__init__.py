@@ -1,7 +1,19 @@
 """The admin client: topics, settings and brokers, looked at and changed over the protocol.
 
-In reading order: client.py (the two faces), core.py (controller, trying again), results.py (a value or an error per
-item), topics.py, records.py, settings.py, brokers.py, replicas.py (leaders, reassignments), log_dirs.py, offsets.py
-(of partitions), groups.py (one file per family of calls), resources.py (values of settings), group_descriptions.py
-(values of groups), configs.py (the client's own settings).
+    client.py              AsyncAdminClient and AdminClient
+    core.py                what all calls share: controller, retries
+    results.py             a value or an error per item
+    topics.py              create, delete, list and describe topics
+    records.py             delete records
+    offsets.py             offsets of partitions by time
+    settings.py            describe and alter settings
+    brokers.py             the cluster, API versions, controlled shutdown
+    replicas.py            elect leaders, reassign partitions
+    log_dirs.py            log directories and moves between them
+    groups.py              consumer groups, their offsets and members
+    resources.py           values of settings
+    group_descriptions.py  values of groups
+    configs.py             the client's own settings
+
+Not obvious: a call is a plain function whose first argument is the AdminCore; client.py makes methods of all of them.
 """

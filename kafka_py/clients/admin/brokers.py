@@ -39,99 +39,101 @@ class VersionRange(NamedTuple):
     highest: int
 
 
-class BrokerCalls(AdminCore):
-    """The calls."""
+async def describe_cluster(
+    core: AdminCore, *, include_authorized_operations: bool = False, timeout: float | None = None
+) -> ClusterDescription:
+    """The cluster as one broker sees it now."""
 
-    async def describe_cluster(
-        self, *, include_authorized_operations: bool = False, timeout: float | None = None
-    ) -> ClusterDescription:
-        """The cluster as one broker sees it now."""
+    async def call(left_ms: int) -> ClusterDescription:
+        try:
+            return await _describe_cluster(core, include_authorized_operations, left_ms)
+        except KafkaError as error:
+            if error.code is not ErrorCode.UNSUPPORTED_VERSION:
+                raise
+            return await _describe_by_metadata(core, include_authorized_operations, left_ms)
 
-        async def call(left_ms: int) -> ClusterDescription:
-            try:
-                return await self._describe_cluster(include_authorized_operations, left_ms)
-            except KafkaError as error:
-                if error.code is not ErrorCode.UNSUPPORTED_VERSION:
-                    raise
-                return await self._describe_by_metadata(include_authorized_operations, left_ms)
+    return await core.once(call, timeout)
 
-        return await self.once(call, timeout)
 
-    async def _describe_cluster(self, operations: bool, timeout_ms: int) -> ClusterDescription:
-        request = DescribeClusterRequest(include_cluster_authorized_operations=operations)
-        response = await self.cluster.send_any(request, timeout_ms=timeout_ms)
-        error = error_of(response.error_code, response.error_message)
+async def _describe_cluster(core: AdminCore, operations: bool, timeout_ms: int) -> ClusterDescription:
+    request = DescribeClusterRequest(include_cluster_authorized_operations=operations)
+    response = await core.cluster.send_any(request, timeout_ms=timeout_ms)
+    error = error_of(response.error_code, response.error_message)
+    if error is not None:
+        raise error
+    nodes = {each.broker_id: Node(each.broker_id, each.host, each.port, each.rack) for each in response.brokers}
+    bits = response.cluster_authorized_operations
+    return ClusterDescription(
+        response.cluster_id,
+        nodes.get(response.controller_id),
+        list(nodes.values()),
+        None if bits == NO_OPERATIONS else bits,
+    )
+
+
+async def _describe_by_metadata(core: AdminCore, operations: bool, timeout_ms: int) -> ClusterDescription:
+    request = MetadataRequest(topics=[], include_cluster_authorized_operations=operations)
+    response = await core.cluster.send_any(request, timeout_ms=timeout_ms)
+    nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
+    bits = response.cluster_authorized_operations
+    return ClusterDescription(
+        response.cluster_id,
+        nodes.get(response.controller_id),
+        list(nodes.values()),
+        None if bits == NO_OPERATIONS else bits,
+    )
+
+
+async def controlled_shutdown(core: AdminCore, broker: int, *, timeout: float | None = None) -> set[TopicPartition]:
+    """Has the controller lead everything elsewhere that this broker leads, and take its replicas out of sync.
+
+    The broker goes on running, without leading, until it is restarted. Returns the replicated partitions that it
+    leads still, for want of another replica in sync.
+    Raises KafkaError(BROKER_NOT_AVAILABLE) for a broker that is not registered.
+    """
+
+    async def attempt(_: list[None], left_ms: int) -> dict[None, set[TopicPartition] | KafkaError]:
+        request = ControlledShutdownRequest(broker_id=broker)
+        response = await core.ask_controller(lambda _: request, ControlledShutdownRequest, left_ms)
+        error = error_of(response.error_code, None, f"broker {broker}")
+        if error is None:
+            rows = response.remaining_partitions
+            return {None: {TopicPartition(row.topic_name, row.partition_index) for row in rows}}
+        if error.code is ErrorCode.STALE_CONTROLLER_EPOCH:  # as it says that it is not the controller
+            await core.refresh()
+        return {None: error}
+
+    results: Results[None, set[TopicPartition]] = await core.per_item(
+        [None], attempt, timeout, try_again=(*TRY_AGAIN, ErrorCode.STALE_CONTROLLER_EPOCH)
+    )
+    return results.value(None)
+
+
+async def api_versions(
+    core: AdminCore, broker: int | None = None, *, timeout: float | None = None
+) -> dict[ApiKey, VersionRange]:
+    """What a broker (any, when None) speaks."""
+
+    async def call(_left_ms: int) -> dict[ApiKey, VersionRange]:
+        if core.cluster.view.fetched_ms is None:
+            await core.refresh()
+        node_id = next(iter(core.cluster.view.nodes)) if broker is None else broker
+        connection = await core.cluster.connection(node_id)
+        return {key: VersionRange(*versions) for key, versions in sorted(connection.wire.versions.items())}
+
+    return await core.once(call, timeout)
+
+
+async def offered_versions(core: AdminCore, broker: int, *, timeout: float | None = None) -> dict[int, VersionRange]:
+    """All that a broker says it speaks, by API key, also what this client does not know."""
+
+    async def call(left_ms: int) -> dict[int, VersionRange]:
+        await core.know(broker)
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
+        response = await core.cluster.send(broker, request, timeout_ms=left_ms)
+        error = error_of(response.error_code, None)
         if error is not None:
             raise error
-        nodes = {each.broker_id: Node(each.broker_id, each.host, each.port, each.rack) for each in response.brokers}
-        bits = response.cluster_authorized_operations
-        return ClusterDescription(
-            response.cluster_id,
-            nodes.get(response.controller_id),
-            list(nodes.values()),
-            None if bits == NO_OPERATIONS else bits,
-        )
+        return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
 
-    async def _describe_by_metadata(self, operations: bool, timeout_ms: int) -> ClusterDescription:
-        request = MetadataRequest(topics=[], include_cluster_authorized_operations=operations)
-        response = await self.cluster.send_any(request, timeout_ms=timeout_ms)
-        nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
-        bits = response.cluster_authorized_operations
-        return ClusterDescription(
-            response.cluster_id,
-            nodes.get(response.controller_id),
-            list(nodes.values()),
-            None if bits == NO_OPERATIONS else bits,
-        )
-
-    async def controlled_shutdown(self, broker: int, *, timeout: float | None = None) -> set[TopicPartition]:
-        """Has the controller lead everything elsewhere that this broker leads, and take its replicas out of sync.
-
-        The broker goes on running, without leading, until it is restarted. Returns the replicated partitions that it
-        leads still, for want of another replica in sync.
-        Raises KafkaError(BROKER_NOT_AVAILABLE) for a broker that is not registered.
-        """
-
-        async def attempt(_: list[None], left_ms: int) -> dict[None, set[TopicPartition] | KafkaError]:
-            request = ControlledShutdownRequest(broker_id=broker)
-            response = await self.ask_controller(lambda _: request, ControlledShutdownRequest, left_ms)
-            error = error_of(response.error_code, None, f"broker {broker}")
-            if error is None:
-                rows = response.remaining_partitions
-                return {None: {TopicPartition(row.topic_name, row.partition_index) for row in rows}}
-            if error.code is ErrorCode.STALE_CONTROLLER_EPOCH:  # as it says that it is not the controller
-                await self.refresh()
-            return {None: error}
-
-        results: Results[None, set[TopicPartition]] = await self.per_item(
-            [None], attempt, timeout, try_again=(*TRY_AGAIN, ErrorCode.STALE_CONTROLLER_EPOCH)
-        )
-        return results.value(None)
-
-    async def api_versions(
-        self, broker: int | None = None, *, timeout: float | None = None
-    ) -> dict[ApiKey, VersionRange]:
-        """What a broker (any, when None) speaks."""
-
-        async def call(_left_ms: int) -> dict[ApiKey, VersionRange]:
-            if self.cluster.view.fetched_ms is None:
-                await self.refresh()
-            node_id = next(iter(self.cluster.view.nodes)) if broker is None else broker
-            connection = await self.cluster.connection(node_id)
-            return {key: VersionRange(*versions) for key, versions in sorted(connection.wire.versions.items())}
-
-        return await self.once(call, timeout)
-
-    async def offered_versions(self, broker: int, *, timeout: float | None = None) -> dict[int, VersionRange]:
-        """All that a broker says it speaks, by API key, also what this client does not know."""
-
-        async def call(left_ms: int) -> dict[int, VersionRange]:
-            await self.know(broker)
-            request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
-            response = await self.cluster.send(broker, request, timeout_ms=left_ms)
-            error = error_of(response.error_code, None)
-            if error is not None:
-                raise error
-            return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
-
-        return await self.once(call, timeout)
+    return await core.once(call, timeout)

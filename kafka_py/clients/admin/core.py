@@ -15,7 +15,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.environment import SYSTEM, ClientEnvironment
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout, IllegalState, error_code
 from kafka_py.clients.metadata import NO_NODE
 from kafka_py.clients.metrics import ADMIN, ClientMetrics, MetricValues
@@ -33,9 +33,9 @@ UNREACHABLE = (ErrorCode.NETWORK_EXCEPTION, ErrorCode.BROKER_NOT_AVAILABLE)
 
 
 class AdminCore:
-    """One admin client on one event loop; the families of calls (topics.py and its neighbours) build on it."""
+    """One admin client on one event loop; the calls (topics.py and its neighbours) are functions over it."""
 
-    def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
+    def __init__(self, configs: Mapping[str, Any], environment: ClientEnvironment) -> None:
         self.options = AdminOptions.load(configs)
         self.client_id = self.options.client_id or f"adminclient-{next(_numbers)}"
         self._environment = environment
@@ -168,7 +168,7 @@ class AdminCore:
                 return
 
     async def close(self) -> None:
-        """Lets go of everything; may be called again."""
+        """Closes all connections; may be called again."""
         self._closed = True
         if self._cluster is not None:
             await self._cluster.close()

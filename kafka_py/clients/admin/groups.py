@@ -1,6 +1,7 @@
 """Admin calls on consumer groups: list, describe, delete; their committed offsets; members to send away.
 
-A call on a group goes to its coordinator, looked for anew each time and again when it has moved or still loads.
+A call on a group goes to its coordinator, looked for anew each time and again when it has moved or still loads. A
+KafkaError about the group as a whole is raised where the answer is not one per group.
 Source: KafkaAdminClient; KIP-222, KIP-229, KIP-345, KIP-396, KIP-496, KIP-518.
 """
 
@@ -57,255 +58,264 @@ Ask = Callable[[int, list[str], int], Awaitable[Mapping[str, V | KafkaError]]]
 """From (coordinator's node id, groups, time-out in ms) to the answer of each group."""
 
 
-class GroupCalls(AdminCore):
-    """The calls. A KafkaError about the group as a whole is raised where the answer is not one per group."""
+# All groups, or several
 
-    # All groups, or several
+async def list_consumer_groups(
+    core: AdminCore, *, states: Collection[GroupState | str] = (), timeout: float | None = None
+) -> list[ConsumerGroupListing]:
+    """All consumer groups, or those in one of the states; in the order of their ids.
 
-    async def list_consumer_groups(
-        self, *, states: Collection[GroupState | str] = (), timeout: float | None = None
-    ) -> list[ConsumerGroupListing]:
-        """All consumer groups, or those in one of the states; in the order of their ids.
+    Raises KafkaError when a broker does not tell its groups; UNSUPPORTED_VERSION for states before 2.6.
+    """
+    request = ListGroupsRequest(states_filter=[str(state) for state in states])
+    if core.cluster.view.fetched_ms is None:
+        await core.once(core.refresh, timeout)
 
-        Raises KafkaError when a broker does not tell its groups; UNSUPPORTED_VERSION for states before 2.6.
-        """
-        request = ListGroupsRequest(states_filter=[str(state) for state in states])
-        if self.cluster.view.fetched_ms is None:
-            await self.once(self.refresh, timeout)
-
-        async def ask(node_id: int, timeout_ms: int) -> list[ConsumerGroupListing] | KafkaError:
-            try:
-                response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            except KafkaError as error:
-                return error
-            failure = error_of(response.error_code, None, f"the groups of broker {node_id}")
-            return failure or [
-                ConsumerGroupListing(
-                    each.group_id, not each.protocol_type, GroupState.of(each.group_state) if each.group_state else None
-                )
-                for each in response.groups
-                if each.protocol_type in CONSUMER_TYPES
-            ]
-
-        async def attempt(nodes: list[int], timeout_ms: int) -> Mapping[int, list[ConsumerGroupListing] | KafkaError]:
-            answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in nodes))
-            return dict(zip(nodes, answers, strict=True))
-
-        results = await self.per_item(self.cluster.view.nodes, attempt, timeout, try_again=_TRY_AGAIN)
-        listed = {group.group_id: group for groups in results.all().values() for group in groups}
-        return [listed[group_id] for group_id in sorted(listed)]
-
-    async def describe_consumer_groups(
-        self,
-        groups: Collection[str],
-        *,
-        include_authorized_operations: bool = False,
-        timeout: float | None = None,
-    ) -> Results[str, ConsumerGroupDescription]:
-        """Groups with state and members; one that does not exist is in state DEAD."""
-
-        async def ask(
-            node_id: int, some: list[str], timeout_ms: int
-        ) -> dict[str, ConsumerGroupDescription | KafkaError]:
-            request = DescribeGroupsRequest(groups=some, include_authorized_operations=include_authorized_operations)
-            response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            coordinator = self.cluster.view.nodes[node_id]
-            return {each.group_id: described(each, coordinator) for each in response.groups}
-
-        return await self._per_group(groups, ask, timeout)
-
-    async def delete_consumer_groups(
-        self, groups: Collection[str], *, timeout: float | None = None
-    ) -> Results[str, None]:
-        """Deletes groups without members, with their offsets."""
-
-        async def ask(node_id: int, some: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
-            request = DeleteGroupsRequest(groups_names=some)
-            response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            return {each.group_id: error_of(each.error_code, None, each.group_id) for each in response.results}
-
-        return await self._per_group(groups, ask, timeout)
-
-    # The offsets of one group
-
-    async def list_consumer_group_offsets(
-        self, group: str, partitions: Collection[TopicPartition] | None = None, *, timeout: float | None = None
-    ) -> Results[TopicPartition, OffsetAndMetadata | None]:
-        """What the group committed for these partitions (None: for all it did); None where there is nothing.
-
-        Raises KafkaError about the group.
-        """
-        topics = None
-        if partitions is not None:
-            topics = [
-                OffsetFetchRequestTopic(name=name, partition_indexes=numbers)
-                for name, numbers in _by_topic(partitions).items()
-            ]
-
-        async def call(node_id: int, timeout_ms: int) -> Results[TopicPartition, OffsetAndMetadata | None]:
-            request = OffsetFetchRequest(group_id=group, topics=topics)
-            response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            _raise_first(group, [response.error_code])
-            rows = [(TopicPartition(topic.name, row.partition_index), row) for topic in response.topics
-                    for row in topic.partitions]  # fmt: skip
-            _raise_moved(group, [row.error_code for _, row in rows])
-            return Results({tp: error_of(row.error_code, None, str(tp)) or _committed(row) for tp, row in rows})
-
-        return await self._on_coordinator(group, call, timeout)
-
-    async def alter_consumer_group_offsets(
-        self,
-        group: str,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
-        *,
-        timeout: float | None = None,
-    ) -> Results[TopicPartition, None]:
-        """Commits offsets for a group that has no members, which is made if it does not exist.
-
-        Raises KafkaError about the group.
-        """
-        topics: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for (topic, number), given in offsets.items():
-            offset = OffsetAndMetadata(given) if isinstance(given, int) else given
-            row = OffsetCommitRequestPartition(
-                partition_index=number,
-                committed_offset=offset.offset,
-                committed_leader_epoch=offset.leader_epoch,
-                committed_metadata=offset.metadata,
+    async def ask(node_id: int, timeout_ms: int) -> list[ConsumerGroupListing] | KafkaError:
+        try:
+            response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        except KafkaError as error:
+            return error
+        failure = error_of(response.error_code, None, f"the groups of broker {node_id}")
+        return failure or [
+            ConsumerGroupListing(
+                each.group_id, not each.protocol_type, GroupState.of(each.group_state) if each.group_state else None
             )
-            topics.setdefault(topic, []).append(row)
-        request = OffsetCommitRequest(
-            group_id=group,
-            topics=[OffsetCommitRequestTopic(name=name, partitions=rows) for name, rows in topics.items()],
+            for each in response.groups
+            if each.protocol_type in CONSUMER_TYPES
+        ]
+
+    async def attempt(nodes: list[int], timeout_ms: int) -> Mapping[int, list[ConsumerGroupListing] | KafkaError]:
+        answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in nodes))
+        return dict(zip(nodes, answers, strict=True))
+
+    results = await core.per_item(core.cluster.view.nodes, attempt, timeout, try_again=_TRY_AGAIN)
+    listed = {group.group_id: group for groups in results.all().values() for group in groups}
+    return [listed[group_id] for group_id in sorted(listed)]
+
+
+async def describe_consumer_groups(
+    core: AdminCore,
+    groups: Collection[str],
+    *,
+    include_authorized_operations: bool = False,
+    timeout: float | None = None,
+) -> Results[str, ConsumerGroupDescription]:
+    """Groups with state and members; one that does not exist is in state DEAD."""
+
+    async def ask(
+        node_id: int, some: list[str], timeout_ms: int
+    ) -> dict[str, ConsumerGroupDescription | KafkaError]:
+        request = DescribeGroupsRequest(groups=some, include_authorized_operations=include_authorized_operations)
+        response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        coordinator = core.cluster.view.nodes[node_id]
+        return {each.group_id: described(each, coordinator) for each in response.groups}
+
+    return await _per_group(core, groups, ask, timeout)
+
+
+async def delete_consumer_groups(
+    core: AdminCore, groups: Collection[str], *, timeout: float | None = None
+) -> Results[str, None]:
+    """Deletes groups without members, with their offsets."""
+
+    async def ask(node_id: int, some: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
+        request = DeleteGroupsRequest(groups_names=some)
+        response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        return {each.group_id: error_of(each.error_code, None, each.group_id) for each in response.results}
+
+    return await _per_group(core, groups, ask, timeout)
+
+
+# The offsets of one group
+
+async def list_consumer_group_offsets(
+    core: AdminCore, group: str, partitions: Collection[TopicPartition] | None = None, *, timeout: float | None = None
+) -> Results[TopicPartition, OffsetAndMetadata | None]:
+    """What the group committed for these partitions (None: for all it did); None where there is nothing.
+
+    Raises KafkaError about the group.
+    """
+    topics = None
+    if partitions is not None:
+        topics = [
+            OffsetFetchRequestTopic(name=name, partition_indexes=numbers)
+            for name, numbers in _by_topic(partitions).items()
+        ]
+
+    async def call(node_id: int, timeout_ms: int) -> Results[TopicPartition, OffsetAndMetadata | None]:
+        request = OffsetFetchRequest(group_id=group, topics=topics)
+        response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        _raise_first(group, [response.error_code])
+        rows = [(TopicPartition(topic.name, row.partition_index), row) for topic in response.topics
+                for row in topic.partitions]  # fmt: skip
+        _raise_moved(group, [row.error_code for _, row in rows])
+        return Results({tp: error_of(row.error_code, None, str(tp)) or _committed(row) for tp, row in rows})
+
+    return await _on_coordinator(core, group, call, timeout)
+
+
+async def alter_consumer_group_offsets(
+    core: AdminCore,
+    group: str,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+    *,
+    timeout: float | None = None,
+) -> Results[TopicPartition, None]:
+    """Commits offsets for a group that has no members, which is made if it does not exist.
+
+    Raises KafkaError about the group.
+    """
+    topics: dict[str, list[OffsetCommitRequestPartition]] = {}
+    for (topic, number), given in offsets.items():
+        offset = OffsetAndMetadata(given) if isinstance(given, int) else given
+        row = OffsetCommitRequestPartition(
+            partition_index=number,
+            committed_offset=offset.offset,
+            committed_leader_epoch=offset.leader_epoch,
+            committed_metadata=offset.metadata,
         )
-        return await self._per_partition(group, request, timeout)
+        topics.setdefault(topic, []).append(row)
+    request = OffsetCommitRequest(
+        group_id=group,
+        topics=[OffsetCommitRequestTopic(name=name, partitions=rows) for name, rows in topics.items()],
+    )
+    return await _per_partition(core, group, request, timeout)
 
-    async def delete_consumer_group_offsets(
-        self, group: str, partitions: Collection[TopicPartition], *, timeout: float | None = None
-    ) -> Results[TopicPartition, None]:
-        """Forgets what the group committed for partitions of topics that no member subscribes to.
 
-        Raises KafkaError about the group.
-        """
-        request = OffsetDeleteRequest(
-            group_id=group,
-            topics=[
-                OffsetDeleteRequestTopic(
-                    name=name, partitions=[OffsetDeleteRequestPartition(partition_index=number) for number in numbers]
-                )
-                for name, numbers in _by_topic(partitions).items()
-            ],
-        )
-        return await self._per_partition(group, request, timeout)
+async def delete_consumer_group_offsets(
+    core: AdminCore, group: str, partitions: Collection[TopicPartition], *, timeout: float | None = None
+) -> Results[TopicPartition, None]:
+    """Forgets what the group committed for partitions of topics that no member subscribes to.
 
-    # The members of one group
+    Raises KafkaError about the group.
+    """
+    request = OffsetDeleteRequest(
+        group_id=group,
+        topics=[
+            OffsetDeleteRequestTopic(
+                name=name, partitions=[OffsetDeleteRequestPartition(partition_index=number) for number in numbers]
+            )
+            for name, numbers in _by_topic(partitions).items()
+        ],
+    )
+    return await _per_partition(core, group, request, timeout)
 
-    async def remove_members_from_consumer_group(
-        self,
-        group: str,
-        members: Collection[MemberToRemove | str] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> Results[MemberToRemove, None]:
-        """Sends members away: static ones by their group.instance.id (a plain string is one), or all (None).
 
-        Raises KafkaError about the group.
-        """
-        if members is None:
-            described = (await self.describe_consumer_groups([group], timeout=timeout)).value(group)
-            wanted = [MemberToRemove(each.group_instance_id, each.member_id) for each in described.members]
-        else:
-            wanted = [MemberToRemove(each) if isinstance(each, str) else each for each in members]
-        if not wanted:
-            return Results()
-        identities = [
-            MemberIdentity(member_id="" if each.group_instance_id else each.member_id,
-                           group_instance_id=each.group_instance_id)
-            for each in wanted
-        ]  # fmt: skip
+# The members of one group
 
-        async def call(node_id: int, timeout_ms: int) -> Results[MemberToRemove, None]:
-            request = LeaveGroupRequest(group_id=group, members=identities)
-            response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            _raise_first(group, [response.error_code])
-            codes = {(each.group_instance_id, each.member_id): each.error_code for each in response.members}
-            answers: Results[MemberToRemove, None] = Results()
-            for member, asked in zip(wanted, identities, strict=True):
-                code = codes.get((asked.group_instance_id, asked.member_id), ErrorCode.UNKNOWN_MEMBER_ID)
-                answers[member] = error_of(code, None, asked.group_instance_id or asked.member_id)
-            return answers
+async def remove_members_from_consumer_group(
+    core: AdminCore,
+    group: str,
+    members: Collection[MemberToRemove | str] | None = None,
+    *,
+    timeout: float | None = None,
+) -> Results[MemberToRemove, None]:
+    """Sends members away: static ones by their group.instance.id (a plain string is one), or all (None).
 
-        return await self._on_coordinator(group, call, timeout)
+    Raises KafkaError about the group.
+    """
+    if members is None:
+        described = (await describe_consumer_groups(core, [group], timeout=timeout)).value(group)
+        wanted = [MemberToRemove(each.group_instance_id, each.member_id) for each in described.members]
+    else:
+        wanted = [MemberToRemove(each) if isinstance(each, str) else each for each in members]
+    if not wanted:
+        return Results()
+    identities = [
+        MemberIdentity(member_id="" if each.group_instance_id else each.member_id,
+                       group_instance_id=each.group_instance_id)
+        for each in wanted
+    ]  # fmt: skip
 
-    # What they share
+    async def call(node_id: int, timeout_ms: int) -> Results[MemberToRemove, None]:
+        request = LeaveGroupRequest(group_id=group, members=identities)
+        response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        _raise_first(group, [response.error_code])
+        codes = {(each.group_instance_id, each.member_id): each.error_code for each in response.members}
+        answers: Results[MemberToRemove, None] = Results()
+        for member, asked in zip(wanted, identities, strict=True):
+            code = codes.get((asked.group_instance_id, asked.member_id), ErrorCode.UNKNOWN_MEMBER_ID)
+            answers[member] = error_of(code, None, asked.group_instance_id or asked.member_id)
+        return answers
 
-    async def _coordinator(self, group: str, timeout_ms: int) -> int:
-        """The node id of the group's coordinator. Raises KafkaError."""
-        response = await self.cluster.send_any(FindCoordinatorRequest(key=group), timeout_ms=timeout_ms)
-        failure = error_of(response.error_code, response.error_message, f"the coordinator of group {group}")
-        if failure is not None:
-            raise failure
-        node_id: int = response.node_id
-        await self.know(node_id)
-        if node_id not in self.cluster.view.nodes:
-            detail = f"the coordinator of group {group}, broker {node_id}, is not part of the cluster"
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, detail)
-        return node_id
+    return await _on_coordinator(core, group, call, timeout)
 
-    async def _per_group(self, groups: Iterable[str], ask: Ask[V], timeout: float | None) -> Results[str, V]:
-        """Asks each coordinator once for all of its groups."""
 
-        async def find(group: str, timeout_ms: int) -> int | KafkaError:
-            try:
-                return await self._coordinator(group, timeout_ms)
-            except KafkaError as error:
-                if error.code in UNREACHABLE:
-                    raise
-                return error
+# What they share
 
-        async def ask_node(node_id: int, some: list[str], timeout_ms: int) -> Mapping[str, V | KafkaError]:
-            try:
-                return await ask(node_id, some, timeout_ms)
-            except KafkaError as error:
-                return dict.fromkeys(some, error)
+async def _coordinator(core: AdminCore, group: str, timeout_ms: int) -> int:
+    """The node id of the group's coordinator. Raises KafkaError."""
+    response = await core.cluster.send_any(FindCoordinatorRequest(key=group), timeout_ms=timeout_ms)
+    failure = error_of(response.error_code, response.error_message, f"the coordinator of group {group}")
+    if failure is not None:
+        raise failure
+    node_id: int = response.node_id
+    await core.know(node_id)
+    if node_id not in core.cluster.view.nodes:
+        detail = f"the coordinator of group {group}, broker {node_id}, is not part of the cluster"
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, detail)
+    return node_id
 
-        async def attempt(some: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
-            found = await asyncio.gather(*(find(group, timeout_ms) for group in some))
-            answers: dict[str, V | KafkaError] = {}
-            by_node: dict[int, list[str]] = {}
-            for group, node in zip(some, found, strict=True):
-                if isinstance(node, KafkaError):
-                    answers[group] = node
-                else:
-                    by_node.setdefault(node, []).append(group)
-            for part in await asyncio.gather(*(ask_node(node, part, timeout_ms) for node, part in by_node.items())):
-                answers.update(part)
-            return answers
 
-        return await self.per_item(dict.fromkeys(groups), attempt, timeout, try_again=_TRY_AGAIN)
+async def _per_group(core: AdminCore, groups: Iterable[str], ask: Ask[V], timeout: float | None) -> Results[str, V]:
+    """Asks each coordinator once for all of its groups."""
 
-    async def _on_coordinator(self, group: str, call: Callable[[int, int], Awaitable[V]], timeout: float | None) -> V:
-        """One group's answer. call: from (coordinator's node id, time-out in ms). Raises KafkaError about the group."""
+    async def find(group: str, timeout_ms: int) -> int | KafkaError:
+        try:
+            return await _coordinator(core, group, timeout_ms)
+        except KafkaError as error:
+            if error.code in UNREACHABLE:
+                raise
+            return error
 
-        async def ask(node_id: int, _group: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
-            return {group: await call(node_id, timeout_ms)}
+    async def ask_node(node_id: int, some: list[str], timeout_ms: int) -> Mapping[str, V | KafkaError]:
+        try:
+            return await ask(node_id, some, timeout_ms)
+        except KafkaError as error:
+            return dict.fromkeys(some, error)
 
-        return (await self._per_group([group], ask, timeout)).value(group)
+    async def attempt(some: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
+        found = await asyncio.gather(*(find(group, timeout_ms) for group in some))
+        answers: dict[str, V | KafkaError] = {}
+        by_node: dict[int, list[str]] = {}
+        for group, node in zip(some, found, strict=True):
+            if isinstance(node, KafkaError):
+                answers[group] = node
+            else:
+                by_node.setdefault(node, []).append(group)
+        for part in await asyncio.gather(*(ask_node(node, part, timeout_ms) for node, part in by_node.items())):
+            answers.update(part)
+        return answers
 
-    async def _per_partition(
-        self, group: str, request: OffsetCommitRequest | OffsetDeleteRequest, timeout: float | None
-    ) -> Results[TopicPartition, None]:
-        """The error or success of each partition of the request."""
+    return await core.per_item(dict.fromkeys(groups), attempt, timeout, try_again=_TRY_AGAIN)
 
-        async def call(node_id: int, timeout_ms: int) -> Results[TopicPartition, None]:
-            response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            _raise_first(group, [getattr(response, "error_code", 0)])
-            codes = {TopicPartition(topic.name, row.partition_index): row.error_code for topic in response.topics
-                     for row in topic.partitions}  # fmt: skip
-            _raise_moved(group, codes.values())
-            return Results({tp: error_of(code, None, str(tp)) for tp, code in codes.items()})
 
-        return await self._on_coordinator(group, call, timeout)
+async def _on_coordinator(
+    core: AdminCore, group: str, call: Callable[[int, int], Awaitable[V]], timeout: float | None
+) -> V:
+    """One group's answer. call: from (coordinator's node id, time-out in ms). Raises KafkaError about the group."""
+
+    async def ask(node_id: int, _group: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
+        return {group: await call(node_id, timeout_ms)}
+
+    return (await _per_group(core, [group], ask, timeout)).value(group)
+
+
+async def _per_partition(
+    core: AdminCore, group: str, request: OffsetCommitRequest | OffsetDeleteRequest, timeout: float | None
+) -> Results[TopicPartition, None]:
+    """The error or success of each partition of the request."""
+
+    async def call(node_id: int, timeout_ms: int) -> Results[TopicPartition, None]:
+        response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        _raise_first(group, [getattr(response, "error_code", 0)])
+        codes = {TopicPartition(topic.name, row.partition_index): row.error_code for topic in response.topics
+                 for row in topic.partitions}  # fmt: skip
+        _raise_moved(group, codes.values())
+        return Results({tp: error_of(code, None, str(tp)) for tp, code in codes.items()})
+
+    return await _on_coordinator(core, group, call, timeout)
 
 
 def _raise_first(group: str, codes: Iterable[int]) -> None:

@@ -59,81 +59,80 @@ class ReplicaLogDirs(NamedTuple):
 _Answers = dict[TopicPartitionReplica, KafkaError | None]
 
 
-class LogDirCalls(AdminCore):
-    """The calls."""
+async def describe_log_dirs(
+    core: AdminCore, brokers: Collection[int], *, timeout: float | None = None
+) -> Results[int, dict[str, LogDirDescription]]:
+    """The log directories of brokers, by path, with the replicas in them."""
 
-    async def describe_log_dirs(
-        self, brokers: Collection[int], *, timeout: float | None = None
-    ) -> Results[int, dict[str, LogDirDescription]]:
-        """The log directories of brokers, by path, with the replicas in them."""
+    async def ask(node_id: int, timeout_ms: int) -> dict[str, LogDirDescription] | KafkaError:
+        try:
+            await core.know(node_id)
+            request = DescribeLogDirsRequest(topics=None)
+            response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+        except KafkaError as error:
+            return error
+        return {each.log_dir: _log_dir(each) for each in response.results}
 
-        async def ask(node_id: int, timeout_ms: int) -> dict[str, LogDirDescription] | KafkaError:
-            try:
-                await self.know(node_id)
-                request = DescribeLogDirsRequest(topics=None)
-                response = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-            except KafkaError as error:
-                return error
-            return {each.log_dir: _log_dir(each) for each in response.results}
+    async def attempt(some: list[int], timeout_ms: int) -> dict[int, dict[str, LogDirDescription] | KafkaError]:
+        answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in some))
+        return dict(zip(some, answers, strict=True))
 
-        async def attempt(some: list[int], timeout_ms: int) -> dict[int, dict[str, LogDirDescription] | KafkaError]:
-            answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in some))
-            return dict(zip(some, answers, strict=True))
+    return await core.per_item(brokers, attempt, timeout)
 
-        return await self.per_item(brokers, attempt, timeout)
 
-    async def describe_replica_log_dirs(
-        self, replicas: Collection[TopicPartitionReplica], *, timeout: float | None = None
-    ) -> Results[TopicPartitionReplica, ReplicaLogDirs]:
-        """In which directory each replica lies, and to which it is on its way."""
-        brokers = dict.fromkeys(replica.broker for replica in replicas)
-        described = await self.describe_log_dirs(brokers, timeout=timeout)
-        results: Results[TopicPartitionReplica, ReplicaLogDirs] = Results()
-        for replica in replicas:
-            directories = described[replica.broker]
-            results[replica] = directories if isinstance(directories, KafkaError) else _places(replica, directories)
-        return results
+async def describe_replica_log_dirs(
+    core: AdminCore, replicas: Collection[TopicPartitionReplica], *, timeout: float | None = None
+) -> Results[TopicPartitionReplica, ReplicaLogDirs]:
+    """In which directory each replica lies, and to which it is on its way."""
+    brokers = dict.fromkeys(replica.broker for replica in replicas)
+    described = await describe_log_dirs(core, brokers, timeout=timeout)
+    results: Results[TopicPartitionReplica, ReplicaLogDirs] = Results()
+    for replica in replicas:
+        directories = described[replica.broker]
+        results[replica] = directories if isinstance(directories, KafkaError) else _places(replica, directories)
+    return results
 
-    async def alter_replica_log_dirs(
-        self, moves: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
-    ) -> Results[TopicPartitionReplica, None]:
-        """Has replicas move to these directories (absolute paths) of their brokers.
 
-        A replica that its broker does not have yet answers REPLICA_NOT_AVAILABLE, and will be made there.
-        """
+async def alter_replica_log_dirs(
+    core: AdminCore, moves: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
+) -> Results[TopicPartitionReplica, None]:
+    """Has replicas move to these directories (absolute paths) of their brokers.
 
-        async def ask(broker: int, some: list[TopicPartitionReplica], timeout_ms: int) -> _Answers:
-            by_path: dict[str, dict[str, list[int]]] = {}
-            for replica in some:
-                by_path.setdefault(moves[replica], {}).setdefault(replica.topic, []).append(replica.partition)
-            request = AlterReplicaLogDirsRequest(
-                dirs=[
-                    AlterReplicaLogDir(
-                        path=path,
-                        topics=[AlterReplicaLogDirTopic(name=name, partitions=ids) for name, ids in topics.items()],
-                    )
-                    for path, topics in by_path.items()
-                ]
-            )
-            try:
-                await self.know(broker)
-                response = await self.cluster.send(broker, request, timeout_ms=timeout_ms)
-            except KafkaError as error:
-                return dict.fromkeys(some, error)
-            return {
-                TopicPartitionReplica(topic.topic_name, each.partition_index, broker): error_of(each.error_code, None)
-                for topic in response.results
-                for each in topic.partitions
-            }
+    A replica that its broker does not have yet answers REPLICA_NOT_AVAILABLE, and will be made there.
+    """
 
-        async def attempt(some: list[TopicPartitionReplica], timeout_ms: int) -> _Answers:
-            by_broker: dict[int, list[TopicPartitionReplica]] = {}
-            for replica in some:
-                by_broker.setdefault(replica.broker, []).append(replica)
-            parts = await asyncio.gather(*(ask(broker, each, timeout_ms) for broker, each in by_broker.items()))
-            return {replica: answer for part in parts for replica, answer in part.items()}
+    async def ask(broker: int, some: list[TopicPartitionReplica], timeout_ms: int) -> _Answers:
+        by_path: dict[str, dict[str, list[int]]] = {}
+        for replica in some:
+            by_path.setdefault(moves[replica], {}).setdefault(replica.topic, []).append(replica.partition)
+        request = AlterReplicaLogDirsRequest(
+            dirs=[
+                AlterReplicaLogDir(
+                    path=path,
+                    topics=[AlterReplicaLogDirTopic(name=name, partitions=ids) for name, ids in topics.items()],
+                )
+                for path, topics in by_path.items()
+            ]
+        )
+        try:
+            await core.know(broker)
+            response = await core.cluster.send(broker, request, timeout_ms=timeout_ms)
+        except KafkaError as error:
+            return dict.fromkeys(some, error)
+        return {
+            TopicPartitionReplica(topic.topic_name, each.partition_index, broker): error_of(each.error_code, None)
+            for topic in response.results
+            for each in topic.partitions
+        }
 
-        return await self.per_item(moves, attempt, timeout)
+    async def attempt(some: list[TopicPartitionReplica], timeout_ms: int) -> _Answers:
+        by_broker: dict[int, list[TopicPartitionReplica]] = {}
+        for replica in some:
+            by_broker.setdefault(replica.broker, []).append(replica)
+        parts = await asyncio.gather(*(ask(broker, each, timeout_ms) for broker, each in by_broker.items()))
+        return {replica: answer for part in parts for replica, answer in part.items()}
+
+    return await core.per_item(moves, attempt, timeout)
 
 
 def _log_dir(answer: DescribeLogDirsResult) -> LogDirDescription:

@@ -1,6 +1,6 @@
 """Admin call on offsets of partitions: the first, the last, or those at a time.
 
-Builds on records.py for the search of leaders. Source: KIP-79, KIP-396.
+Finds leaders with records.py. Source: KIP-79, KIP-396.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.admin.core import TRY_AGAIN, error_of
-from kafka_py.clients.admin.records import RecordCalls
+from kafka_py.clients.admin.core import TRY_AGAIN, AdminCore, error_of
+from kafka_py.clients.admin.records import leaders_of
 from kafka_py.clients.admin.results import Results
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
@@ -47,53 +47,55 @@ class ListedOffset(NamedTuple):
 _Answers = dict[TopicPartition, ListedOffset | KafkaError]
 
 
-class OffsetCalls(RecordCalls):
-    """The calls."""
+async def list_offsets(
+    core: AdminCore,
+    timestamps: Mapping[TopicPartition, int],
+    *,
+    read_committed: bool = False,
+    timeout: float | None = None,
+) -> Results[TopicPartition, ListedOffset]:
+    """Per partition the first record at or after a time (ms UTC), or one end: EARLIEST, LATEST.
 
-    async def list_offsets(
-        self, timestamps: Mapping[TopicPartition, int], *, read_committed: bool = False, timeout: float | None = None
-    ) -> Results[TopicPartition, ListedOffset]:
-        """Per partition the first record at or after a time (ms UTC), or one end: EARLIEST, LATEST.
+    read_committed: LATEST is where the first open transaction begins. A partition that has no leader is not waited
+    for: LEADER_NOT_AVAILABLE.
+    """
 
-        read_committed: LATEST is where the first open transaction begins. A partition that has no leader is not waited
-        for: LEADER_NOT_AVAILABLE.
-        """
-
-        async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:
-            leaders = await self._leaders(partitions, timeout_ms)
-            answers: _Answers = {tp: found for tp, found in leaders.items() if isinstance(found, KafkaError)}
-            by_leader: dict[int, dict[TopicPartition, int]] = {}
-            for tp, leader in leaders.items():
-                if isinstance(leader, int):
-                    by_leader.setdefault(leader, {})[tp] = timestamps[tp]
-            asked = (self._list(leader, part, read_committed, timeout_ms) for leader, part in by_leader.items())
-            for answer in await asyncio.gather(*asked):
-                answers.update(answer)
-            return answers
-
-        return await self.per_item(timestamps, attempt, timeout, try_again=(*TRY_AGAIN, *LEADER_CHANGED))
-
-    async def _list(
-        self, node_id: int, timestamps: Mapping[TopicPartition, int], read_committed: bool, timeout_ms: int
-    ) -> _Answers:
-        topics: dict[str, list[ListOffsetsPartition]] = {}
-        for (topic, number), timestamp in timestamps.items():
-            row = ListOffsetsPartition(partition_index=number, timestamp=timestamp)
-            topics.setdefault(topic, []).append(row)
-        request = ListOffsetsRequest(
-            replica_id=CONSUMER,
-            isolation_level=int(read_committed),
-            topics=[ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
-        )
-        try:
-            await self.know(node_id)
-            response: Any = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-        except KafkaError as error:
-            return dict.fromkeys(timestamps, error)
-        answers: _Answers = {}
-        for topic_answer in response.topics:
-            for answer in topic_answer.partitions:
-                tp = TopicPartition(topic_answer.name, answer.partition_index)
-                failure = error_of(answer.error_code, None, str(tp))
-                answers[tp] = failure or ListedOffset(answer.offset, answer.timestamp, answer.leader_epoch)
+    async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:
+        leaders = await leaders_of(core, partitions, timeout_ms)
+        answers: _Answers = {tp: found for tp, found in leaders.items() if isinstance(found, KafkaError)}
+        by_leader: dict[int, dict[TopicPartition, int]] = {}
+        for tp, leader in leaders.items():
+            if isinstance(leader, int):
+                by_leader.setdefault(leader, {})[tp] = timestamps[tp]
+        asked = (_list(core, leader, part, read_committed, timeout_ms) for leader, part in by_leader.items())
+        for answer in await asyncio.gather(*asked):
+            answers.update(answer)
         return answers
+
+    return await core.per_item(timestamps, attempt, timeout, try_again=(*TRY_AGAIN, *LEADER_CHANGED))
+
+
+async def _list(
+    core: AdminCore, node_id: int, timestamps: Mapping[TopicPartition, int], read_committed: bool, timeout_ms: int
+) -> _Answers:
+    topics: dict[str, list[ListOffsetsPartition]] = {}
+    for (topic, number), timestamp in timestamps.items():
+        row = ListOffsetsPartition(partition_index=number, timestamp=timestamp)
+        topics.setdefault(topic, []).append(row)
+    request = ListOffsetsRequest(
+        replica_id=CONSUMER,
+        isolation_level=int(read_committed),
+        topics=[ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
+    )
+    try:
+        await core.know(node_id)
+        response: Any = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+    except KafkaError as error:
+        return dict.fromkeys(timestamps, error)
+    answers: _Answers = {}
+    for topic_answer in response.topics:
+        for answer in topic_answer.partitions:
+            tp = TopicPartition(topic_answer.name, answer.partition_index)
+            failure = error_of(answer.error_code, None, str(tp))
+            answers[tp] = failure or ListedOffset(answer.offset, answer.timestamp, answer.leader_epoch)
+    return answers

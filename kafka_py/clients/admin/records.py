@@ -29,68 +29,67 @@ _Leaders = dict[TopicPartition, int | KafkaError]
 _Answers = dict[TopicPartition, int | KafkaError]
 
 
-class RecordCalls(AdminCore):
-    """The calls."""
+async def delete_records(
+    core: AdminCore, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
+) -> Results[TopicPartition, int]:
+    """Deletes the records before these offsets (-1: all); the values are the offsets the partitions start at now.
 
-    async def delete_records(
-        self, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
-    ) -> Results[TopicPartition, int]:
-        """Deletes the records before these offsets (-1: all); the values are the offsets the partitions start at now.
+    A partition that has no leader is not waited for: LEADER_NOT_AVAILABLE.
+    """
 
-        A partition that has no leader is not waited for: LEADER_NOT_AVAILABLE.
-        """
-
-        async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:
-            leaders = await self._leaders(partitions, timeout_ms)
-            answers: _Answers = {tp: found for tp, found in leaders.items() if isinstance(found, KafkaError)}
-            by_leader: dict[int, dict[TopicPartition, int]] = {}
-            for tp, leader in leaders.items():
-                if isinstance(leader, int):
-                    by_leader.setdefault(leader, {})[tp] = offsets[tp]
-            for part in await asyncio.gather(*(self._delete(*each, timeout_ms) for each in by_leader.items())):
-                answers.update(part)
-            return answers
-
-        return await self.per_item(offsets, attempt, timeout, try_again=(*TRY_AGAIN, ErrorCode.NOT_LEADER_OR_FOLLOWER))
-
-    async def _leaders(self, partitions: list[TopicPartition], timeout_ms: int) -> _Leaders:
-        """The leader of each partition by node id, or why there is none."""
-        names = dict.fromkeys(tp.topic for tp in partitions)
-        request = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
-        )
-        response = await self.cluster.send_any(request, timeout_ms=timeout_ms)
-        found: _Leaders = {}
-        failed: dict[str, KafkaError] = {}
-        for topic in response.topics:
-            error = error_of(topic.error_code, None, topic.name)
-            if error is not None:
-                failed[topic.name] = error
-            for info in topic.partitions:
-                if info.leader_id >= 0:
-                    found[TopicPartition(topic.name, info.partition_index)] = info.leader_id
-        return {tp: failed.get(tp.topic) or found.get(tp, _no_leader(tp)) for tp in partitions}
-
-    async def _delete(self, node_id: int, offsets: dict[TopicPartition, int], timeout_ms: int) -> _Answers:
-        topics: dict[str, list[DeleteRecordsPartition]] = {}
-        for (topic, partition), offset in offsets.items():
-            topics.setdefault(topic, []).append(DeleteRecordsPartition(partition_index=partition, offset=offset))
-        request = DeleteRecordsRequest(
-            topics=[DeleteRecordsTopic(name=name, partitions=rows) for name, rows in topics.items()],
-            timeout_ms=timeout_ms,
-        )
-        try:
-            await self.know(node_id)
-            response: Any = await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
-        except KafkaError as error:
-            return dict.fromkeys(offsets, error)
-        answers: _Answers = {}
-        for topic_answer in response.topics:
-            for answer in topic_answer.partitions:
-                tp = TopicPartition(topic_answer.name, answer.partition_index)
-                failure = error_of(answer.error_code, _REASONS.get(answer.error_code, "").format(tp), str(tp))
-                answers[tp] = answer.low_watermark if failure is None else failure
+    async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:
+        leaders = await leaders_of(core, partitions, timeout_ms)
+        answers: _Answers = {tp: found for tp, found in leaders.items() if isinstance(found, KafkaError)}
+        by_leader: dict[int, dict[TopicPartition, int]] = {}
+        for tp, leader in leaders.items():
+            if isinstance(leader, int):
+                by_leader.setdefault(leader, {})[tp] = offsets[tp]
+        for part in await asyncio.gather(*(_delete(core, *each, timeout_ms) for each in by_leader.items())):
+            answers.update(part)
         return answers
+
+    return await core.per_item(offsets, attempt, timeout, try_again=(*TRY_AGAIN, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+
+
+async def leaders_of(core: AdminCore, partitions: list[TopicPartition], timeout_ms: int) -> _Leaders:
+    """The leader of each partition by node id, or why there is none."""
+    names = dict.fromkeys(tp.topic for tp in partitions)
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
+    )
+    response = await core.cluster.send_any(request, timeout_ms=timeout_ms)
+    found: _Leaders = {}
+    failed: dict[str, KafkaError] = {}
+    for topic in response.topics:
+        error = error_of(topic.error_code, None, topic.name)
+        if error is not None:
+            failed[topic.name] = error
+        for info in topic.partitions:
+            if info.leader_id >= 0:
+                found[TopicPartition(topic.name, info.partition_index)] = info.leader_id
+    return {tp: failed.get(tp.topic) or found.get(tp, _no_leader(tp)) for tp in partitions}
+
+
+async def _delete(core: AdminCore, node_id: int, offsets: dict[TopicPartition, int], timeout_ms: int) -> _Answers:
+    topics: dict[str, list[DeleteRecordsPartition]] = {}
+    for (topic, partition), offset in offsets.items():
+        topics.setdefault(topic, []).append(DeleteRecordsPartition(partition_index=partition, offset=offset))
+    request = DeleteRecordsRequest(
+        topics=[DeleteRecordsTopic(name=name, partitions=rows) for name, rows in topics.items()],
+        timeout_ms=timeout_ms,
+    )
+    try:
+        await core.know(node_id)
+        response: Any = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
+    except KafkaError as error:
+        return dict.fromkeys(offsets, error)
+    answers: _Answers = {}
+    for topic_answer in response.topics:
+        for answer in topic_answer.partitions:
+            tp = TopicPartition(topic_answer.name, answer.partition_index)
+            failure = error_of(answer.error_code, _REASONS.get(answer.error_code, "").format(tp), str(tp))
+            answers[tp] = answer.low_watermark if failure is None else failure
+    return answers
 
 
 def _no_leader(partition: TopicPartition) -> KafkaError:

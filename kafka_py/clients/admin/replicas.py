@@ -35,125 +35,128 @@ class PartitionReassignment(NamedTuple):
 _Errors = dict[TopicPartition, KafkaError | None]
 
 
-class ReplicaCalls(AdminCore):
-    """The calls."""
+async def elect_leaders(
+    core: AdminCore,
+    election_type: ElectionType,
+    partitions: Collection[TopicPartition] | None = None,
+    *,
+    timeout: float | None = None,
+) -> Results[TopicPartition, None]:
+    """Has the preferred replicas lead, or (UNCLEAN) any that is alive where there is no leader.
 
-    async def elect_leaders(
-        self,
-        election_type: ElectionType,
-        partitions: Collection[TopicPartition] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> Results[TopicPartition, None]:
-        """Has the preferred replicas lead, or (UNCLEAN) any that is alive where there is no leader.
+    partitions: None for all of the cluster; the result then has only those for which something was to be done.
+    """
+    if partitions is None:
+        return await _elect_all(core, election_type, timeout)
 
-        partitions: None for all of the cluster; the result then has only those for which something was to be done.
-        """
-        if partitions is None:
-            return await self._elect_all(election_type, timeout)
+    async def attempt(some: list[TopicPartition], timeout_ms: int) -> _Errors:
+        return await _elect(core, election_type, some, timeout_ms)
 
-        async def attempt(some: list[TopicPartition], timeout_ms: int) -> _Errors:
-            return await self._elect(election_type, some, timeout_ms)
+    return await core.per_item(partitions, attempt, timeout)
 
-        return await self.per_item(partitions, attempt, timeout)
 
-    async def _elect_all(self, election_type: ElectionType, timeout: float | None) -> Results[TopicPartition, None]:
-        async def attempt(_: list[None], timeout_ms: int) -> dict[None, _Errors | KafkaError]:
-            found = await self._elect(election_type, None, timeout_ms)
-            return {None: next(filter(_is_not_controller, found.values()), None) or found}
+async def _elect_all(
+    core: AdminCore, election_type: ElectionType, timeout: float | None
+) -> Results[TopicPartition, None]:
+    async def attempt(_: list[None], timeout_ms: int) -> dict[None, _Errors | KafkaError]:
+        found = await _elect(core, election_type, None, timeout_ms)
+        return {None: next(filter(_is_not_controller, found.values()), None) or found}
 
-        results = await self.per_item([None], attempt, timeout)
-        return Results(results.value(None))
+    results = await core.per_item([None], attempt, timeout)
+    return Results(results.value(None))
 
-    async def _elect(
-        self, election_type: ElectionType, partitions: Collection[TopicPartition] | None, timeout_ms: int
-    ) -> _Errors:
-        topics = None
-        if partitions is not None:
-            topics = [TopicPartitions(topic=topic, partition_id=ids) for topic, ids in _by_topic(partitions).items()]
-        request = ElectLeadersRequest(topic_partitions=topics, timeout_ms=timeout_ms)
 
-        def make(version: int) -> ElectLeadersRequest:
-            if version > 0:
-                request.election_type = election_type
-            elif election_type is not ElectionType.PREFERRED:
-                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker holds preferred elections only")
-            return request
+async def _elect(
+    core: AdminCore, election_type: ElectionType, partitions: Collection[TopicPartition] | None, timeout_ms: int
+) -> _Errors:
+    topics = None
+    if partitions is not None:
+        topics = [TopicPartitions(topic=topic, partition_id=ids) for topic, ids in _by_topic(partitions).items()]
+    request = ElectLeadersRequest(topic_partitions=topics, timeout_ms=timeout_ms)
 
-        response: ElectLeadersResponse = await self.ask_controller(make, ElectLeadersRequest, timeout_ms)
-        error = error_of(response.error_code, None)
-        if error is not None:
-            raise error
-        answers: _Errors = {
-            TopicPartition(topic.topic, each.partition_id): error_of(each.error_code, each.error_message)
-            for topic in response.replica_election_results
-            for each in topic.partition_result
-        }
-        await self.note_not_controller(answers)
+    def make(version: int) -> ElectLeadersRequest:
+        if version > 0:
+            request.election_type = election_type
+        elif election_type is not ElectionType.PREFERRED:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker holds preferred elections only")
+        return request
+
+    response: ElectLeadersResponse = await core.ask_controller(make, ElectLeadersRequest, timeout_ms)
+    error = error_of(response.error_code, None)
+    if error is not None:
+        raise error
+    answers: _Errors = {
+        TopicPartition(topic.topic, each.partition_id): error_of(each.error_code, each.error_message)
+        for topic in response.replica_election_results
+        for each in topic.partition_result
+    }
+    await core.note_not_controller(answers)
+    return answers
+
+
+async def alter_partition_reassignments(
+    core: AdminCore, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout: float | None = None
+) -> Results[TopicPartition, None]:
+    """Has partitions move to these brokers, the preferred leader first; None calls a move off.
+
+    The result says what has begun; `list_partition_reassignments` tells when it is over.
+    """
+
+    async def attempt(some: list[TopicPartition], timeout_ms: int) -> _Errors:
+        rows: dict[str, list[ReassignablePartition]] = {}
+        for partition in some:
+            replicas = targets[partition]
+            row = ReassignablePartition(
+                partition_index=partition.partition, replicas=None if replicas is None else list(replicas)
+            )
+            rows.setdefault(partition.topic, []).append(row)
+        request = AlterPartitionReassignmentsRequest(
+            timeout_ms=timeout_ms,
+            topics=[ReassignableTopic(name=topic, partitions=each) for topic, each in rows.items()],
+        )
+        response = await core.ask_controller(lambda _: request, AlterPartitionReassignmentsRequest, timeout_ms)
+        top = error_of(response.error_code, response.error_message)
+        answers: _Errors = dict.fromkeys(some, top) if top is not None else {
+            TopicPartition(topic.name, each.partition_index): error_of(each.error_code, each.error_message)
+            for topic in response.responses
+            for each in topic.partitions
+        }  # fmt: skip
+        await core.note_not_controller(answers)
         return answers
 
-    async def alter_partition_reassignments(
-        self, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout: float | None = None
-    ) -> Results[TopicPartition, None]:
-        """Has partitions move to these brokers, the preferred leader first; None calls a move off.
+    return await core.per_item(targets, attempt, timeout)
 
-        The result says what has begun; `list_partition_reassignments` tells when it is over.
-        """
 
-        async def attempt(some: list[TopicPartition], timeout_ms: int) -> _Errors:
-            rows: dict[str, list[ReassignablePartition]] = {}
-            for partition in some:
-                replicas = targets[partition]
-                row = ReassignablePartition(
-                    partition_index=partition.partition, replicas=None if replicas is None else list(replicas)
-                )
-                rows.setdefault(partition.topic, []).append(row)
-            request = AlterPartitionReassignmentsRequest(
-                timeout_ms=timeout_ms,
-                topics=[ReassignableTopic(name=topic, partitions=each) for topic, each in rows.items()],
+async def list_partition_reassignments(
+    core: AdminCore, partitions: Collection[TopicPartition] | None = None, *, timeout: float | None = None
+) -> dict[TopicPartition, PartitionReassignment]:
+    """Those of the partitions (None: of all) that are being moved."""
+
+    async def attempt(
+        _: list[None], timeout_ms: int
+    ) -> dict[None, dict[TopicPartition, PartitionReassignment] | KafkaError]:
+        topics = None
+        if partitions is not None:
+            topics = [
+                ListPartitionReassignmentsTopics(name=topic, partition_indexes=ids)
+                for topic, ids in _by_topic(partitions).items()
+            ]
+        request = ListPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=topics)
+        response = await core.ask_controller(lambda _: request, ListPartitionReassignmentsRequest, timeout_ms)
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            await core.note_not_controller({None: error})
+            return {None: error}
+        return {None: {
+            TopicPartition(topic.name, each.partition_index): PartitionReassignment(
+                each.replicas, each.adding_replicas, each.removing_replicas
             )
-            response = await self.ask_controller(lambda _: request, AlterPartitionReassignmentsRequest, timeout_ms)
-            top = error_of(response.error_code, response.error_message)
-            answers: _Errors = dict.fromkeys(some, top) if top is not None else {
-                TopicPartition(topic.name, each.partition_index): error_of(each.error_code, each.error_message)
-                for topic in response.responses
-                for each in topic.partitions
-            }  # fmt: skip
-            await self.note_not_controller(answers)
-            return answers
+            for topic in response.topics
+            for each in topic.partitions
+        }}  # fmt: skip
 
-        return await self.per_item(targets, attempt, timeout)
-
-    async def list_partition_reassignments(
-        self, partitions: Collection[TopicPartition] | None = None, *, timeout: float | None = None
-    ) -> dict[TopicPartition, PartitionReassignment]:
-        """Those of the partitions (None: of all) that are being moved."""
-
-        async def attempt(
-            _: list[None], timeout_ms: int
-        ) -> dict[None, dict[TopicPartition, PartitionReassignment] | KafkaError]:
-            topics = None
-            if partitions is not None:
-                topics = [
-                    ListPartitionReassignmentsTopics(name=topic, partition_indexes=ids)
-                    for topic, ids in _by_topic(partitions).items()
-                ]
-            request = ListPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=topics)
-            response = await self.ask_controller(lambda _: request, ListPartitionReassignmentsRequest, timeout_ms)
-            error = error_of(response.error_code, response.error_message)
-            if error is not None:
-                await self.note_not_controller({None: error})
-                return {None: error}
-            return {None: {
-                TopicPartition(topic.name, each.partition_index): PartitionReassignment(
-                    each.replicas, each.adding_replicas, each.removing_replicas
-                )
-                for topic in response.topics
-                for each in topic.partitions
-            }}  # fmt: skip
-
-        results = await self.per_item([None], attempt, timeout)
-        return results.value(None)
+    results = await core.per_item([None], attempt, timeout)
+    return results.value(None)
 
 
 def _by_topic(partitions: Collection[TopicPartition]) -> dict[str, list[int]]:

@@ -22,7 +22,8 @@ from kafka_py.clients.admin.resources import (
     ResourceType,
 )
 from kafka_py.clients.admin.results import Results
-from kafka_py.wire.messages import alter_configs, incremental_alter_configs
+from kafka_py.wire.messages import alter_configs as alter_messages
+from kafka_py.wire.messages import incremental_alter_configs as incremental_messages
 from kafka_py.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -33,126 +34,130 @@ from kafka_py.wire.messages.describe_configs import (
 ANY_BROKER = None
 
 
-class SettingCalls(AdminCore):
-    """The calls."""
+async def describe_configs(
+    core: AdminCore,
+    resources: Collection[ConfigResource] | Mapping[ConfigResource, Collection[str] | None],
+    *,
+    include_synonyms: bool = False,
+    include_documentation: bool = False,
+    timeout: float | None = None,
+) -> Results[ConfigResource, dict[str, ConfigEntry]]:
+    """All settings of each resource, by name; a mapping tells which names are wanted of each (None: all)."""
+    keys: dict[ConfigResource, Collection[str] | None] = (
+        dict(resources) if isinstance(resources, Mapping) else dict.fromkeys(resources)
+    )
 
-    async def describe_configs(
-        self,
-        resources: Collection[ConfigResource] | Mapping[ConfigResource, Collection[str] | None],
-        *,
-        include_synonyms: bool = False,
-        include_documentation: bool = False,
-        timeout: float | None = None,
-    ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
-        """All settings of each resource, by name; a mapping tells which names are wanted of each (None: all)."""
-        keys: dict[ConfigResource, Collection[str] | None] = (
-            dict(resources) if isinstance(resources, Mapping) else dict.fromkeys(resources)
+    async def ask(
+        node_id: int | None, some: list[ConfigResource], timeout_ms: int
+    ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
+        request = DescribeConfigsRequest(
+            resources=[_asked(resource, keys[resource]) for resource in some],
+            include_synonyms=include_synonyms,
+            include_documentation=include_documentation,
+        )
+        response = await _ask_node(core, node_id, request, timeout_ms)
+        return {
+            ConfigResource(ResourceType(result.resource_type), result.resource_name): _answered(result)
+            for result in response.results
+        }
+
+    async def attempt(
+        some: list[ConfigResource], timeout_ms: int
+    ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
+        parts = await asyncio.gather(*(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items()))
+        return {resource: answer for part in parts for resource, answer in part.items()}
+
+    return await core.per_item(keys, attempt, timeout)
+
+
+async def incremental_alter_configs(
+    core: AdminCore,
+    changes: Mapping[ConfigResource, Collection[AlterConfig]],
+    *,
+    validate_only: bool = False,
+    timeout: float | None = None,
+) -> Results[ConfigResource, None]:
+    """Changes single settings of each resource, or only checks that they could be; the others stay as they are."""
+
+    def make(some: list[ConfigResource]) -> Any:
+        resources = [
+            incremental_messages.AlterConfigsResource(
+                resource_type=resource.type,
+                resource_name=resource.name,
+                configs=[
+                    incremental_messages.AlterableConfig(
+                        name=change.name, config_operation=change.operation, value=change.value
+                    )
+                    for change in changes[resource]
+                ],
+            )
+            for resource in some
+        ]
+        return incremental_messages.IncrementalAlterConfigsRequest(
+            resources=resources, validate_only=validate_only
         )
 
-        async def ask(
-            node_id: int | None, some: list[ConfigResource], timeout_ms: int
-        ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
-            request = DescribeConfigsRequest(
-                resources=[_asked(resource, keys[resource]) for resource in some],
-                include_synonyms=include_synonyms,
-                include_documentation=include_documentation,
+    return await _alter(core, changes, make, timeout)
+
+
+async def alter_configs(
+    core: AdminCore,
+    configs: Mapping[ConfigResource, Mapping[str, str]],
+    *,
+    validate_only: bool = False,
+    timeout: float | None = None,
+) -> Results[ConfigResource, None]:
+    """Replaces all settings of each resource: what is not named goes back to its default."""
+
+    def make(some: list[ConfigResource]) -> Any:
+        resources = [
+            alter_messages.AlterConfigsResource(
+                resource_type=resource.type,
+                resource_name=resource.name,
+                configs=[
+                    alter_messages.AlterableConfig(name=name, value=value)
+                    for name, value in configs[resource].items()
+                ],
             )
-            response = await self._ask_node(node_id, request, timeout_ms)
-            return {
-                ConfigResource(ResourceType(result.resource_type), result.resource_name): _answered(result)
-                for result in response.results
-            }
+            for resource in some
+        ]
+        return alter_messages.AlterConfigsRequest(resources=resources, validate_only=validate_only)
 
-        async def attempt(
-            some: list[ConfigResource], timeout_ms: int
-        ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
-            parts = await asyncio.gather(*(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items()))
-            return {resource: answer for part in parts for resource, answer in part.items()}
+    return await _alter(core, configs, make, timeout)
 
-        return await self.per_item(keys, attempt, timeout)
 
-    async def incremental_alter_configs(
-        self,
-        changes: Mapping[ConfigResource, Collection[AlterConfig]],
-        *,
-        validate_only: bool = False,
-        timeout: float | None = None,
-    ) -> Results[ConfigResource, None]:
-        """Changes single settings of each resource, or only checks that they could be; the others stay as they are."""
+async def _alter(
+    core: AdminCore,
+    resources: Iterable[ConfigResource],
+    make: Callable[[list[ConfigResource]], Any],
+    timeout: float | None,
+) -> Results[ConfigResource, None]:
+    """make: the request for some of the resources."""
 
-        def make(some: list[ConfigResource]) -> Any:
-            resources = [
-                incremental_alter_configs.AlterConfigsResource(
-                    resource_type=resource.type,
-                    resource_name=resource.name,
-                    configs=[
-                        incremental_alter_configs.AlterableConfig(
-                            name=change.name, config_operation=change.operation, value=change.value
-                        )
-                        for change in changes[resource]
-                    ],
-                )
-                for resource in some
-            ]
-            return incremental_alter_configs.IncrementalAlterConfigsRequest(
-                resources=resources, validate_only=validate_only
+    async def ask(
+        node_id: int | None, some: list[ConfigResource], timeout_ms: int
+    ) -> dict[ConfigResource, KafkaError | None]:
+        response = await _ask_node(core, node_id, make(some), timeout_ms)
+        return {
+            ConfigResource(ResourceType(each.resource_type), each.resource_name): error_of(
+                each.error_code, each.error_message, each.resource_name
             )
+            for each in response.responses
+        }
 
-        return await self._alter(changes, make, timeout)
+    async def attempt(some: list[ConfigResource], timeout_ms: int) -> dict[ConfigResource, KafkaError | None]:
+        parts = await asyncio.gather(*(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items()))
+        return {resource: answer for part in parts for resource, answer in part.items()}
 
-    async def alter_configs(
-        self,
-        configs: Mapping[ConfigResource, Mapping[str, str]],
-        *,
-        validate_only: bool = False,
-        timeout: float | None = None,
-    ) -> Results[ConfigResource, None]:
-        """Replaces all settings of each resource: what is not named goes back to its default."""
+    return await core.per_item(resources, attempt, timeout)
 
-        def make(some: list[ConfigResource]) -> Any:
-            resources = [
-                alter_configs.AlterConfigsResource(
-                    resource_type=resource.type,
-                    resource_name=resource.name,
-                    configs=[
-                        alter_configs.AlterableConfig(name=name, value=value)
-                        for name, value in configs[resource].items()
-                    ],
-                )
-                for resource in some
-            ]
-            return alter_configs.AlterConfigsRequest(resources=resources, validate_only=validate_only)
 
-        return await self._alter(configs, make, timeout)
-
-    async def _alter(
-        self, resources: Iterable[ConfigResource], make: Callable[[list[ConfigResource]], Any], timeout: float | None
-    ) -> Results[ConfigResource, None]:
-        """make: the request for some of the resources."""
-
-        async def ask(
-            node_id: int | None, some: list[ConfigResource], timeout_ms: int
-        ) -> dict[ConfigResource, KafkaError | None]:
-            response = await self._ask_node(node_id, make(some), timeout_ms)
-            return {
-                ConfigResource(ResourceType(each.resource_type), each.resource_name): error_of(
-                    each.error_code, each.error_message, each.resource_name
-                )
-                for each in response.responses
-            }
-
-        async def attempt(some: list[ConfigResource], timeout_ms: int) -> dict[ConfigResource, KafkaError | None]:
-            parts = await asyncio.gather(*(ask(node_id, part, timeout_ms) for node_id, part in _by_node(some).items()))
-            return {resource: answer for part in parts for resource, answer in part.items()}
-
-        return await self.per_item(resources, attempt, timeout)
-
-    async def _ask_node(self, node_id: int | None, request: Any, timeout_ms: int) -> Any:
-        if node_id is ANY_BROKER:
-            return await self.cluster.send_any(request, timeout_ms=timeout_ms)
-        if self.cluster.view.fetched_ms is None:
-            await self.refresh()
-        return await self.cluster.send(node_id, request, timeout_ms=timeout_ms)
+async def _ask_node(core: AdminCore, node_id: int | None, request: Any, timeout_ms: int) -> Any:
+    if node_id is ANY_BROKER:
+        return await core.cluster.send_any(request, timeout_ms=timeout_ms)
+    if core.cluster.view.fetched_ms is None:
+        await core.refresh()
+    return await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
 
 
 def _by_node(resources: Iterable[ConfigResource]) -> dict[int | None, list[ConfigResource]]:

@@ -98,110 +98,114 @@ class TopicDescription(NamedTuple):
     authorized_operations: int | None = None
 
 
-class TopicCalls(AdminCore):
-    """The calls."""
+async def create_topics(
+    core: AdminCore, topics: Collection[NewTopic], *, validate_only: bool = False, timeout: float | None = None
+) -> Results[str, CreatedTopic]:
+    """Creates topics, or only checks that they could be."""
+    by_name = {topic.name: topic for topic in topics}
 
-    async def create_topics(
-        self, topics: Collection[NewTopic], *, validate_only: bool = False, timeout: float | None = None
-    ) -> Results[str, CreatedTopic]:
-        """Creates topics, or only checks that they could be."""
-        by_name = {topic.name: topic for topic in topics}
-
-        async def attempt(names: list[str], timeout_ms: int) -> dict[str, CreatedTopic | KafkaError]:
-            request = CreateTopicsRequest(
-                topics=[_creatable(by_name[name]) for name in names],
-                timeout_ms=timeout_ms,
-                validate_only=validate_only,
-            )
-            response = await self.ask_controller(lambda _: request, CreateTopicsRequest, timeout_ms)
-            answers = {topic.name: _created(topic) for topic in response.topics}
-            await self.note_not_controller(answers)
-            return answers
-
-        return await self.per_item(by_name, attempt, timeout)
-
-    async def create_partitions(
-        self,
-        partitions: Mapping[str, NewPartitions | int],
-        *,
-        validate_only: bool = False,
-        timeout: float | None = None,
-    ) -> Results[str, None]:
-        """Raises the number of partitions of topics (a plain number is the new total)."""
-
-        async def attempt(names: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
-            request = CreatePartitionsRequest(
-                topics=[_more_partitions(name, partitions[name]) for name in names],
-                timeout_ms=timeout_ms,
-                validate_only=validate_only,
-            )
-            response = await self.ask_controller(lambda _: request, CreatePartitionsRequest, timeout_ms)
-            answers = {
-                topic.name: error_of(topic.error_code, topic.error_message, topic.name) for topic in response.results
-            }
-            await self.note_not_controller(answers)
-            return answers
-
-        return await self.per_item(partitions, attempt, timeout)
-
-    async def delete_topics(self, topics: Collection[str], *, timeout: float | None = None) -> Results[str, None]:
-        """Deletes topics by name."""
-
-        async def attempt(names: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
-            def make(version: int) -> DeleteTopicsRequest:
-                if version < DELETES_BY_STATE:
-                    return DeleteTopicsRequest(topic_names=names, timeout_ms=timeout_ms)
-                states = [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in names]
-                return DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
-
-            response = await self.ask_controller(make, DeleteTopicsRequest, timeout_ms)
-            answers = {
-                topic.name: error_of(topic.error_code, topic.error_message, topic.name) for topic in response.responses
-            }
-            await self.note_not_controller(answers)
-            return answers
-
-        return await self.per_item(topics, attempt, timeout)
-
-    async def list_topics(
-        self, *, list_internal: bool = False, timeout: float | None = None
-    ) -> dict[str, TopicListing]:
-        """All topics by name."""
-        response = await self._metadata(MetadataRequest(topics=None), timeout)
-        return {
-            topic.name: TopicListing(topic.name, topic.topic_id, topic.is_internal)
-            for topic in response.topics
-            if not topic.error_code and (list_internal or not topic.is_internal)
-        }
-
-    async def describe_topics(
-        self,
-        topics: Collection[str],
-        *,
-        include_authorized_operations: bool = False,
-        timeout: float | None = None,
-    ) -> Results[str, TopicDescription]:
-        """Topics with partitions, leaders and replicas; a topic that does not exist is an error, never created."""
-        names = list(dict.fromkeys(topics))
-        if not names:
-            return Results()
-        request = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name) for name in names],
-            allow_auto_topic_creation=False,
-            include_topic_authorized_operations=include_authorized_operations,
+    async def attempt(names: list[str], timeout_ms: int) -> dict[str, CreatedTopic | KafkaError]:
+        request = CreateTopicsRequest(
+            topics=[_creatable(by_name[name]) for name in names],
+            timeout_ms=timeout_ms,
+            validate_only=validate_only,
         )
-        response = await self._metadata(request, timeout)
-        nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
-        found = {topic.name: _described(topic, nodes) for topic in response.topics}
-        missing = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return Results({name: found.get(name, missing) for name in names})
+        response = await core.ask_controller(lambda _: request, CreateTopicsRequest, timeout_ms)
+        answers = {topic.name: _created(topic) for topic in response.topics}
+        await core.note_not_controller(answers)
+        return answers
 
-    async def _metadata(self, request: MetadataRequest, timeout: float | None) -> MetadataResponse:
-        async def call(left_ms: int) -> Any:
-            return await self.cluster.send_any(request, timeout_ms=left_ms)
+    return await core.per_item(by_name, attempt, timeout)
 
-        response: MetadataResponse = await self.once(call, timeout)
-        return response
+
+async def create_partitions(
+    core: AdminCore,
+    partitions: Mapping[str, NewPartitions | int],
+    *,
+    validate_only: bool = False,
+    timeout: float | None = None,
+) -> Results[str, None]:
+    """Raises the number of partitions of topics (a plain number is the new total)."""
+
+    async def attempt(names: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
+        request = CreatePartitionsRequest(
+            topics=[_more_partitions(name, partitions[name]) for name in names],
+            timeout_ms=timeout_ms,
+            validate_only=validate_only,
+        )
+        response = await core.ask_controller(lambda _: request, CreatePartitionsRequest, timeout_ms)
+        answers = {
+            topic.name: error_of(topic.error_code, topic.error_message, topic.name) for topic in response.results
+        }
+        await core.note_not_controller(answers)
+        return answers
+
+    return await core.per_item(partitions, attempt, timeout)
+
+
+async def delete_topics(
+    core: AdminCore, topics: Collection[str], *, timeout: float | None = None
+) -> Results[str, None]:
+    """Deletes topics by name."""
+
+    async def attempt(names: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
+        def make(version: int) -> DeleteTopicsRequest:
+            if version < DELETES_BY_STATE:
+                return DeleteTopicsRequest(topic_names=names, timeout_ms=timeout_ms)
+            states = [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in names]
+            return DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
+
+        response = await core.ask_controller(make, DeleteTopicsRequest, timeout_ms)
+        answers = {
+            topic.name: error_of(topic.error_code, topic.error_message, topic.name) for topic in response.responses
+        }
+        await core.note_not_controller(answers)
+        return answers
+
+    return await core.per_item(topics, attempt, timeout)
+
+
+async def list_topics(
+    core: AdminCore, *, list_internal: bool = False, timeout: float | None = None
+) -> dict[str, TopicListing]:
+    """All topics by name."""
+    response = await _metadata(core, MetadataRequest(topics=None), timeout)
+    return {
+        topic.name: TopicListing(topic.name, topic.topic_id, topic.is_internal)
+        for topic in response.topics
+        if not topic.error_code and (list_internal or not topic.is_internal)
+    }
+
+
+async def describe_topics(
+    core: AdminCore,
+    topics: Collection[str],
+    *,
+    include_authorized_operations: bool = False,
+    timeout: float | None = None,
+) -> Results[str, TopicDescription]:
+    """Topics with partitions, leaders and replicas; a topic that does not exist is an error, never created."""
+    names = list(dict.fromkeys(topics))
+    if not names:
+        return Results()
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=include_authorized_operations,
+    )
+    response = await _metadata(core, request, timeout)
+    nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
+    found = {topic.name: _described(topic, nodes) for topic in response.topics}
+    missing = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return Results({name: found.get(name, missing) for name in names})
+
+
+async def _metadata(core: AdminCore, request: MetadataRequest, timeout: float | None) -> MetadataResponse:
+    async def call(left_ms: int) -> Any:
+        return await core.cluster.send_any(request, timeout_ms=left_ms)
+
+    response: MetadataResponse = await core.once(call, timeout)
+    return response
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

@@ -8,32 +8,26 @@
 
 AsyncConsumer does the work, on the running loop; Consumer runs one on a loop in a thread of its own, which also keeps
 the consumer in its group while the application computes. Neither may be used by two threads or tasks at once, as
-positions are state: only `wakeup` is safe to call from elsewhere.
+positions are state: only `wakeup` is safe to call from elsewhere. The parameters and docstrings of calls are those of
+AsyncConsumer; `poll`, `wakeup` and `close`, which a thread does in its own way, are written out.
 """
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Collection, Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
-from kafka_py.clients.consumer.async_consumer import AsyncConsumer, Offsets
+from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.consumer.calling_thread import CallingThread
-from kafka_py.clients.consumer.committer import Callback
 from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S, ITERATION_POLL_S
 from kafka_py.clients.consumer.delivery import Delivery
-from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
-from kafka_py.clients.consumer.listener import RebalanceListener
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
+from kafka_py.clients.delegation import blocking, delegated, on_loop
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import ConcurrentModification, IllegalState
 from kafka_py.clients.loop import LoopThread
-from kafka_py.clients.metadata import PartitionInfo
-from kafka_py.clients.metrics import MetricValues
-from kafka_py.clients.offsets import OffsetAndMetadata
 
 T = TypeVar("T")
 
@@ -79,41 +73,37 @@ class Consumer:
             if not self._calls:
                 self._owner = None
 
-    def subscribe(
-        self,
-        topics: Collection[str] = (),
-        *,
-        pattern: str | re.Pattern[str] | None = None,
-        listener: RebalanceListener | None = None,
-    ) -> None:
-        """Reads what the group gives it of these topics, or of all topics whose whole name matches `pattern`.
+    subscribe = blocking(AsyncConsumer.subscribe)
+    subscription = delegated(AsyncConsumer.subscription)
+    assign = blocking(AsyncConsumer.assign)
+    unsubscribe = blocking(AsyncConsumer.unsubscribe)
+    assignment = delegated(AsyncConsumer.assignment)
 
-        Replaces an earlier subscription; no topics and no pattern is as `unsubscribe`. The group is joined by `poll`.
-        """
-        self._run(self._core.subscribe(topics, pattern=pattern, listener=listener))
+    pause = blocking(AsyncConsumer.pause)
+    resume = blocking(AsyncConsumer.resume)
+    paused = delegated(AsyncConsumer.paused)
 
-    def subscription(self) -> set[str]:
-        """The topics subscribed to, by name or by pattern."""
-        return self._core.subscription()
+    commit = blocking(AsyncConsumer.commit)
+    commit_async = on_loop(AsyncConsumer.commit_async)
+    committed = blocking(AsyncConsumer.committed)
+    group_metadata = delegated(AsyncConsumer.group_metadata)
+    enforce_rebalance = on_loop(AsyncConsumer.enforce_rebalance)
 
-    def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Reads exactly these partitions from now on; none of them is as `unsubscribe`."""
-        self._run(self._core.assign(partitions))
+    seek = blocking(AsyncConsumer.seek)
+    seek_to_beginning = blocking(AsyncConsumer.seek_to_beginning)
+    seek_to_end = blocking(AsyncConsumer.seek_to_end)
+    position = blocking(AsyncConsumer.position)
+    lag = delegated(AsyncConsumer.lag)
 
-    def unsubscribe(self) -> None:
-        """Reads nothing any more, and leaves the group."""
-        self._run(self._core.unsubscribe())
-
-    def assignment(self) -> set[TopicPartition]:
-        """The partitions being read."""
-        return self._core.assignment()
+    offsets_for_times = blocking(AsyncConsumer.offsets_for_times)
+    beginning_offsets = blocking(AsyncConsumer.beginning_offsets)
+    end_offsets = blocking(AsyncConsumer.end_offsets)
+    partitions_for = blocking(AsyncConsumer.partitions_for)
+    list_topics = blocking(AsyncConsumer.list_topics)
+    metrics = delegated(AsyncConsumer.metrics)
 
     def poll(self, timeout: float = 0.0) -> ConsumerRecords:
-        """Records that are there, at most max.poll.records; waits `timeout` seconds for the first ones.
-
-        Carries on what the group asks for: joins, rebalances (listeners are called in here), automatic commits.
-        Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`.
-        """
+        """As AsyncConsumer.poll: records that are there; waits `timeout` seconds for the first ones."""
         return self._deliver(timeout).hand_out(self._core.interceptors)  # not a statement more: see delivery.py
 
     def _deliver(self, timeout: float) -> Delivery:
@@ -127,110 +117,8 @@ class Consumer:
         """Makes a call that waits, or the next one, raise WakeupError; for other threads and signal handlers."""
         self._thread.post(self._core.wakeup)
 
-    def commit(self, offsets: Offsets | None = None, timeout: float | None = None) -> None:
-        """Stores in the group how far it has read: these offsets, or all that poll has returned.
-
-        Tried again until it succeeds. Raises CommitFailed when partitions were given to others meanwhile,
-        RebalanceInProgress, ClientTimeout, KafkaError.
-        """
-        self._run(self._core.commit(offsets, timeout))
-
-    def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
-        """As `commit`, without waiting, and without trying again.
-
-        callback: called inside of a later poll, commit or close with the offsets and the KafkaError or None.
-        """
-
-        async def begin() -> None:
-            self._core.commit_async(offsets, callback)
-
-        self._run(begin())
-
-    def committed(
-        self, partitions: Collection[TopicPartition], timeout: float | None = None
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed, by this consumer or another; None where it has nothing."""
-        return self._run(self._core.committed(partitions, timeout))
-
-    def group_metadata(self) -> GroupMetadata:
-        """This consumer as its group knows it now, for a transactional producer."""
-        return self._core.group_metadata()
-
-    def enforce_rebalance(self) -> None:
-        """Has the next poll join the group again, for a reason that only the application knows."""
-
-        async def enforce() -> None:
-            self._core.enforce_rebalance()
-
-        self._run(enforce())
-
-    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Goes on at `offset`."""
-        self._run(self._core.seek(partition, offset))
-
-    def seek_to_beginning(self, partitions: Collection[TopicPartition] = ()) -> None:
-        """Goes on at the first record of these partitions (of all when none is named)."""
-        self._run(self._core.seek_to_beginning(partitions))
-
-    def seek_to_end(self, partitions: Collection[TopicPartition] = ()) -> None:
-        """Goes on after the last record of these partitions (of all when none is named)."""
-        self._run(self._core.seek_to_end(partitions))
-
-    def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
-        """The offset of the next record that poll returns; waits for it where it has to be looked up."""
-        return self._run(self._core.position(partition, timeout))
-
-    def pause(self, partitions: Collection[TopicPartition]) -> None:
-        """Returns no records of these until `resume`."""
-        self._run(self._core.pause(partitions))
-
-    def resume(self, partitions: Collection[TopicPartition]) -> None:
-        """Undoes `pause`."""
-        self._run(self._core.resume(partitions))
-
-    def paused(self) -> set[TopicPartition]:
-        """The paused partitions."""
-        return self._core.paused()
-
-    def offsets_for_times(
-        self, timestamps: Mapping[TopicPartition, int], timeout: float | None = None
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Per partition the first record at or after a time (ms UTC); None where there is none."""
-        return self._run(self._core.offsets_for_times(timestamps, timeout))
-
-    def beginning_offsets(
-        self, partitions: Collection[TopicPartition], timeout: float | None = None
-    ) -> dict[TopicPartition, int]:
-        """The offset of the first record still there."""
-        return self._run(self._core.beginning_offsets(partitions, timeout))
-
-    def end_offsets(
-        self, partitions: Collection[TopicPartition], timeout: float | None = None
-    ) -> dict[TopicPartition, int]:
-        """The offset of the record to come next; with read_committed, of the first that is not yet stable."""
-        return self._run(self._core.end_offsets(partitions, timeout))
-
-    def partitions_for(self, topic: str, timeout: float | None = None) -> list[PartitionInfo]:
-        """The topic's partitions; empty when there is no such topic."""
-        return self._run(self._core.partitions_for(topic, timeout))
-
-    def list_topics(self, timeout: float | None = None) -> dict[str, list[PartitionInfo]]:
-        """All topics and their partitions."""
-        return self._run(self._core.list_topics(timeout))
-
-    def lag(self, partition: TopicPartition) -> int | None:
-        """Records between the position and the end, as of the last fetch; None before the first."""
-        return self._core.lag(partition)
-
-    def metrics(self) -> MetricValues:
-        """All that this consumer counts, under Kafka's names."""
-        return self._core.metrics()
-
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
-        """Commits what is committed automatically, leaves the group, lets go of everything; may be called again.
-
-        timeout: seconds for what needs an answer; what is not done by then is not done.
-        """
+        """As AsyncConsumer.close, and ends the thread; may be called again."""
         if not self._closed:
             try:
                 self._run(self._core.close(timeout))

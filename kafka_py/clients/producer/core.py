@@ -17,7 +17,7 @@ from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import BufferExhausted, ClientTimeout, IllegalState
 from kafka_py.clients.metadata import PartitionInfo
-from kafka_py.clients.metrics import PRODUCER, ClientMetrics
+from kafka_py.clients.metrics import PRODUCER, ClientMetrics, MetricValues
 from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.arguments import as_bytes, as_headers, as_partition, as_timestamp
 from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture, settle
@@ -50,8 +50,8 @@ class ProducerCore:
         self.value_serializer = serializer("value.serializer", self.options.value_serializer, properties)
         self._environment = environment
         self.clock = environment.clock
-        self.metrics = ClientMetrics(self.options, self.client_id, self.clock, PRODUCER)
-        self._counts = ProducerMetrics(self.metrics, owner=self)
+        self._metrics = ClientMetrics(self.options, self.client_id, self.clock, PRODUCER)
+        self._counts = ProducerMetrics(self._metrics, owner=self)
         self.interceptors = interceptors_of(self.options.interceptor_classes, properties, self.client_id)
         self._threaded = threaded
         self._closed = False
@@ -76,7 +76,7 @@ class ProducerCore:
             self._environment,
             wanted=self._wanted_topics,
             auto_create=True,
-            metrics=self.metrics,
+            metrics=self._metrics,
         )
         self.sender = Sender(self.options, self.cluster, self.accumulator, self._counts)
         self.cluster.start()
@@ -91,6 +91,10 @@ class ProducerCore:
         """How old the metadata in use is; 0 before there is any."""
         fetched_ms = self.accumulator.view.fetched_ms
         return 0.0 if fetched_ms is None else (self.clock.monotonic_ms() - fetched_ms) / 1000
+
+    def metrics(self) -> MetricValues:
+        """What this producer has counted, under Kafka's names."""
+        return self._metrics.values()
 
     def note_refused(self) -> None:
         """`send` raised for a record; from any thread."""
@@ -215,7 +219,8 @@ class ProducerCore:
                 raise ClientTimeout(f"{missing} after {waited_ms:.0f} ms: {error}") from error
 
     async def partitions_for(self, topic: str) -> list[PartitionInfo]:
-        """The topic's partitions; waits as `send` does."""
+        """The topic's partitions and their leaders; waits, and raises, as `send`."""
+        self.start()
         await self.wait_for_topic(topic, None, self.clock.monotonic_ms() + self.options.max_block_ms)
         return list(self.cluster.view.topics[topic].partitions)
 

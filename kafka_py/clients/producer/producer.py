@@ -6,26 +6,28 @@
     producer.close()
 
 `send` raises what is known before a record is accepted (too large, no metadata, no memory); everything later comes
-through its future and callback. Both faces may be shared: Producer among threads, AsyncProducer among tasks.
+through its future and callback. Both faces may be shared: Producer among threads, AsyncProducer among tasks. Both are
+around a ProducerCore; `send` is written out in both, for a method made of the other would be one call more per record.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from kafka_py.base.errors import KafkaError
+from kafka_py.clients.delegation import blocking, delegated
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.loop import LoopThread
-from kafka_py.clients.metadata import PartitionInfo
-from kafka_py.clients.metrics import MetricValues
 from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture
 from kafka_py.clients.producer.core import ProducerCore
 from kafka_py.clients.producer.interceptors import ProducerRecord
+
+T = TypeVar("T")
 
 
 class Producer:
@@ -128,6 +130,9 @@ class Producer:
             raise IllegalState("the producer is closed")
         return self._core.accumulator.append_batch(topic, partition, timestamp, records, count, callback)
 
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._thread.run(coroutine)
+
     def _send_waiting(self, *arguments: Any) -> RecordFuture:
         if self._closed:
             raise IllegalState("the producer is closed")
@@ -138,16 +143,11 @@ class Producer:
         if not self._closed:
             self._thread.run(self._core.sender.flush(), timeout)
 
-    def partitions_for(self, topic: str) -> list[PartitionInfo]:
-        """The topic's partitions and their leaders; raises as `send`."""
-        return self._thread.run(self._core.partitions_for(topic))
-
-    def metrics(self) -> MetricValues:
-        """What this producer has counted, under Kafka's names."""
-        return self._core.metrics.values()
+    partitions_for = blocking(ProducerCore.partitions_for)
+    metrics = delegated(ProducerCore.metrics)
 
     def close(self, timeout: float | None = None) -> None:
-        """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""
+        """As AsyncProducer.close, and ends the thread; may be called again."""
         if self._thread.is_current:
             raise IllegalState("a producer cannot be closed from its own callbacks; hand that to a thread")
         with self._closing:
@@ -238,14 +238,8 @@ class AsyncProducer:
         self._core.start()
         await self._core.sender.flush()
 
-    async def partitions_for(self, topic: str) -> list[PartitionInfo]:
-        """The topic's partitions and their leaders; raises as `send`."""
-        self._core.start()
-        return await self._core.partitions_for(topic)
-
-    def metrics(self) -> MetricValues:
-        """What this producer has counted, under Kafka's names."""
-        return self._core.metrics.values()
+    partitions_for = delegated(ProducerCore.partitions_for)
+    metrics = delegated(ProducerCore.metrics)
 
     async def close(self, timeout: float | None = None) -> None:
         """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""
