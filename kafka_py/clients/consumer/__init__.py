@@ -17,6 +17,7 @@
     coordinator.py     finds the group's coordinator, and asks it
     group.py           join, sync, leave
     heartbeats.py      keeps a member alive
+    joining.py         what a join is made with, and assigned
     rebalance.py       what joining means for partitions
     listener.py        how the application hears of partitions
     assignors/         who of a group reads which partitions

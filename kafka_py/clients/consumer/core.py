@@ -104,7 +104,7 @@ class ConsumerCore:
         )  # fmt: skip
         if options.group_id is not None:
             self._group = Membership(
-                options, self._configs, options.group_id, cluster, self._subscriptions, self.interceptors, self._clock,
+                options, self._configs, options.group_id, cluster, self._subscriptions, self.interceptors,
                 self._metrics, call_user=self._call_user, on_news=self._news.set,
             )  # fmt: skip
         lookup = OffsetLookup(options, cluster)
@@ -163,14 +163,14 @@ class ConsumerCore:
         self._polls.begin(now_ms)
         member = self._group.member if self._group is not None else None
         if member is not None:
-            member.polling = True
+            member.enter_poll()
         try:
             return await self._poll(now_ms + timeout * 1000)
         finally:
             self._polling = False
             self._polls.end(self._clock.monotonic_ms())
             if member is not None:
-                member.polling = False
+                member.leave_poll()
                 member.note_poll()
 
     async def _poll(self, deadline_ms: float) -> Delivery:

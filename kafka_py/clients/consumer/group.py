@@ -93,7 +93,7 @@ class GroupMember:
         self.generation = NO_GENERATION
         self.rejoin_needed = True
         self.prepared = False
-        self.polling = False
+        self._polling = False
         self.last_poll_ms = clock.monotonic_ms()
         self._options = options
         self._coordinator = coordinator
@@ -131,6 +131,10 @@ class GroupMember:
             _log.info("Request joining group %s due to: %s", self.group_id, reason)
         self.rejoin_needed = True
         self._on_news()
+
+    def note_prepared(self, is_done: bool) -> None:
+        """Whether the partitions that a join costs are revoked: then they are not revoked again for it."""
+        self.prepared = is_done
 
     def raise_failure(self) -> None:
         """Raises what went wrong for good in the background."""
@@ -277,6 +281,14 @@ class GroupMember:
 
     # What heartbeats tell
 
+    def enter_poll(self) -> None:
+        """The application waits in poll: it need not poll in time."""
+        self._polling = True
+
+    def leave_poll(self) -> None:
+        """The application computes."""
+        self._polling = False
+
     def note_poll(self) -> None:
         """The application is alive."""
         self.last_poll_ms = self._clock.monotonic_ms()
@@ -284,7 +296,7 @@ class GroupMember:
     @property
     def is_waiting(self) -> bool:
         """Whether it is not for the application to poll now, since it does or the group is not done."""
-        return self.polling or (self._joining is not None and not self._joining.done())
+        return self._polling or (self._joining is not None and not self._joining.done())
 
     @property
     def beats(self) -> bool:

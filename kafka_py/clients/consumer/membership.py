@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_py.base.clock import Clock
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.assignors.chosen import assignors_of
 from kafka_py.clients.consumer.commits import GroupOffsets
@@ -14,9 +13,10 @@ from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.group import GroupMember
 from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.joining import Joining
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
-from kafka_py.clients.consumer.rebalance import SILENT, Rebalancing
+from kafka_py.clients.consumer.rebalance import Rebalancing
 from kafka_py.clients.consumer.subscriptions import Subscriptions
 from kafka_py.clients.metrics import ClientMetrics
 
@@ -32,27 +32,29 @@ class Membership:
         cluster: Cluster,
         subscriptions: Subscriptions,
         interceptors: Interceptors,
-        clock: Clock,
         metrics: ClientMetrics,
         *,
         call_user: CallUser,
         on_news: Callable[[], object],
     ) -> None:
         """Raises ConfigError for assignors that cannot be used, or not together."""
+        clock = cluster.clock
         self._subscriptions = subscriptions
         counted = CoordinatorMetrics(metrics, self)
         self.coordinator = Coordinator(cluster, group_id)
         assignors = assignors_of(options.partition_assignment_strategy, configs)
-        self.rebalancing = Rebalancing(options, cluster, subscriptions, assignors, counted, call_user=call_user)
+        joining = Joining(group_id, cluster, subscriptions, assignors)
         self.member = GroupMember(
             options, group_id, self.coordinator, clock, counted,
-            protocols=self.rebalancing.protocols, assign=self.rebalancing.assign, on_news=on_news,
+            protocols=joining.protocols, assign=joining.assign, on_news=on_news,
         )  # fmt: skip
         self.offsets = GroupOffsets(options, self.member, self.coordinator, clock, counted)
         self.committer = Committer(
             options, self.offsets, subscriptions, interceptors, clock, call_user=call_user, on_news=on_news
         )
-        self.rebalancing.link(self.member, self.committer)
+        self.rebalancing = Rebalancing(
+            options, cluster, subscriptions, joining, self.member, self.committer, counted, call_user=call_user
+        )
         self._clock = clock
 
     @property
@@ -62,8 +64,7 @@ class Membership:
 
     def subscribe(self, listener: RebalanceListener | None) -> None:
         """The subscription has changed."""
-        self.rebalancing.listener = SILENT if listener is None else listener
-        self.rebalancing.subscription_changed()
+        self.rebalancing.subscribe(listener)
 
     async def attend(self) -> None:
         """What has to be done inside of poll. Raises KafkaError, and what the application's own code raises."""

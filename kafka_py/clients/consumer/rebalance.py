@@ -1,46 +1,31 @@
-"""What joining a group means for a consumer's partitions, and the leader's part in it.
+"""What joining a group means for a consumer's partitions.
 
 Before a join partitions are revoked: all of them (eager), or only what is no longer subscribed to (cooperative,
 KIP-429). After it the new ones are taken; cooperative members give up what others shall have, and join once more.
-The membership itself is group.py's business, who gets what the assignors'. Lives on one event loop.
+The membership itself is group.py's business, what a join is made with joining.py's. Lives on one event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.consumer.assignors.assignor import (
-    Assignment,
-    Assignments,
-    Assignor,
-    GroupMetadata,
-    RebalanceProtocol,
-    Subscription,
-    partition_counts,
-)
-from kafka_py.clients.consumer.assignors.chosen import protocol_of
+from kafka_py.clients.consumer.assignors.assignor import Assignment, Assignor, GroupMetadata, RebalanceProtocol
 from kafka_py.clients.consumer.committer import CallUser, Committer
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.group import NO_GENERATION, GroupMember, Joined
+from kafka_py.clients.consumer.joining import Joining
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
-from kafka_py.clients.consumer.protocol import (
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    encode_subscription,
-)
+from kafka_py.clients.consumer.protocol import decode_assignment
 from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
-from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.metadata import ClusterView
-from kafka_py.wire.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponseMember
 
 _log = logging.getLogger(__name__)
 
@@ -78,47 +63,41 @@ class Rebalancing:
         options: ConsumerOptions,
         cluster: Cluster,
         subscriptions: Subscriptions,
-        assignors: Sequence[Assignor],
+        joining: Joining,
+        member: GroupMember,
+        committer: Committer,
         metrics: CoordinatorMetrics,
         *,
         call_user: CallUser,
     ) -> None:
-        self.listener: RebalanceListener = SILENT
-        self.member: GroupMember
-        self.committer: Committer
         self._options = options
         self._cluster = cluster
         self._subscriptions = subscriptions
-        self._assignors = {each.name: each for each in assignors}
-        self._protocol = protocol_of(assignors)
+        self._joining = joining
+        self._member = member
+        self._committer = committer
         self._metrics = metrics
         self._call_user = call_user
+        self._listener: RebalanceListener = SILENT
         self._taking: _Taking | None = None
-        self._joined_topics: frozenset[str] | None = None
-        self._counts: dict[str, int] | None = None
-        """Partitions by topic as the leader assigned them; None on members that do not lead."""
         cluster.on_update(self._on_view)
-
-    def link(self, member: GroupMember, committer: Committer) -> None:
-        """Names its partners, which need it themselves."""
-        self.member = member
-        self.committer = committer
 
     # What changes the subscription
 
-    def subscription_changed(self) -> None:
+    def subscribe(self, listener: RebalanceListener | None) -> None:
         """Topics or pattern are others: joins with them, and asks about topics that are new."""
+        self._listener = SILENT if listener is None else listener
         if self._subscriptions.kind is Kind.PATTERN:
             self._match(self._cluster.view)
-        if self._joined_topics is not None and self._joined_topics != self._subscriptions.subscribed:
-            self.member.request_rejoin("the subscription has changed")
+        if self._joining.has_other_topics:
+            self._member.request_rejoin("the subscription has changed")
         self._cluster.request_refresh(at_once=True)
 
     def _match(self, view: ClusterView) -> None:
         """The topics that match the pattern now."""
         pattern = self._subscriptions.pattern
         if pattern is not None:
-            self._subscriptions.subscribed = frozenset(
+            self._subscriptions.matched(
                 name
                 for name, info in view.topics.items()
                 if pattern.fullmatch(name)
@@ -131,7 +110,7 @@ class Rebalancing:
         if not subscriptions.by_group:
             return
         self._match(view)
-        if not self.member.is_joining:
+        if not self._member.is_joining:
             self._rejoin_if_changed(view)
         for topic in subscriptions.subscribed:
             info = view.topics.get(topic)
@@ -140,17 +119,17 @@ class Rebalancing:
                 break
 
     def _rejoin_if_changed(self, view: ClusterView) -> None:
-        if self._joined_topics is not None and self._joined_topics != self._subscriptions.subscribed:
-            self.member.request_rejoin("topics that match the subscription have come or gone")
-        elif self._counts is not None and self._counts != partition_counts(view, self._subscriptions.group_topics):
-            self.member.request_rejoin("the partitions of subscribed topics have changed")
+        if self._joining.has_other_topics:
+            self._member.request_rejoin("topics that match the subscription have come or gone")
+        elif self._joining.has_other_partitions(view):
+            self._member.request_rejoin("the partitions of subscribed topics have changed")
 
     # Inside of poll
 
     @property
     def needs_attention(self) -> bool:
         """Whether `attend` has something to do."""
-        return self._taking is not None or self.member.needs_attention
+        return self._taking is not None or self._member.needs_attention
 
     async def attend(self) -> None:
         """Carries a rebalance on as far as it goes without waiting for the group.
@@ -158,7 +137,7 @@ class Rebalancing:
         A call that is cancelled is continued by the next one; a listener that was called is not called again.
         Raises KafkaError when this consumer cannot be part of the group, and what a listener raises.
         """
-        member = self.member
+        member = self._member
         member.raise_failure()
         while True:
             if self._taking is not None:
@@ -181,19 +160,19 @@ class Rebalancing:
 
         Heartbeats continue meanwhile. A listener that raises is not called again for the same join.
         """
-        if self.member.stable_generation is not None:
+        if self._member.stable_generation is not None:
             longest_ms = min(self._options.max_poll_interval_ms, self._options.default_api_timeout_ms)
-            await self.committer.commit_automatically(longest_ms)
-        lost = self.member.generation == NO_GENERATION
-        eager = self._protocol is RebalanceProtocol.EAGER
+            await self._committer.commit_automatically(longest_ms)
+        lost = self._member.generation == NO_GENERATION
+        eager = self._joining.protocol is RebalanceProtocol.EAGER
         going = self._subscriptions.partitions()
         if not lost and not eager:
             going = {each for each in going if not self._subscriptions.matches(each)}
-        self.member.prepared = True
+        self._member.note_prepared(True)
         try:
             await self._give_up(going, lost=lost, always=eager and not lost)
         except asyncio.CancelledError:
-            self.member.prepared = going.isdisjoint(self._subscriptions.partitions())
+            self._member.note_prepared(going.isdisjoint(self._subscriptions.partitions()))
             raise
 
     async def _give_up(self, partitions: Collection[TopicPartition], *, lost: bool, always: bool = False) -> None:
@@ -203,7 +182,7 @@ class Rebalancing:
         """
         if not partitions and not always:
             return
-        listener, metrics = self.listener, self._metrics
+        listener, metrics = self._listener, self._metrics
         call = _ListenerCall(listener.on_partitions_lost if lost else listener.on_partitions_revoked)
         try:
             await self._notify(call, partitions, metrics.lost_time if lost else metrics.revoked_time)
@@ -215,26 +194,24 @@ class Rebalancing:
     async def _notify(self, call: _ListenerCall, partitions: Collection[TopicPartition], timing: Any) -> None:
         begun_ms = self._cluster.clock.monotonic_ms()
         _log.info("%s: %s", call.method.__name__, listed(sorted(partitions)))
-        self.member.polling = False  # the application has its max.poll.interval.ms for this
+        self._member.leave_poll()  # the application has its max.poll.interval.ms for this
         try:
             await self._call_user(call, sorted(partitions))
         finally:
-            self.member.polling = True
+            self._member.enter_poll()
             timing.update(self._cluster.clock.monotonic_ms() - begun_ms)
 
     def _complete(self, joined: Joined) -> None:
         """Notes what the group gives, for `_take`. Raises IllegalState for an assignor that is not ours."""
-        assignor = self._assignors.get(joined.generation.protocol)
-        if assignor is None:
-            raise IllegalState(f"the coordinator chose assignor {joined.generation.protocol!r}, which is not ours")
+        assignor = self._joining.assignor(joined.generation.protocol)
         assignment = decode_assignment(joined.assignment)
         if not all(self._subscriptions.matches(each) for each in assignment.partitions):
-            self.member.request_rejoin("partitions were assigned that are not subscribed to any more")
+            self._member.request_rejoin("partitions were assigned that are not subscribed to any more")
             return
         owned = self._subscriptions.partitions()
         self._taking = _Taking(assignor, assignment, new=set(assignment.partitions) - owned)
         if not owned <= set(assignment.partitions):
-            self.member.request_rejoin("partitions were revoked that others can have now")
+            self._member.request_rejoin("partitions were revoked that others can have now")
 
     async def _take(self, taking: _Taking) -> None:
         """Gives up what is no longer ours, then reads what the group gives. Raises at last what the listener raises."""
@@ -245,7 +222,7 @@ class Rebalancing:
                 taking.problem = error
             taking.is_taken = True
             self._read(taking)
-        call = _ListenerCall(self.listener.on_partitions_assigned)
+        call = _ListenerCall(self._listener.on_partitions_assigned)
         try:
             await self._notify(call, taking.new, self._metrics.assigned_time)
         finally:
@@ -258,85 +235,25 @@ class Rebalancing:
     def _read(self, taking: _Taking) -> None:
         """The assigned partitions are those to read from now on."""
         taking.assignor.on_assignment(taking.assignment, self.metadata())
-        self.committer.restart_interval()
+        self._committer.restart_interval()
         self._subscriptions.set_assigned(taking.assignment.partitions)
         if any(each.topic not in self._cluster.view.topics for each in taking.assignment.partitions):
             self._cluster.request_refresh(at_once=True)
 
     def metadata(self) -> GroupMetadata:
         """This consumer as the group knows it."""
-        generation = self.member.generation
-        return GroupMetadata(self.member.group_id, generation.id, generation.member_id, self._options.group_instance_id)
-
-    # What a join is made with
-
-    async def protocols(self) -> list[JoinGroupRequestProtocol]:
-        """The assignors that this member knows, with its subscription in the terms of each."""
-        if self._subscriptions.kind is Kind.PATTERN:
-            await self._cluster.refresh(at_once=True)
-        self._counts = None
-        self._subscriptions.group_topics = frozenset()
-        self._joined_topics = self._subscriptions.subscribed
-        topics = sorted(self._joined_topics)
-        owned = sorted(self._subscriptions.partitions())
-        made = []
-        for name, assignor in self._assignors.items():
-            subscription = Subscription(topics, assignor.subscription_user_data(topics), owned)
-            made.append(JoinGroupRequestProtocol(name=name, metadata=encode_subscription(subscription)))
-        return made
-
-    async def assign(self, protocol: str, members: Sequence[JoinGroupResponseMember]) -> dict[str, bytes]:
-        """The leader's work: what each member gets. Raises IllegalState, and what the assignor raises."""
-        assignor = self._assignors.get(protocol)
-        if assignor is None:
-            raise IllegalState(f"the coordinator chose assignor {protocol!r}, which is not ours")
-        wants = {each.member_id: decode_subscription(bytes(each.metadata), each.group_instance_id) for each in members}
-        self._subscriptions.group_topics = frozenset(topic for each in wants.values() for topic in each.topics)
-        if not self._subscriptions.group_topics <= self._cluster.view.topics.keys():
-            await self._cluster.refresh(at_once=True)
-        view = self._cluster.view
-        shares = _as_assignments(assignor.assign(view, wants), wants)
-        if self._protocol is RebalanceProtocol.COOPERATIVE:
-            _check_cooperative(shares, wants)
-        self._counts = partition_counts(view, self._subscriptions.group_topics)
-        for member, share in shares.items():
-            _log.info("Group %s: %s is assigned %s", self.member.group_id, member, listed(share.partitions))
-        return {member: encode_assignment(share) for member, share in shares.items()}
+        group_id, generation = self._member.group_id, self._member.generation
+        return GroupMetadata(group_id, generation.id, generation.member_id, self._options.group_instance_id)
 
     # The end
 
     async def give_all_up(self) -> None:
         """Tells the listener that all partitions go, before the member leaves."""
-        lost = self.member.generation == NO_GENERATION
+        lost = self._member.generation == NO_GENERATION
         await self._give_up(self._subscriptions.partitions(), lost=lost)
 
     async def leave(self, reason: str, timeout_ms: float | None = None) -> None:
         """Is no member any more."""
-        self._joined_topics = self._counts = self._taking = None
-        await self.member.leave(reason, timeout_ms)
-
-
-def _as_assignments(shares: Assignments, members: Collection[str]) -> dict[str, Assignment]:
-    """What each member gets, also those that the assignor left out."""
-    made = {}
-    for member in members:
-        share = shares.get(member, ())
-        made[member] = share if isinstance(share, Assignment) else Assignment(list(share))
-    return made
-
-
-def _check_cooperative(shares: dict[str, Assignment], wants: dict[str, Subscription]) -> None:
-    """Raises IllegalState when a partition would go from its owner straight to another member."""
-    owners = {partition: member for member, each in wants.items() for partition in each.owned}
-    moved = [
-        partition
-        for member, share in shares.items()
-        for partition in share.partitions
-        if owners.get(partition, member) != member and partition not in wants[member].owned
-    ]
-    if moved:
-        raise KafkaError(
-            ErrorCode.UNKNOWN_SERVER_ERROR,
-            "a cooperative assignor must not give partitions to new owners before the old ones have given them up: "
-            f"{sorted(moved)}",
-        )
+        self._joining.forget()
+        self._taking = None
+        await self._member.leave(reason, timeout_ms)

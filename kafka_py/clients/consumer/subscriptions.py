@@ -199,6 +199,14 @@ class Subscriptions:
         self._become(Kind.PATTERN)
         self.pattern = pattern
 
+    def matched(self, topics: Iterable[str]) -> None:
+        """These topics match the pattern now."""
+        self.subscribed = frozenset(topics)
+
+    def note_group_topics(self, topics: Iterable[str]) -> None:
+        """What the members of the group subscribe to together, as far as this one has to know."""
+        self.group_topics = frozenset(topics)
+
     def _become(self, kind: Kind) -> None:
         if self.kind not in (Kind.NONE, kind):
             raise IllegalState(f"this consumer is {self.kind.value}; unsubscribe before it is {kind.value}")

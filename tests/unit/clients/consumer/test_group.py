@@ -88,7 +88,7 @@ def test_a_member_that_is_not_known_any_more_begins_anew(where: type, trouble: E
     @played()
     async def scenario(play: Played) -> None:
         await play.join()
-        play.member.prepared = True
+        play.member.note_prepared(True)
         play.script(where, trouble)
         play.member.join()
         await play.until(lambda: play.member.needs_attention)
@@ -205,7 +205,7 @@ async def test_kip_62_who_does_not_poll_leaves(play: Played) -> None:
 @played(max_poll_interval_ms=30)
 async def test_who_waits_in_poll_does_not_leave(play: Played) -> None:
     await play.join()
-    play.member.polling = True
+    play.member.enter_poll()
     beats = len(play.coordinator.of(HeartbeatRequest))
     await play.until(lambda: len(play.coordinator.of(HeartbeatRequest)) >= beats + 15)
     assert play.coordinator.of(LeaveGroupRequest) == []

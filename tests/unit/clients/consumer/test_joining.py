@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import Assignment, Subscription
-from kafka_py.clients.consumer.rebalance import _as_assignments, _check_cooperative
+from kafka_py.clients.consumer.joining import _as_assignments, _check_cooperative
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
