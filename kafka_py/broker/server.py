@@ -260,7 +260,7 @@ class KafkaServer:
         if isinstance(self._executor, ResizablePool):
             self._executor.resize(config.num_io_threads)
         if self._log_dirs is not None:
-            self._log_dirs.cleaner.options = config
+            self._log_dirs.cleaner.reconfigure(config)
             self._cleaner_pool.resize(config.log_cleaner_threads)
             async for logs in sliced(list(self._log_dirs.all_logs())):
                 for partition_log in logs:

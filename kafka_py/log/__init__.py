@@ -8,6 +8,8 @@
     compaction/         what compaction keeps, and one compaction
     partition/          the log of one partition
     loading/            opening and closing logs and log directories
+    log_registry.py     which logs there are, present and future ones
+    log_removal.py      a log's directory renamed, and removed later
     dirtiness.py        how much of a log could be compacted now
     cleaner.py          which log is compacted next, and when
     retention_looks.py  timestamps that retention asks of segments nobody has read

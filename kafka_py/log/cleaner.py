@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from threading import Event
 from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
@@ -47,23 +48,24 @@ class LastRun(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """One compaction under way. is_cancelled: it ends soon, without effect."""
+    """One compaction under way. cancelled: it ends soon, without effect."""
 
     log: PartitionLog
+    job: CleanJob
     overdue_ms: float
     began_ms: float
-    is_cancelled: bool = False
-    job: CleanJob = field(init=False)
+    cancelled: Event
 
 
 class Cleaner:
     """Compacts the logs of a broker.
 
-    options: the settings in force, which may be replaced. background: threads for compactions alone. later: calls back
+    options: the settings in force. background: threads for compactions alone. later: calls back
     on the loop after some milliseconds; None where everything is to happen at once.
     logs: all that live here. is_current: whether a log was not deleted or replaced. is_paused: whether a log must stay
     as it is for now. save: keeps how far the logs of a directory are compacted. io_failed: takes a directory offline.
-    after: called with a log when its compaction has ended.
+    after: called with a log when its compaction has ended. processed: called with the bytes that each compaction has
+    read and written.
     """
 
     def __init__(
@@ -80,8 +82,9 @@ class Cleaner:
         io_failed: Callable[[str, Exception], None],
         after: Callable[[PartitionLog], None],
         supervisor: Supervisor,
+        processed: Callable[[int], None] | None = None,
     ) -> None:
-        self.options = options
+        self._options = options
         self._clock = clock
         self._background = background
         self._later = later
@@ -92,6 +95,7 @@ class Cleaner:
         self._io_failed = io_failed
         self._after = after
         self._supervisor = supervisor
+        self._processed = processed
         self._corrupt = supervisor.quarantine(_ACTIVITY, NEVER)
         self._failing = supervisor.quarantine(_ACTIVITY, _BACKOFF)
         self.begun = 0
@@ -100,8 +104,6 @@ class Cleaner:
         self.dirtiest_ratio = 0.0
         """Of the log that was the dirtiest at the last look."""
         self.looked_ms = clock.wall_ms()
-        self.processed_bytes: Callable[[int], None] = lambda _bytes: None
-        """Called with the bytes that each compaction has read and written."""
         self._running: dict[TopicPartition, _Run] = {}
         self._stopped = False
         self._waits = 0
@@ -109,10 +111,14 @@ class Cleaner:
 
     # ---- what others ask and say
 
+    def reconfigure(self, options: LogOptions) -> None:
+        """Other settings are in force from now on."""
+        self._options = options
+
     def start(self) -> None:
         """Begins to look after the logs."""
-        if self.options.log_cleaner_enable:
-            self._look_after(self.options.log_cleaner_backoff_ms)
+        if self._options.log_cleaner_enable:
+            self._look_after(self._options.log_cleaner_backoff_ms)
 
     def stop(self) -> None:
         """Nothing begins from now on, and what runs ends soon without effect."""
@@ -122,7 +128,7 @@ class Cleaner:
         """The log's compaction, if one runs, ends soon and changes nothing from now on."""
         run = self._running.get(topic_partition)
         if run is not None:
-            run.is_cancelled = True
+            run.cancelled.set()
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """The log is gone; nothing of it holds for another one of that name."""
@@ -178,7 +184,7 @@ class Cleaner:
         except Exception as error:
             self._supervisor.report(_ACTIVITY, error)
         if is_over:
-            self._look_after(self.options.log_cleaner_backoff_ms)
+            self._look_after(self._options.log_cleaner_backoff_ms)
         else:
             self._later(0, lambda: self._look_in_turns(wait, survey))
 
@@ -222,7 +228,7 @@ class Cleaner:
     def _begin_with_the_dirtiest(self, due: list[tuple[float, PartitionLog]], now_ms: int) -> None:
         due.sort(key=lambda one: one[0], reverse=True)
         for _, log in due:
-            if self._stopped or len(self._running) >= self.options.log_cleaner_threads:
+            if self._stopped or len(self._running) >= self._options.log_cleaner_threads:
                 return
             found = self._examined(log, now_ms)  # once more: it may have changed since
             if found is not None and found.is_due(log.config.min_cleanable_dirty_ratio):
@@ -231,20 +237,20 @@ class Cleaner:
     # ---- one compaction
 
     def _begin(self, log: PartitionLog, dirtiness: Dirtiness) -> None:
-        options = self.options
-        run = _Run(log, dirtiness.overdue_ms, self._clock.monotonic_ms())
+        options = self._options
+        began_ms, cancelled = self._clock.monotonic_ms(), Event()
         try:
-            job = run.job = log.clean_job(
+            job = log.clean_job(
                 dirtiness,
                 buffer_bytes=options.log_cleaner_dedupe_buffer_size // max(options.log_cleaner_threads, 1),
                 load_factor=options.log_cleaner_io_buffer_load_factor,
                 bytes_per_s=options.log_cleaner_io_max_bytes_per_second,
-                is_stopped=lambda: self._stopped or run.is_cancelled,
+                is_stopped=lambda: self._stopped or cancelled.is_set(),
             )
         except Exception as error:
             self._set_aside(log, error)
             return
-        self._running[log.topic_partition] = run
+        run = self._running[log.topic_partition] = _Run(log, job, dirtiness.overdue_ms, began_ms, cancelled)
         self.begun += 1
         self._background.run(lambda: run_cleaning(job), lambda _: self._ran(run), lambda e: self._failed(run, e))
 
@@ -253,12 +259,13 @@ class Cleaner:
         took_s = (self._clock.monotonic_ms() - run.began_ms) / 1000
         recopied = job.bytes_written / max(job.bytes_read, 1)
         self.last_run = LastRun(job.table_fullness, recopied, took_s, run.overdue_ms / 1000)
-        self.processed_bytes(job.bytes_read + job.bytes_written)
+        if self._processed is not None:
+            self._processed(job.bytes_read + job.bytes_written)
         self._put_in_place(run)
 
     def _has_effect(self, run: _Run) -> bool:
         """Whether the log is still the one that the compaction began with."""
-        is_wanted = not self._stopped and not run.is_cancelled
+        is_wanted = not self._stopped and not run.cancelled.is_set()
         return is_wanted and self._is_current(run.log) and run.log.is_unchanged_since(run.job)
 
     def _put_in_place(self, run: _Run) -> None:

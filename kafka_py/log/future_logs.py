@@ -1,15 +1,13 @@
 """Replicas on the way to another log directory of the same broker: a second log that becomes the first (KIP-113).
 
-The part of LogDirs that makes, drops and promotes such logs; who fills them is replication's mover.
-Source: docs/reference/log.md, section 18.
+Creates, drops and promotes such logs; replication's mover fills them. Source: docs/reference/log.md, section 18.
 """
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -17,39 +15,53 @@ from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.disk import filenames
 from kafka_py.log.loading.log_dir import LogDir
 from kafka_py.log.loading.offset_checkpoints import OffsetCheckpoints
+from kafka_py.log.loading.placement import LogDirPlacement
 from kafka_py.log.loading.recovery import open_log
-from kafka_py.log.metrics import LogMeters
+from kafka_py.log.log_registry import LogRegistry
+from kafka_py.log.log_removal import LogRemoval
 from kafka_py.log.partition.partition_log import PartitionLog
 
 _log = logging.getLogger(__name__)
 
 
 class FutureLogs:
-    """What LogDirs knows of logs that move; `_retire` renames a log's directory and has it removed later."""
+    """The future logs of a broker.
 
-    _dirs: dict[str, LogDir]
-    _logs: dict[TopicPartition, PartitionLog]
-    _futures: dict[TopicPartition, PartitionLog]
-    _counts: Counter[str]
-    _new_uuid: Callable[[], uuid.UUID]
-    _meters: LogMeters
-    _io_failed: Callable[[str, Exception], None]
-    _retire: Callable[[PartitionLog], None]
-    _checkpoints: OffsetCheckpoints
-    _found_futures: set[TopicPartition]
-    cleaner: Cleaner
+    new_uuid: makes the name of a future log's directory unique. io_failed: takes a directory offline.
+    """
 
-    def is_live(self, directory: str) -> bool:
-        """Whether it is one of the directories and works. Raises KafkaError(LOG_DIR_NOT_FOUND) for another one."""
-        if directory not in self._dirs:
-            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory of this broker")
-        return self._dirs[directory].is_online
+    def __init__(
+        self,
+        dirs: Mapping[str, LogDir],
+        placement: LogDirPlacement,
+        logs: LogRegistry,
+        checkpoints: OffsetCheckpoints,
+        cleaner: Cleaner,
+        removal: LogRemoval,
+        *,
+        new_uuid: Callable[[], uuid.UUID],
+        io_failed: Callable[[str, Exception], None],
+    ) -> None:
+        self._dirs = dirs
+        self._placement = placement
+        self._logs = logs
+        self._checkpoints = checkpoints
+        self._cleaner = cleaner
+        self._removal = removal
+        self._new_uuid = new_uuid
+        self._io_failed = io_failed
+        self._found: set[TopicPartition] = set()
+        """Futures that were there at the start; see `resume`."""
 
-    def get_future(self, topic_partition: TopicPartition) -> PartitionLog | None:
+    def found(self, futures: Iterable[PartitionLog]) -> None:
+        """These were there at the start."""
+        self._found.update(log.topic_partition for log in futures)
+
+    def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
         """The log of a partition that is being moved here from another directory."""
-        return self._futures.get(topic_partition)
+        return self._logs.future.get(topic_partition)
 
-    def create_future(self, topic_partition: TopicPartition, directory: str) -> PartitionLog:
+    def create(self, topic_partition: TopicPartition, directory: str) -> PartitionLog:
         """An empty log in another directory, which begins where the present one does.
 
         The present log is not compacted until the future one is promoted or dropped, so that the copy is compacted as
@@ -57,7 +69,7 @@ class FutureLogs:
         Raises KafkaError(LOG_DIR_NOT_FOUND); KAFKA_STORAGE_ERROR also while any directory is offline, for it may hold
             a future replica of the partition already: with two of them the broker would not start.
         """
-        if not self.is_live(directory):
+        if not self._placement.is_live(directory):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")
         offline = [log_dir.path for log_dir in self._dirs.values() if not log_dir.is_online]
         if offline:
@@ -65,10 +77,10 @@ class FutureLogs:
                 ErrorCode.KAFKA_STORAGE_ERROR,
                 f"a directory that is offline may hold a future replica of {topic_partition}: {', '.join(offline)}",
             )
-        current, log_dir = self._logs[topic_partition], self._dirs[directory]
+        current, log_dir = self._logs.present[topic_partition], self._dirs[directory]
         path = log_dir.file(filenames.future_directory(topic_partition, self._new_uuid()))
         self._checkpoints.settle_before_creation(topic_partition)
-        self.cleaner.abort(topic_partition)
+        self._cleaner.abort(topic_partition)
         try:
             log_dir.context.files.make_directory(path)
             future = open_log(topic_partition, path, current.config, log_dir.context, is_clean=True)
@@ -77,23 +89,21 @@ class FutureLogs:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {path}: {error}") from error
         if current.log_start_offset:
             future.truncate_fully_and_start_at(current.log_start_offset)
-        self._futures[topic_partition] = future
-        self._found_futures.discard(topic_partition)
+        self._logs.add(future)
+        self._found.discard(topic_partition)
         self._note_copied_from(current, future)
-        self._counts[directory] += 1
-        self._meters.add(future)
         return future
 
-    def resume_future(self, topic_partition: TopicPartition) -> None:
+    def resume(self, topic_partition: TopicPartition) -> None:
         """Before a move continues that a former run of the broker began: its copy must be as new as the present log.
 
         While the directory was offline the present log was compacted without it, and may have lost tombstones of keys
         that the copy still has. Then the copy begins again. Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
-        current, future = self._logs.get(topic_partition), self._futures.get(topic_partition)
-        if topic_partition not in self._found_futures or current is None or future is None:
+        current, future = self._logs.present.get(topic_partition), self._logs.future.get(topic_partition)
+        if topic_partition not in self._found or current is None or future is None:
             return
-        self._found_futures.discard(topic_partition)
+        self._found.discard(topic_partition)
         if future.cleaned_to != current.cleaned_to:
             _log.info("%s: compacted since its copy to %s began, copying it again", topic_partition, future.log_dir)
             future.truncate_fully_and_start_at(current.log_start_offset)
@@ -104,16 +114,15 @@ class FutureLogs:
         if current.cleaned_to:
             self._checkpoints.write(filenames.CLEANER_CHECKPOINT, only=future.log_dir)
 
-    def drop_future(self, topic_partition: TopicPartition) -> None:
+    def drop(self, topic_partition: TopicPartition) -> None:
         """Cancels the move; nothing when there is none. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
-        future = self._futures.get(topic_partition)
+        future = self._logs.future.get(topic_partition)
         if future is not None:
-            self._meters.remove(future)
-            self._retire(future)  # if it fails, the log is among those that the directory has lost
-            del self._futures[topic_partition]
+            self._removal.retire(future)  # if it fails, the log is among those that the directory has lost
+            self._logs.remove(future)
             self._checkpoints.removed(topic_partition)
 
-    def promote_future(self, topic_partition: TopicPartition) -> PartitionLog:
+    def promote(self, topic_partition: TopicPartition) -> PartitionLog:
         """Puts the future log, which has caught up and `can_move`, in the present one's place; returns it.
 
         A failure of the present log's directory, when the future one has its name already, does not undo the move.
@@ -121,26 +130,22 @@ class FutureLogs:
         next start refuses them, as Apache Kafka 2.8.2 does: the administrator removes one of them, they are alike.
         Raises KafkaError(KAFKA_STORAGE_ERROR) when the future log's directory fails; the present log stays in use.
         """
-        current, future = self._logs[topic_partition], self._futures[topic_partition]
+        current, future = self._logs.present[topic_partition], self._logs.future[topic_partition]
         log_dir = self._dirs[future.log_dir]
         future.update_high_watermark(current.high_watermark)
-        self._meters.remove(future)
         try:
             future.move_to(log_dir.file(filenames.partition_directory(topic_partition)))
         except OSError as error:
             self._io_failed(future.log_dir, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot move {future.directory}: {error}") from error
         future.take_over_from(current)
-        self.cleaner.forget(topic_partition)
-        self._meters.remove(current)
-        del self._futures[topic_partition]
-        self._logs[topic_partition] = future
-        self._meters.add(future)
+        self._cleaner.forget(topic_partition)
+        self._logs.promote(topic_partition)
         if current.topic_id is not None:
             future.assign_topic_id(current.topic_id)
         _log.info("%s: moved from %s to %s", topic_partition, current.log_dir, future.log_dir)
         try:
-            self._retire(current)
+            self._removal.retire(current)
         except KafkaError as error:
             _log.error("%s: what was moved could not be deleted: %s", topic_partition, error)
             current.let_go("moved to another log directory")

@@ -24,8 +24,8 @@ from kafka_py.log.descriptions import LogDirDescription as LogDirDescription
 from kafka_py.log.descriptions import describe_directory
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.background import Background, InlineBackground
-from kafka_py.log.disk.context import LATER, LONGEST_DELAY_MS, PRODUCER_EXPIRATION_MS, LogContext
-from kafka_py.log.disk.files import Files, remove_tree
+from kafka_py.log.disk.context import LATER, PRODUCER_EXPIRATION_MS, LogContext
+from kafka_py.log.disk.files import Files
 from kafka_py.log.disk.handles import MOST_OPEN, OpenHandles
 from kafka_py.log.future_logs import FutureLogs
 from kafka_py.log.loading import log_directories
@@ -37,7 +37,16 @@ from kafka_py.log.loading.meta_properties import MetaProperties
 from kafka_py.log.loading.offset_checkpoints import OffsetCheckpoints
 from kafka_py.log.loading.placement import LogDirPlacement
 from kafka_py.log.loading.recovery import open_log
-from kafka_py.log.metrics import LogDirectoryMetrics, LogManagerMetrics, LogMeters, measure_cleaner
+from kafka_py.log.log_registry import LogRegistry
+from kafka_py.log.log_removal import LogRemoval
+from kafka_py.log.metrics import (
+    LogDirectoryMetrics,
+    LogManagerMetrics,
+    measure_cleaner,
+    measure_cleaner_io,
+    measure_flushes,
+    measure_logs,
+)
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
@@ -49,7 +58,7 @@ _PRODUCER_EXPIRY_CHECK_MS = 600_000
 _IDLE_HANDLES_CHECK_MS = 10_000
 
 
-class LogDirs(FutureLogs):
+class LogDirs:
     """The log directories of a broker and the logs in them.
 
     cleaner_background: threads for compactions, which take long; without it they have `background`.
@@ -78,35 +87,36 @@ class LogDirs(FutureLogs):
         self.options = options
         self.on_failure = on_failure
         self._clock = clock
-        self._new_uuid = chance.new_uuid
         self.loaded: list[LoadReport] = []
         """How the loading of each directory went."""
         self._later = later
         self.background: Background = InlineBackground() if background is None else background
         """Where blocking work of these logs runs."""
         self._handles = OpenHandles(max_open_handles)
-        self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._futures: dict[TopicPartition, PartitionLog] = {}
-        self._found_futures: set[TopicPartition] = set()
-        """Futures that were there at the start; see resume_future."""
+        self._logs = LogRegistry()
         self._to_delete: list[tuple[LogDir, str]] = []
-        self._meters = LogMeters(metrics)
-        supervisor = Supervisor(clock) if supervisor is None else supervisor
-        self.cleaner = self._make_cleaner(cleaner_background, supervisor)
-        self.upkeep = Upkeep(
-            clock, later, self.all_logs, self._is_current, self.cleaner.is_compacting, supervisor, self.background
-        )
         self._stopped = False
         self._default_config = LogConfig.for_topic(options)
         self._dirs: dict[str, LogDir] = {}
-        self._placement = LogDirPlacement(self._dirs)
-        self._counts = self._placement.counts
-        self._checkpoints = OffsetCheckpoints(self._dirs, clock, later, self.all_logs, self._io_failed)
+        self._placement = LogDirPlacement(self._dirs, self._logs.counts)
+        self._checkpoints = OffsetCheckpoints(self._dirs, clock, later, self._logs.all, self._io_failed)
+        self._removal = LogRemoval(self._dirs, chance.new_uuid, self._io_failed)
+        supervisor = Supervisor(clock) if supervisor is None else supervisor
+        self.cleaner = self._make_cleaner(cleaner_background, supervisor, metrics)
+        self.futures = FutureLogs(
+            self._dirs, self._placement, self._logs, self._checkpoints, self.cleaner, self._removal,
+            new_uuid=chance.new_uuid, io_failed=self._io_failed,
+        )  # fmt: skip
+        """The replicas that are being moved here from another directory."""
+        self.upkeep = Upkeep(
+            clock, later, supervisor, self.background, all_logs=self._logs.all, is_current=self._logs.is_current,
+            is_compacting=self.cleaner.is_compacting,
+        )  # fmt: skip
         context_of = partial(
             LogContext, files=files, clock=clock, handles=self._handles, background=self.background, later=later,
             io_failed=self._io_failed, flush_in_append=flush_in_append, producer_expiration_ms=producer_expiration_ms,
-            flushed=self._meters.flushed, checkpoints_lowered=self._checkpoints.lowered,
-            settle_checkpoints=self._checkpoints.settle,
+            flushed=None if metrics is None else measure_flushes(metrics),
+            checkpoints_lowered=self._checkpoints.lowered, settle_checkpoints=self._checkpoints.settle,
         )  # fmt: skip
         for path in map(os.path.abspath, options.log_directories):
             if path in self._dirs:
@@ -115,22 +125,26 @@ class LogDirs(FutureLogs):
         if metrics is not None:
             self._measure(metrics)
 
-    def _make_cleaner(self, background: Background | None, supervisor: Supervisor) -> Cleaner:
+    def _make_cleaner(
+        self, background: Background | None, supervisor: Supervisor, metrics: MetricRegistry | None
+    ) -> Cleaner:
         return Cleaner(
             self.options,
             self._clock,
             self.background if background is None else background,
             self._later,
-            logs=self.all_logs,
-            is_current=self._is_current,
-            is_paused=lambda log: log.topic_partition in self._futures,
+            logs=self._logs.all,
+            is_current=self._logs.is_current,
+            is_paused=lambda log: log.topic_partition in self._logs.future,
             save=lambda path: self._checkpoints.write(filenames.CLEANER_CHECKPOINT, only=path),
             io_failed=self._io_failed,
             after=lambda log: self.upkeep.apply_retention(log),
             supervisor=supervisor,
+            processed=None if metrics is None else measure_cleaner_io(metrics),
         )
 
     def _measure(self, metrics: MetricRegistry) -> None:
+        measure_logs(metrics, self._logs)
         for path, log_dir in self._dirs.items():
             LogDirectoryMetrics(metrics, log_dir, logDirectory=path)
         LogManagerMetrics(metrics, self)
@@ -173,14 +187,11 @@ class LogDirs(FutureLogs):
         log_directories.require_one(self._dirs.values())
 
     def _take(self, log_dir: LogDir, found: LoadedDirectory) -> None:
-        for logs, known in ((found.logs, self._logs), (found.futures, self._futures)):
-            for log in logs:
-                other = known.setdefault(log.topic_partition, log)
-                if other is not log:
-                    raise LogDirError(f"{log.topic_partition} is in both {other.directory} and {log.directory}")
-                self._counts[log_dir.path] += 1
-                self._meters.add(log)
-        self._found_futures.update(log.topic_partition for log in found.futures)
+        for log in (*found.logs, *found.futures):
+            other = self._logs.add(log)
+            if other is not log:
+                raise LogDirError(f"{log.topic_partition} is in both {other.directory} and {log.directory}")
+        self.futures.found(found.futures)
         self._to_delete += [(log_dir, path) for path in found.to_delete]
 
     # -- logs
@@ -197,14 +208,15 @@ class LogDirs(FutureLogs):
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
         """The log of a partition that lives here."""
-        return self._logs.get(topic_partition)
-
-    def _is_current(self, log: PartitionLog) -> bool:
-        return log in (self.get(log.topic_partition), self.get_future(log.topic_partition))
+        return self._logs.present.get(topic_partition)
 
     def all_logs(self) -> Iterable[PartitionLog]:
         """Every log, those being moved included."""
-        return [*self._logs.values(), *self._futures.values()]
+        return self._logs.all()
+
+    def is_live(self, directory: str) -> bool:
+        """Whether it is one of the directories and works. Raises KafkaError(LOG_DIR_NOT_FOUND) for another one."""
+        return self._placement.is_live(directory)
 
     def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
         """Where the partition's log is to be made when it is made. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
@@ -224,7 +236,7 @@ class LogDirs(FutureLogs):
             INCONSISTENT_TOPIC_ID when its directory belongs to another topic; INVALID_TOPIC_EXCEPTION for a name or
             a number that no directory can have.
         """
-        log = self._logs.get(topic_partition)
+        log = self._logs.present.get(topic_partition)
         if log is None:
             if not filenames.can_have_directory(topic_partition):
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic_partition} cannot have a directory")
@@ -248,9 +260,8 @@ class LogDirs(FutureLogs):
         except OSError as error:
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot create {directory}: {error}") from error
-        self._logs[topic_partition] = log
-        self._placement.placed(topic_partition, log_dir)
-        self._meters.add(log)
+        self._logs.add(log)
+        self._placement.placed(topic_partition)
         _log.debug("created the log of %s in %s", topic_partition, log_dir.path)
         return log
 
@@ -259,37 +270,14 @@ class LogDirs(FutureLogs):
 
         Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
-        self.drop_future(topic_partition)
-        log = self._logs.get(topic_partition)
+        self.futures.drop(topic_partition)
+        log = self._logs.present.get(topic_partition)
         if log is None:
             return
-        self._retire(log)  # if it fails, the log is among those that the directory has lost
-        del self._logs[topic_partition]
+        self._removal.retire(log)  # if it fails, the log is among those that the directory has lost
+        self._logs.remove(log)
         self.cleaner.forget(topic_partition)
-        self._meters.remove(log)
         self._checkpoints.removed(topic_partition)
-
-    def _retire(self, log: PartitionLog) -> None:
-        """The log is in use no more: its directory gets another name now and goes later."""
-        log_dir = self._dirs[log.log_dir]
-        path = log_dir.file(filenames.delete_directory(log.topic_partition, self._new_uuid()))
-        try:
-            log.move_to(path)
-        except OSError as error:
-            self._io_failed(log_dir.path, error)
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
-        log.let_go("deleted")
-        self._counts[log_dir.path] -= 1
-        _log.debug("the log of %s is renamed to %s and will be removed", log.topic_partition, path)
-        self._remove_later(log_dir, path, log.config.file_delete_delay_ms)
-
-    def _remove_later(self, log_dir: LogDir, path: str, delay_ms: int) -> None:
-        files = log_dir.context.files
-        failed = self._failed_callback(log_dir.path)
-        log_dir.context.later(
-            min(delay_ms, LONGEST_DELAY_MS),
-            lambda: self.background.run(lambda: remove_tree(files, path), None, failed),
-        )
 
     def logs_of(self, topic: str) -> list[PartitionLog]:
         """The logs of a topic, those being moved included; a new LogConfig is put in place by assigning `config`."""
@@ -304,7 +292,7 @@ class LogDirs(FutureLogs):
         """
         options, upkeep = self.options, self.upkeep
         for log_dir, path in self._to_delete:
-            self._remove_later(log_dir, path, options.log_segment_delete_delay_ms)
+            self._removal.remove_later(log_dir, path, options.log_segment_delete_delay_ms)
         self._to_delete.clear()
         recovery_ms = options.log_flush_offset_checkpoint_interval_ms
         start_ms = options.log_flush_start_offset_checkpoint_interval_ms
@@ -356,15 +344,13 @@ class LogDirs(FutureLogs):
             return
         log_dir.go_offline(error)
         lost: list[TopicPartition] = []
-        for logs in (self._logs, self._futures):
-            for log in [log for log in logs.values() if log.log_dir == path]:
-                log.let_go(f"in the offline directory {path}")
-                lost.append(log.topic_partition)
-                if logs is self._logs:
-                    self.cleaner.forget(log.topic_partition)
-                self._meters.remove(log)
-                if not self._stopped:
-                    del logs[log.topic_partition]
+        for log in self._logs.in_directory(path):
+            log.let_go(f"in the offline directory {path}")
+            lost.append(log.topic_partition)
+            if self.get(log.topic_partition) is log:
+                self.cleaner.forget(log.topic_partition)
+            if not self._stopped:
+                self._logs.remove(log)
         on_failure = self.on_failure
         if on_failure is not None and not self._stopped:
             log_dir.context.later(0, lambda: on_failure(path, error, lost))
@@ -382,11 +368,12 @@ class LogDirs(FutureLogs):
         self.checkpoint_high_watermarks(now=True)
         live = self._live()
         threads = self.options.num_recovery_threads_per_data_dir
-        with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-closing") as pool:
-            list(pool.map(lambda log_dir: close_directory(log_dir, self._logs_in(log_dir), threads), live))
 
-    def _logs_in(self, log_dir: LogDir) -> list[PartitionLog]:
-        return [log for log in self.all_logs() if log.log_dir == log_dir.path]
+        def close(log_dir: LogDir) -> None:
+            close_directory(log_dir, self._logs.in_directory(log_dir.path), threads)
+
+        with ThreadPoolExecutor(max(len(live), 1), thread_name_prefix="log-closing") as pool:
+            list(pool.map(close, live))
 
     def abandon(self) -> None:
         """Lets go of every file and lock without writing anything: a stop that is not clean."""

@@ -5,13 +5,12 @@ Source: docs/reference/metrics.tsv (rows of kafka.log).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate, Timing
 from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.log_registry import LogRegistry
 
 
 class LogMetrics(Fleet, group="kafka.log:type=Log", tags=("topic", "partition")):
@@ -100,44 +99,33 @@ class CleanerThroughput(MetricTable, group="kafka.utils:type=Throttler"):
     cleaner_io = Rate("cleaner-io", unit="bytes", about="Bytes read and written.")
 
 
-def measure_cleaner(registry: MetricRegistry, cleaner: Cleaner, directories: Iterable[str]) -> None:
-    """Shows the metrics of compaction."""
-    CleanerMetrics(registry, cleaner)
-    CleanerManagerMetrics(registry, cleaner)
+def measure_logs(registry: MetricRegistry, logs: LogRegistry) -> None:
+    """Shows the metrics of the logs that live here."""
+    LogMetrics(registry, lambda: [((tp[0], str(tp[1])), log) for tp, log in logs.present.items()])
+    FutureLogMetrics(registry, lambda: [(("true", tp[0], str(tp[1])), log) for tp, log in logs.future.items()])
+
+
+def measure_flushes(registry: MetricRegistry) -> Callable[[float], None]:
+    """Shows the metrics of flushes; to be called after each with the milliseconds that it took."""
+    flushes = FlushMetrics(registry)
+    return lambda took_ms: flushes.log_flush.update(took_ms)
+
+
+def measure_cleaner_io(registry: MetricRegistry) -> Callable[[int], None]:
+    """Shows what compaction reads and writes; to be called with the bytes of each compaction."""
     throughput = CleanerThroughput(registry)
 
     def count(size: int) -> None:
         throughput.cleaner_io += size
 
-    cleaner.processed_bytes = count
+    return count
+
+
+def measure_cleaner(registry: MetricRegistry, cleaner: Cleaner, directories: Iterable[str]) -> None:
+    """Shows the other metrics of compaction."""
+    CleanerMetrics(registry, cleaner)
+    CleanerManagerMetrics(registry, cleaner)
     for directory in directories:
         table = UncleanableMetrics(registry, logDirectory=directory)
         table.partitions = lambda path=directory: len(cleaner.uncleanable_in(path))
         table.size = lambda path=directory: sum(log.size_bytes for log in cleaner.uncleanable_in(path))
-
-
-class LogMeters:
-    """The metrics of the logs that live here: known from `add` to `remove`. Without a registry nothing is measured."""
-
-    def __init__(self, registry: MetricRegistry | None) -> None:
-        self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._futures: dict[TopicPartition, PartitionLog] = {}
-        self.flushes = None if registry is None else FlushMetrics(registry)
-        if registry is not None:
-            LogMetrics(registry, lambda: [((tp[0], str(tp[1])), log) for tp, log in self._logs.items()])
-            FutureLogMetrics(
-                registry, lambda: [(("true", tp[0], str(tp[1])), log) for tp, log in self._futures.items()]
-            )
-
-    def add(self, log: PartitionLog) -> None:
-        """Begins to measure a log."""
-        (self._futures if log.is_future else self._logs)[log.topic_partition] = log
-
-    def remove(self, log: PartitionLog) -> None:
-        """Forgets a log that is gone."""
-        (self._futures if log.is_future else self._logs).pop(log.topic_partition, None)
-
-    def flushed(self, took_ms: float) -> None:
-        """Notes a flush."""
-        if self.flushes is not None:
-            self.flushes.log_flush.update(took_ms)

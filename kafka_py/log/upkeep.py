@@ -42,21 +42,21 @@ def _at_once(_logs: list[PartitionLog], then: Callable[[], None]) -> None:
 class Upkeep:
     """The periodic work.
 
-    later: calls back on the loop after some milliseconds; None where nothing is periodic.
+    later: calls back on the loop after some milliseconds; None where nothing is periodic. background: runs what blocks.
     all_logs: every log there is now. is_current: whether a log was not deleted or replaced meanwhile. is_compacting:
     whether the segments of a log must stay for a compaction; retention is applied to it afterwards.
-    background: runs what blocks.
     """
 
     def __init__(
         self,
         clock: Clock,
         later: LATER | None,
+        supervisor: Supervisor,
+        background: Background,
+        *,
         all_logs: Callable[[], Iterable[PartitionLog]],
         is_current: Callable[[PartitionLog], bool],
         is_compacting: Callable[[PartitionLog], bool],
-        supervisor: Supervisor,
-        background: Background,
     ) -> None:
         self._clock = clock
         self._later = later

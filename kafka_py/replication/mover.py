@@ -82,21 +82,21 @@ class LogDirMover:
         To where it lies already: nothing. Raises KafkaError(LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR).
         """
         present = self._log_dirs.get(topic_partition)
-        future = self._log_dirs.get_future(topic_partition)
+        future = self._log_dirs.futures.get(topic_partition)
         if future is not None and future.log_dir != directory:
             self.stop([topic_partition])
-            self._log_dirs.drop_future(topic_partition)
+            self._log_dirs.futures.drop(topic_partition)
             future = None
         if present is None or present.log_dir == directory:
             return
         if future is None:
-            self._log_dirs.create_future(topic_partition, directory)
+            self._log_dirs.futures.create(topic_partition, directory)
         self.resume([topic_partition])
 
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Goes on with the moves of these, if there are any: the partitions have their roles (again)."""
         for topic_partition in topic_partitions:
-            future = self._log_dirs.get_future(topic_partition)
+            future = self._log_dirs.futures.get(topic_partition)
             partition = self._hosted.partitions.get(topic_partition)
             if future is None or partition is None or partition.log is None:
                 continue
@@ -106,7 +106,7 @@ class LogDirMover:
                 self.moving[topic_partition] = future
                 self._unaligned.add(topic_partition)
                 try:
-                    self._log_dirs.resume_future(topic_partition)
+                    self._log_dirs.futures.resume(topic_partition)
                     self._align(topic_partition, partition.log, future)
                 except Exception as error:
                     self._went_wrong(topic_partition, error)
@@ -124,7 +124,7 @@ class LogDirMover:
     def truncated(self, topic_partition: TopicPartition) -> None:
         """The present log was cut: the future one may not hold more, and what is being read of it is outdated."""
         self._cut.add(topic_partition)
-        present, future = self._log_dirs.get(topic_partition), self._log_dirs.get_future(topic_partition)
+        present, future = self._log_dirs.get(topic_partition), self._log_dirs.futures.get(topic_partition)
         if present is None or future is None or future.log_end_offset <= present.log_end_offset:
             return
         try:
@@ -242,7 +242,7 @@ class LogDirMover:
         if not future.can_move:
             return False
         del self.moving[partition.topic_partition]
-        partition.replace_log(self._log_dirs.promote_future(partition.topic_partition))
+        partition.replace_log(self._log_dirs.futures.promote(partition.topic_partition))
         return True
 
     def _align(self, topic_partition: TopicPartition, present: PartitionLog, future: PartitionLog) -> None:

@@ -129,7 +129,7 @@ class CompactedTopic:
 
     def copy_piece(self) -> bool:
         """Copies one batch to the future log, as the mover does; whether the future log has all now."""
-        present, future = self.log, self.dirs.get_future(T)
+        present, future = self.log, self.dirs.futures.get(T)
         assert future is not None
         if future.log_end_offset < present.log_start_offset:
             future.truncate_fully_and_start_at(present.log_start_offset)
@@ -141,10 +141,10 @@ class CompactedTopic:
 
     def move(self, directory: str, between: int = 0) -> None:
         """Moves the log, with this many compactions while it is copied."""
-        self.dirs.create_future(T, directory)
+        self.dirs.futures.create(T, directory)
         while not self.copy_piece():
             if between:
                 between -= 1
                 self.put("other", "x")
                 self.clean()
-        self.dirs.promote_future(T)
+        self.dirs.futures.promote(T)

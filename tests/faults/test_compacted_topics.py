@@ -100,7 +100,7 @@ class Run:
 
     def begin_elsewhere(self) -> None:
         """The follower is so far behind, or so far ahead, that its leader has nothing of what it has."""
-        self.topic.dirs.drop_future(T)
+        self.topic.dirs.futures.drop(T)
         self.topic.log.truncate_fully_and_start_at(self.rng.randrange(self.topic.log.log_end_offset + 1))
         self.sync()
         self.history.cut(0)
@@ -127,32 +127,32 @@ class Run:
 
     def begin_move(self) -> None:
         present = self.topic.log
-        if self.topic.dirs.get_future(T) is None:
+        if self.topic.dirs.futures.get(T) is None:
             (target,) = (path for path in DIRECTORIES if path != present.log_dir)
-            self.topic.dirs.create_future(T, target)
+            self.topic.dirs.futures.create(T, target)
 
     def go_on_with_move(self) -> None:
-        future = self.topic.dirs.get_future(T)
+        future = self.topic.dirs.futures.get(T)
         for _ in range(self.rng.randrange(20)):
             if future is not None and self.topic.copy_piece() and future.can_move:
-                self.topic.dirs.promote_future(T)
+                self.topic.dirs.futures.promote(T)
                 self.sync()
                 return
 
     def move_during_compactions(self) -> None:
         self.begin_move()
         self.write_much()
-        while (future := self.topic.dirs.get_future(T)) is not None:
+        while (future := self.topic.dirs.futures.get(T)) is not None:
             self.go_on_with_move()
             if self.rng.random() < 0.5 and future.log_end_offset < self.topic.log.log_end_offset:
                 self.compact()
 
     def cancel_move(self) -> None:
-        self.topic.dirs.drop_future(T)
+        self.topic.dirs.futures.drop(T)
 
     def align(self) -> None:
         """The future log may not have what the present one has lost."""
-        future = self.topic.dirs.get_future(T)
+        future = self.topic.dirs.futures.get(T)
         if future is not None and future.log_end_offset > self.topic.log.log_end_offset:
             future.truncate_to(self.topic.log.log_end_offset)
 

@@ -25,11 +25,15 @@ class LogDirError(Exception):
 
 
 class LogDir:
-    """One directory. `error`: why it is offline; None while it works."""
+    """One directory. `error`: why it is offline; None while it works.
+
+    failed: told on the loop of work for the directory that failed in the background.
+    """
 
     def __init__(self, path: str, context: LogContext, failed: Callable[[Exception], None]) -> None:
         self.path = path
         self.context = context
+        self.failed = failed
         self.error: str | None = None
         self._lock: DirectoryLock | None = None
         self._checkpoints = {

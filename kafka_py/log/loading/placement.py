@@ -5,7 +5,6 @@ Source: LogManager.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -14,15 +13,18 @@ from kafka_py.log.loading.log_dir import LogDir
 
 
 class LogDirPlacement:
-    """How many logs each directory has, and which directories were asked for.
+    """Where new logs are created. counts: how many logs each directory has, by its path; none for an empty one."""
 
-    counts: by path, kept by whoever makes, moves and deletes logs; of a directory that is offline it says nothing.
-    """
-
-    def __init__(self, dirs: Mapping[str, LogDir]) -> None:
-        self.counts: Counter[str] = Counter()
+    def __init__(self, dirs: Mapping[str, LogDir], counts: Mapping[str, int]) -> None:
         self._dirs = dirs
+        self._counts = counts
         self._preferred: dict[TopicPartition, str] = {}
+
+    def is_live(self, directory: str) -> bool:
+        """Whether it is one of the directories and works. Raises KafkaError(LOG_DIR_NOT_FOUND) for another one."""
+        if directory not in self._dirs:
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory of this broker")
+        return self._dirs[directory].is_online
 
     def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
         """Where the partition's log is to be made when it is made. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
@@ -43,9 +45,8 @@ class LogDirPlacement:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "all log directories are offline")
         if len(live) == 1:
             return live[0]
-        return min(live, key=lambda log_dir: self.counts[log_dir.path])
+        return min(live, key=lambda log_dir: self._counts.get(log_dir.path, 0))
 
-    def placed(self, topic_partition: TopicPartition, log_dir: LogDir) -> None:
-        """Its log has been made there."""
-        self.counts[log_dir.path] += 1
+    def placed(self, topic_partition: TopicPartition) -> None:
+        """Its log has been created."""
         self._preferred.pop(topic_partition, None)

@@ -275,7 +275,7 @@ async def test_a_directory_that_fails_with_copies_of_moves_takes_no_partition_an
     log = node.log_dirs.get(offsets)
     assert log is not None
     (other,) = (directory for directory in node.log_dirs.live_directories if directory != log.log_dir)
-    node.log_dirs.create_future(offsets, other)
+    node.log_dirs.futures.create(offsets, other)
     react, lost = node.log_dirs.on_failure, list[TopicPartition]()
     assert react is not None
     node.log_dirs.on_failure = lambda *failure: (react(*failure), lost.extend(failure[2]))

@@ -142,14 +142,14 @@ def test_a_compaction_that_runs_when_a_move_begins_has_no_effect() -> None:
     broker.put("k", None)
     broker.clock.advance(5000)
     broker.dirs.cleaner.look()  # the first segments are in place, the rest has its turn later
-    future = broker.dirs.create_future(T, "/b")
+    future = broker.dirs.futures.create(T, "/b")
     broker.clock.advance(0)
     assert broker.log.cleaned_to == 0
     assert not broker.dirs.cleaner.is_compacting(broker.log)
     assert not [entry for entry in broker.files.list("/a/t-0") if entry.name.endswith(".cleaned")]
     broker.clean()
     assert broker.log.cleaned_to == 0, "paused as long as there is a future log"
-    broker.dirs.drop_future(T)
+    broker.dirs.futures.drop(T)
     assert future.is_future is False
     broker.clean()
     assert broker.log.cleaned_to == 14
@@ -205,14 +205,14 @@ def test_rows_of_a_move_that_was_cancelled_say_nothing_of_the_next_move() -> Non
     broker = CompactedTopic("/a", "/b")
     broker.dirs.prefer(T, "/a")
     broker.fill(8)
-    future = broker.dirs.create_future(T, "/b")
+    future = broker.dirs.futures.create(T, "/b")
     while not broker.copy_piece():
         pass
     future.flush()
     broker.dirs.checkpoint_recovery_points()
     assert "t 0 8" in broker.files.read_bytes("/b/recovery-point-offset-checkpoint").decode()
-    broker.dirs.drop_future(T)
-    broker.dirs.create_future(T, "/b")
+    broker.dirs.futures.drop(T)
+    broker.dirs.futures.create(T, "/b")
     assert "t 0 8" not in broker.files.read_bytes("/b/recovery-point-offset-checkpoint").decode()
 
 
@@ -255,7 +255,7 @@ def test_a_deleted_key_stays_deleted_when_a_move_continues_after_its_target_was_
     broker.dirs.prefer(T, "/a")
     broker.put("k", "old value")
     broker.fill(8)
-    future = broker.dirs.create_future(T, "/b")
+    future = broker.dirs.futures.create(T, "/b")
     broker.copy_piece()
     future.flush()
     broker.files.sync_directory("/b")
@@ -267,13 +267,13 @@ def test_a_deleted_key_stays_deleted_when_a_move_continues_after_its_target_was_
         broker.rounds()
         assert "k" not in broker.texts()
     broker.restart()
-    broker.dirs.resume_future(T)
-    copy = broker.dirs.get_future(T)
+    broker.dirs.futures.resume(T)
+    copy = broker.dirs.futures.get(T)
     assert copy is not None
     assert copy.log_end_offset == (0 if is_offline_meanwhile else 1), "what was copied already counts if it is as new"
     while not broker.copy_piece():
         pass
-    broker.dirs.promote_future(T)
+    broker.dirs.futures.promote(T)
     broker.rounds()
     broker.rounds()
     assert ("k" in broker.texts()) is not is_offline_meanwhile

@@ -611,7 +611,7 @@ def moving(broker):
     partition = TopicPartition("t", 0)
     broker.dirs.prefer(partition, "/a")
     broker.append()
-    return partition, broker.dirs.create_future(partition, "/b")
+    return partition, broker.dirs.futures.create(partition, "/b")
 
 
 def test_a_second_future_replica_is_not_made_while_a_directory_is_offline():
@@ -619,12 +619,12 @@ def test_a_second_future_replica_is_not_made_while_a_directory_is_offline():
     broker = Broker("/a", "/b", "/c")
     partition, _ = moving(broker)
     broker.dirs._io_failed("/b", OSError(errno.EIO, "disk"))
-    assert broker.dirs.get_future(partition) is None
+    assert broker.dirs.futures.get(partition) is None
     with pytest.raises(KafkaError, match="/b") as caught:
-        broker.dirs.create_future(partition, "/c")
+        broker.dirs.futures.create(partition, "/c")
     assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     broker.restart()
-    assert broker.dirs.get_future(partition).log_dir == "/b"
+    assert broker.dirs.futures.get(partition).log_dir == "/b"
 
 
 def test_a_future_log_that_cannot_be_dropped_is_lost_with_its_directory():
@@ -632,10 +632,10 @@ def test_a_future_log_that_cannot_be_dropped_is_lost_with_its_directory():
     partition, _ = moving(broker)
     broker.files.fail("rename", errno.EIO, path="/b/t-0")
     with pytest.raises(KafkaError):
-        broker.dirs.drop_future(partition)
+        broker.dirs.futures.drop(partition)
     broker.clock.advance(0)
     assert broker.failures == [("/b", [partition])]
-    assert broker.dirs.get_future(partition) is None and broker.dirs.get(partition) is not None
+    assert broker.dirs.futures.get(partition) is None and broker.dirs.get(partition) is not None
 
 
 def test_a_move_that_cannot_be_ended_leaves_the_present_log_in_use():
@@ -643,7 +643,7 @@ def test_a_move_that_cannot_be_ended_leaves_the_present_log_in_use():
     partition, _ = moving(broker)
     broker.files.fail("rename", errno.EIO, path="/b/t-0")
     with pytest.raises(KafkaError):
-        broker.dirs.promote_future(partition)
+        broker.dirs.futures.promote(partition)
     broker.clock.advance(0)
     assert broker.failures == [("/b", [partition])]
     assert broker.append().log_end_offset == 2
@@ -655,7 +655,7 @@ def test_a_move_counts_though_the_former_directory_fails_at_its_end():
     partition, future = moving(broker)
     present = broker.dirs.get(partition)
     broker.files.fail("rename", errno.EIO, path="/a/t-0")
-    assert broker.dirs.promote_future(partition) is future
+    assert broker.dirs.futures.promote(partition) is future
     broker.clock.advance(0)
     assert broker.failures == [("/a", [])]
     assert broker.dirs.get(partition) is future
@@ -672,14 +672,14 @@ def test_new_logs_are_placed_by_counts_that_follow_every_change():
     elsewhere = {log.topic_partition: next(path for path in ("/a", "/b") if path != log.log_dir)
                  for log in broker.dirs.all_logs()}  # fmt: skip
     for partition, directory in list(elsewhere.items())[:4]:
-        broker.dirs.create_future(partition, directory)
+        broker.dirs.futures.create(partition, directory)
     futures = [log.topic_partition for log in broker.dirs.all_logs() if log.is_future]
-    broker.dirs.drop_future(futures[0])
+    broker.dirs.futures.drop(futures[0])
     for partition in futures[1:3]:
-        broker.dirs.promote_future(partition)
+        broker.dirs.futures.promote(partition)
     for _ in range(2):
         logs = [log.log_dir for log in broker.dirs.all_logs()]
-        assert {path: broker.dirs._counts[path] for path in ("/a", "/b", "/c")} == {
+        assert {path: broker.dirs._logs.counts[path] for path in ("/a", "/b", "/c")} == {
             path: logs.count(path) for path in ("/a", "/b", "/c")
         }
         broker.restart()

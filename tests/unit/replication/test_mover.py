@@ -92,8 +92,8 @@ def test_a_small_log_does_not_wait_for_a_large_one_and_the_one_begun_goes_to_its
         broker.host(LARGE, SEVERAL_PIECES)
         broker.host(SMALL, 2)
         ends: list[TopicPartition] = []
-        promote = broker.log_dirs.promote_future
-        broker.log_dirs.promote_future = lambda one: (ends.append(one), promote(one))[1]  # type: ignore[method-assign]
+        promote = broker.log_dirs.futures.promote
+        broker.log_dirs.futures.promote = lambda one: (ends.append(one), promote(one))[1]  # type: ignore[method-assign]
         for one in (LARGE, SMALL):
             broker.mover.move(one, THERE)
         await broker.until(lambda: broker.is_moved(LARGE) and broker.is_moved(SMALL))
@@ -212,7 +212,7 @@ def test_a_move_of_a_former_run_continues_with_its_copy_unless_the_present_log_w
     async def scenario() -> None:
         world = Broker()
         world.host(LARGE, 200)
-        future: PartitionLog | None = world.log_dirs.create_future(LARGE, THERE)
+        future: PartitionLog | None = world.log_dirs.futures.create(LARGE, THERE)
         assert future is not None
         world.mover.moving[LARGE] = future
         while future.log_end_offset < 5:
@@ -228,7 +228,7 @@ def test_a_move_of_a_former_run_continues_with_its_copy_unless_the_present_log_w
             world.files.open(f"{THERE}/cleaner-offset-checkpoint").truncate(0)
         world.log_dirs = world.new_log_dirs()
         world.mover = world._mover()
-        future = world.log_dirs.get_future(LARGE)
+        future = world.log_dirs.futures.get(LARGE)
         assert future is not None and future.log_end_offset >= 5
         world.hosted.partitions[LARGE].log = world.log_dirs.get(LARGE)
         world.mover.resume([LARGE])
