@@ -1,7 +1,7 @@
 """The log of state changes: who leads what, as the controller decides it and as brokers do it.
 
-Its logger has the classic broker's name, so that it can have a file of its own (state-change.log). One line tells of
-all that changed in one step; how every single partition fared is said at DEBUG. Knows no states.
+Its logger has the name that Apache Kafka gives it, so that it can have a file of its own (state-change.log). One line
+tells of all that changed in one step; how every single partition fared is said at DEBUG. Knows no states.
 """
 
 from __future__ import annotations

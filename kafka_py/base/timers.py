@@ -77,7 +77,7 @@ class Timers:
         """Call `callback` once `delay_ms` has passed; a delay <= 0 means as soon as the loop comes round."""
         now = self._clock.monotonic_ms()
         deadline = math.ceil(now + max(delay_ms, 0.0))
-        if self._advancing_to is not None:  # a callback that starts itself anew must not keep the loop for ever
+        if self._advancing_to is not None:  # a callback that schedules itself again must not keep the loop for ever
             deadline = max(deadline, self._advancing_to + 1)
         timer = Timer(deadline, callback)
         self._insert(timer, math.floor(now))
@@ -111,7 +111,7 @@ class Timers:
         return fired
 
     def close(self) -> None:
-        """Forget every timer; none fires any more."""
+        """Forget every timer; none fires after this."""
         for bucket in self._buckets.values():
             for timer in bucket:
                 timer._bucket = None

@@ -1,7 +1,7 @@
 """kafka-consumer-groups.sh: lists, describes, resets and deletes consumer groups.
 
 The options are in consumer_groups_options.py, --describe is group_description.py, --reset-offsets group_resetting.py
-and group_offsets_csv.py. As with the classic, what fails on the cluster is said on standard output and the exit code
+and group_offsets_csv.py. As with Apache Kafka, what fails on the cluster is said on standard output and the exit code
 stays 0; only wrong usage exits with 1. Source: docs/reference/tools.md, section 4.
 """
 
@@ -28,7 +28,7 @@ NO_PARTITION = -1
 
 
 def print_error(text: str) -> None:
-    """A failure as the classic shows it."""
+    """A failure as Apache Kafka shows it."""
     print(f"\nError: {text}")
 
 

@@ -27,7 +27,7 @@ def parser() -> CommandParser:
                  metavar="Integer: size", default=5_242_880)  # fmt: skip
     for part in ("key", "value"):
         table.option(f"--{part}-decoder-class", f"How to show {part}s: kafka.serializer.StringDecoder, LongDecoder or "
-                     "IntegerDecoder, a deserializer of the classic client, or a Python class module.Class.",
+                     "IntegerDecoder, a deserializer of Apache Kafka's client, or a Python class module.Class.",
                      metavar="String", nargs="?", const=STRINGS)  # fmt: skip
     table.flag("--offsets-decoder", "The records are those of __consumer_offsets.")
     table.flag("--transaction-log-decoder", "The records are those of __transaction_state.")

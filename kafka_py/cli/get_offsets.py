@@ -1,6 +1,6 @@
 """kafka-get-offsets.sh: the offsets of a topic's partitions: the latest, the earliest, or those at a time.
 
-The classic of this release runs it by class only (kafka.tools.GetOffsetShell) and calls the brokers --broker-list; the
+Apache Kafka 2.8 runs it by class only (kafka.tools.GetOffsetShell) and calls the brokers --broker-list; the
 script and --bootstrap-server are those of later ones. Source: docs/reference/tools.md, section 21.
 """
 

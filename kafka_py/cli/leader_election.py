@@ -127,7 +127,7 @@ def elect(
     if succeeded:
         print(f"Successfully completed {wording.election} for partitions {listed}")
     if len(succeeded) + len(failed) < len(results):
-        print(f"{wording.needless} already elected for partitions {listed}")  # those that were: as the classic has it
+        print(f"{wording.needless} already elected for partitions {listed}")  # those that were: as Apache Kafka has it
     for partition, failure in failed.items():
         print(f"Error completing {wording.election} for partition: {partition}: {exception_text(failure)}", flush=True)
     if failed:

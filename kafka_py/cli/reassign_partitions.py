@@ -124,7 +124,7 @@ def main(arguments: Sequence[str]) -> int:
 
             run_on_brokers(admin_properties(options), action, options)
     except (CommandFailed, KafkaError, OSError) as error:
-        # On standard output, as the classic tool has it.
+        # On standard output, as Apache Kafka's tool has it.
         print(_said(error))
         return 1
     return 0

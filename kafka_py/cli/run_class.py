@@ -1,4 +1,4 @@
-"""kafka-run-class.sh: the classic class names, each mapped to the command of ours that does its work.
+"""kafka-run-class.sh: Apache Kafka's class names, each mapped to the command of ours that does its work.
 
 `python -m kafka_py.cli.run_class kafka.admin.TopicCommand --list ...` runs kafka-topics.sh's code. Our own
 module names (kafka_py.cli.topics) are taken as well. Source: docs/reference/tools.md, sections 1, 21 to 23 and 24.

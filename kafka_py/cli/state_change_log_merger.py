@@ -1,6 +1,6 @@
 """kafka.tools.StateChangeLogMerger: the state change logs of several brokers as one history, in the order of time.
 
-Lines without a date, and lines that name no partition as `[topic,0]`, are left out, as the classic tool does.
+Lines without a date, and lines that name no partition as `[topic,0]`, are left out, as Apache Kafka's tool does.
 Source: docs/reference/tools.md, section 21.
 """
 

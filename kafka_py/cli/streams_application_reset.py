@@ -90,7 +90,7 @@ def is_internal(topic: str, application: str, others: Collection[str]) -> bool:
 
 
 def within(_partition: TopicPartition, offset: int, start: int, end: int) -> int:
-    """The offset, or the end of the log that it is at or past, which is said as the classic says it."""
+    """The offset, or the end of the log that it is at or past, which is said as Apache Kafka says it."""
     if offset >= end:
         print(f"New offset ({offset}) is higher than latest offset. Value will be set to {end}")
         return end
@@ -101,7 +101,7 @@ def within(_partition: TopicPartition, offset: int, start: int, end: int) -> int
 
 
 async def input_offsets(look: OffsetLookup, options: argparse.Namespace, partitions: list[TopicPartition]) -> Offsets:
-    """Where input topics begin anew. Raises KafkaError, ValueError, CannotReset."""
+    """The offsets from which input topics are read again. Raises KafkaError, ValueError, CannotReset."""
     if options.to_latest:
         return await look.at(partitions, LATEST)
     if options.to_datetime is not None:

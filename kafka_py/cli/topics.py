@@ -144,7 +144,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         carry_out(request_of(options), options)
     except (CommandFailed, KafkaError) as error:
-        # On standard output, as the classic tool has it: scripts look for this line there.
+        # On standard output, as Apache Kafka's tool has it: scripts look for this line there.
         message = error.message if isinstance(error, KafkaError) else error
         print(f"Error while executing topic command : {message}")
         return 1

@@ -1,5 +1,5 @@
-"""State kept in the partitions of a compacted topic: read when this broker comes to lead one, dropped when it does not
-any more, appended to in between (I/O).
+"""State kept in the partitions of a compacted topic: read when this broker becomes the leader of one, dropped when it
+no longer is, appended to in between (I/O).
 
 What is kept is the business of a KeptState (groups/metadata_store.py); this file knows partitions, leader epochs and
 batches. The rule for every change: decide, append, and only when the append is acknowledged apply and answer; `append`
@@ -143,7 +143,7 @@ class CoordinatorRuntime:
         self._enqueue(partition)
 
     def resigned(self, partition: int, leader_epoch: int | None) -> None:
-        """This broker does not lead the partition any more. leader_epoch: None when it does not even host it."""
+        """This broker no longer leads the partition. leader_epoch: None when it does not even host it."""
         if leader_epoch is None:
             self._epochs.pop(partition, None)
         elif not self._accept(partition, leader_epoch):
@@ -220,7 +220,7 @@ class CoordinatorRuntime:
         done = False
         try:
             if partition_log is None:
-                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "it is not led here any more")
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "it is no longer led here")
             reading = PartitionLoad(
                 TopicPartition(self.topic, partition),
                 partition_log,

@@ -87,7 +87,7 @@ class MemoryPool:
 
     @property
     def available_bytes(self) -> int:
-        """Room that is left; the greatest long where there is no bound, as the classic broker says it."""
+        """Room that is left; the greatest long where there is no bound, as Apache Kafka's broker says it."""
         return max(self.limit_bytes - self.used_bytes, 0) if self.limit_bytes > 0 else (1 << 63) - 1
 
     @property

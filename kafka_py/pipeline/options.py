@@ -158,7 +158,7 @@ ROWS = (
     Row("kafka.bootstrap.servers", "host:port list", None, Where.ALL, "Where the cluster is. Required.", _text),
     Row("subscribe", "topic list", None, Where.READ, "Topics to read, separated by commas.", _topics),
     Row("subscribePattern", "regular expression", None, Where.READ,
-        "Topics in whose name it is found (^ and $ anchor it); looked up anew for every micro-batch.", _pattern),
+        "Topics in whose name it is found (^ and $ anchor it); looked up for every micro-batch.", _pattern),
     Row("assign", "JSON", None, Where.READ, 'Partitions to read: {"topicA":[0,1]}.', _assignment),
     Row("startingTimestamp", "long, ms", None, Where.READ,
         "Every partition begins at the first record of this time or later. Goes before the next two.", _natural),

@@ -32,7 +32,7 @@ class DataLoss(KafkaError):
 
 
 class Planner:
-    """Answers for one query; every call asks the cluster anew."""
+    """Answers for one query; every call asks the cluster again."""
 
     def __init__(self, link: Link, options: Options) -> None:
         self.link = link

@@ -289,7 +289,7 @@ def stamp_producer(
 ) -> None:
     """Set the producer fields of the v2 batch at `pos`, checksum included.
 
-    For a producer that gives a batch its sequence only when it sends it, or anew after an epoch bump (KIP-360).
+    For a producer that gives a batch its sequence only when it sends it, or again after an epoch bump (KIP-360).
     """
     header = read_header(buf, pos)
     if header.magic != MAGIC:

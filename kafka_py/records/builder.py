@@ -230,7 +230,7 @@ def with_records(header: BatchHeader, codec: Codec, body: Data, max_timestamp: i
 def empty_batch(header: BatchHeader) -> bytes:
     """`header` without its records: what compaction leaves of a batch whose last sequence must stay known.
 
-    No codec is named any more: Java's readers would look for the beginning of a compressed stream.
+    The header names no codec then: Java's readers would look for the beginning of a compressed stream.
     """
     batch = bytearray(HEADER_SIZE)
     left = header._replace(
@@ -244,7 +244,7 @@ def empty_batch(header: BatchHeader) -> bytes:
 
 
 def _write_header(batch: bytearray, header: BatchHeader) -> None:
-    """Put `header` in front of the records in `batch`, its crc taken anew."""
+    """Put `header` in front of the records in `batch`, with a new crc."""
     HEADER.pack_into(batch, 0, *header)
     with memoryview(batch)[CRC_START:] as covered:
         _CRC.pack_into(batch, _CRC_POSITION, crc32c(covered))

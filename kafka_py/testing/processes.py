@@ -264,7 +264,7 @@ class ZookeeperServer(Process):
         return code
 
     def end(self) -> None:
-        """The quickest end for a server that is not needed any more, nor its data."""
+        """The quickest end for a server that is no longer needed, nor its data."""
         if self._archive.is_being_made:
             self.stop()
         else:

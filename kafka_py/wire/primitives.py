@@ -128,7 +128,7 @@ def _groups(unsigned: int) -> int:
 
 
 def uuid_of(raw: bytes) -> UUID:
-    """The Uuid of its 16 wire bytes. All zero means "no id" and is common, so it is not built anew."""
+    """The Uuid of its 16 wire bytes. All zero means "no id" and is common, so one object is shared."""
     return ZERO_UUID if raw == _ZERO_UUID_BYTES else UUID(bytes=raw)
 
 

@@ -1,7 +1,7 @@
 """What the commands share: option parsing by Kafka's rules, and errors as one readable line.
 
 Options are long, take `--name value` or `--name=value`, cannot be abbreviated and are given once unless declared
-repeatable. `--help`, or no argument at all, prints the usage on standard error and exits with 1, as the classic
+repeatable. `--help`, or no argument at all, prints the usage on standard error and exits with 1, as Apache Kafka
 tools do. Source: docs/reference/tools.md, section 1.
 """
 
@@ -22,7 +22,7 @@ _CLASSIC_WORDS = (
     (re.compile(r"argument --(\S+): expected one argument"), r"Option \1 requires an argument"),
     (re.compile(r"argument --(\S+): invalid \w+ value: ('.*')"), r"Cannot parse argument \2 of option \1"),
 )
-"""argparse's messages as the classic parser has them."""
+"""argparse's messages as Apache Kafka's parser has them."""
 
 
 class UsageError(Exception):

@@ -36,7 +36,7 @@ class Progress:
         self.is_watched = self._stream.isatty()
 
     def update(self, done: int) -> None:
-        """So many steps are done; the line is written anew a few times a second at most."""
+        """So many steps are done; the line is rewritten at most a few times a second."""
         if not self.is_watched:
             return
         now = self._now()

@@ -64,7 +64,7 @@ def text_of(data: bytes) -> str:
 
 
 def hex_of(data: bytes) -> str:
-    """Digits without leading zeroes, nothing for no bytes: as the classic shows what it cannot read."""
+    """Digits without leading zeroes, nothing for no bytes: as Apache Kafka shows what it cannot read."""
     return f"{int.from_bytes(data, 'big'):X}" if data else ""
 
 

@@ -66,7 +66,7 @@ def parser() -> CommandParser:
 
 
 def check(options: argparse.Namespace) -> None:
-    """The rules between the options, in the classic's order. Raises UsageError for the first that is broken."""
+    """The rules between the options, in Apache Kafka's order. Raises UsageError for the first that is broken."""
     require(options, "bootstrap-server")
     if options.describe:
         _check_describe(options)

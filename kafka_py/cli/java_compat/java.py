@@ -176,7 +176,7 @@ def server_command(properties: str | Path, environment: Mapping[str, str], *, ma
     """The command line of a server process. Raises CommandFailed."""
 
     def options(name: str, default: str = "") -> list[str]:
-        # As in the classic script, set but empty is as good as not set.
+        # As in Apache Kafka's script, set but empty is as good as not set.
         return shlex.split(environment.get(name) or default)
 
     java = find_java(environment, may_install=may_install)
@@ -214,7 +214,7 @@ def _remote_options(environment: Mapping[str, str], options: Callable[[str, str]
 def _logging_options(given: Sequence[str]) -> list[str]:
     """KAFKA_LOG4J_OPTS, and a configuration of our own where that names none that these jars can read.
 
-    The classic's file is for log4j 1; ZooKeeper with the jars of pyspark logs through log4j 2, which without a
+    Apache Kafka's file is for log4j 1; ZooKeeper with the jars of pyspark logs through log4j 2, which without a
     configuration says nothing, not even the `binding to port` that scripts wait for.
     """
     own = not any(word.startswith(_LOG4J_2_CONFIGURATION) for word in given)

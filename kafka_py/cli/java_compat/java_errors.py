@@ -1,4 +1,4 @@
-"""Protocol errors under the names of the classic client's exception classes, as scripts look for them in output.
+"""Protocol errors under the names of Apache Kafka's exception classes, as scripts look for them in output.
 
 Most are the code's own name in camel case; the table holds the others.
 Source: Throwable.printStackTrace of the JDK, as Apache's commands print it.
@@ -44,7 +44,7 @@ _TEXTS = {
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "Deleting offsets of a topic is forbidden while the consumer group is "
     "actively subscribed to it.",
 }
-"""What the classic says of a code in the output of its tools, where scripts may look for it."""
+"""What Apache Kafka says of a code in the output of its tools, where scripts may look for it."""
 
 
 def exception_name(code: ErrorCode) -> str:
@@ -56,10 +56,10 @@ def exception_name(code: ErrorCode) -> str:
 
 
 def exception_text(error: KafkaError) -> str:
-    """The error as the classic prints an exception: class name, colon, message."""
+    """The error as Apache Kafka prints an exception: class name, colon, message."""
     return f"{exception_name(error.code)}: {error.message}"
 
 
 def classic_text(error: KafkaError) -> str:
-    """As `exception_text`, with the classic's own words for the code where a tool prints no others."""
+    """As `exception_text`, with Apache Kafka's own words for the code where a tool prints no others."""
     return f"{exception_name(error.code)}: {_TEXTS.get(error.code, error.message)}"

@@ -1,4 +1,4 @@
-"""Moments and durations as the classic tools take them on the command line.
+"""Moments and durations as Apache Kafka's tools take them on the command line.
 
 Source: docs/reference/tools.md, section 4 (--to-datetime, --by-duration); Duration of the JDK (text forms).
 """
@@ -22,7 +22,7 @@ _DURATION = re.compile(
 def moment_ms(text: str) -> int:
     """`YYYY-MM-DDTHH:mm:SS.sss`, with `Z`, `+hh`, `+hhmm` or `+hh:mm` behind or else in UTC, as ms since the epoch.
 
-    Raises ValueError with the classic's words.
+    Raises ValueError with Apache Kafka's words.
     """
     if "T" not in text:
         raise ValueError("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")

@@ -2,7 +2,7 @@
 
 `set_up` reads the file that KAFKA_LOG4J_OPTS names, or else config/log4j.properties of a checkout. Files are
 written where LOG_DIR says, and only when it is set (`-daemon` sets it); without it everything goes to the console.
-Lines look as the classic broker's do. A file that cannot be written is reported once and costs nothing else.
+Lines look as those of Apache Kafka's broker. A file that cannot be written is reported once and costs nothing else.
 Source: docs/reference/tools.md, sections 22 and 24.
 """
 
@@ -51,7 +51,7 @@ SHIPPED = Path(__file__).resolve().parents[3] / "config" / "log4j.properties"
 
 
 class BrokerLine(logging.Formatter):
-    """A record as a line of the classic broker: its level words, its logger names, `[Controller id=0] ` in front."""
+    """A record as a line of Apache Kafka's broker: its level words, its logger names, `[Controller id=0] ` in front."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__()

@@ -145,7 +145,7 @@ def record_line(
         if key is not None:
             line += f"{' ' if line else '| '}key: {key}"
         if value is not None:
-            line += f" payload: {value}"  # a value alone has no bar in front of it, as in the classic's output
+            line += f" payload: {value}"  # a value alone has no bar in front of it, as in Apache Kafka's output
     return line
 
 

@@ -1,7 +1,7 @@
 """kafka-consumer-perf-test.sh: how fast a consumer reads.
 
 Reads a topic as a member of a group until so many records came, and prints one line of comma-separated figures, or one
-per interval. Time without partitions, before they are assigned or while they are assigned anew, counts as rebalance.
+per interval. Time without partitions, before they are assigned or while they are reassigned, counts as rebalance.
 Source: docs/reference/tools.md, section 14.
 """
 

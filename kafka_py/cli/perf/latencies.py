@@ -125,7 +125,7 @@ class Latencies:
             self._timeline.finish(now_ms)
 
     def window_line(self, now_ms: float) -> str:
-        """The report of the time since the last one; begins anew."""
+        """The report of the time since the last one; the next one begins here."""
         before, self._window = self._window, self._mark(now_ms)
         longest, self._window_max = max(self._window_max, self._tick_max), 0
         elapsed_ms = max(1.0, now_ms - before.at_ms)

@@ -176,7 +176,7 @@ def move_log_dirs(admin: AdminClient, moves: Mapping[TopicPartitionReplica, str]
 
 
 def verify(admin: AdminClient, plan: Plan, options: argparse.Namespace) -> None:
-    """Says how far everything is; once nothing moves any more, throttles go."""
+    """Says how far everything is; throttles are removed once no move is left."""
     progress, running = progress_of(admin, plan)
     print(reassign_plan.status_text(progress), flush=True)
     moves = log_dir_moves(admin, plan.log_dirs)

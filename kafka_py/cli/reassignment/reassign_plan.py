@@ -322,7 +322,7 @@ def clearing_lines(brokers: Sequence[int], topics: Sequence[str]) -> list[str]:
 
 
 def in_order(replicas: Iterable[TopicPartitionReplica]) -> list[TopicPartitionReplica]:
-    """Replicas as the classic lists them: by broker, then by partition."""
+    """Replicas as Apache Kafka lists them: by broker, then by partition."""
     return sorted(replicas, key=lambda one: (one.broker, one.topic, one.partition))
 
 

@@ -33,7 +33,7 @@ def carry_out(admin: AdminClient, request: TopicRequest) -> None:
         case "create":
             _create(admin, request)
         case "list":
-            print("\n".join(_matching(admin, request)))  # an empty line where there is none, as the classic prints
+            print("\n".join(_matching(admin, request)))  # an empty line where there is none, as Apache Kafka prints
         case "describe":
             _describe(admin, request)
         case "alter":

@@ -67,7 +67,7 @@ class GroupStore:
     ) -> None:
         self.events = GroupEvents()
         self.is_active = True
-        """False from the broker's stop on: nothing is answered any more."""
+        """False from the broker's stop on, when nothing is answered."""
         self.committed_count = 0
         """Offsets committed so far."""
         self.expired_count = 0

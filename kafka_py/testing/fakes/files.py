@@ -249,7 +249,7 @@ class FakeFiles:
         self.faults.append(Fault(operation, error, path, after, times, partial))
 
     def heal(self) -> None:
-        """Nothing fails any more, and there is room."""
+        """Ends all faults; there is room again."""
         self.faults.clear()
         self.capacity_bytes = None
 

@@ -138,6 +138,6 @@ class ReplicaWorld:
         self.manager.fetch(params, source or PlainSource(list(entries)), self.fetched.append)
 
     def run_checks(self) -> None:
-        """What the manager has put off until the present handler is through."""
+        """What the manager has put off until the present handler has returned."""
         while self.deferred:
             self.deferred.pop(0)()

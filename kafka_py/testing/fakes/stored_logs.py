@@ -106,7 +106,7 @@ class LogWorld:
         self.log = self.open(is_clean=True)
 
     def open(self, *, is_clean: bool = False, checkpointed: Checkpointed | None = None) -> PartitionLog:
-        """Opens the log anew from disk; by default as after an unclean stop without any checkpoint."""
+        """Reopens the log from disk; by default as after an unclean stop without any checkpoint."""
         self.log = open_log(
             self.topic_partition,
             self.directory,

@@ -1,7 +1,7 @@
 """A whole broker's dispatcher, fed with changed requests of every API in every version.
 
 Each request must be answered, end its connection, or wait for something that can happen; nothing may be logged as an
-error, and the broker must go on serving. The broker is one in this process (local_broker.py), made anew now and then,
+error, and the broker must go on serving. The broker is one in this process (local_broker.py), replaced now and then,
 for among the requests are some that delete its topics or depose its controller.
 """
 

@@ -1,6 +1,6 @@
 """What reads a log's bytes: batches on their way in, compressed data, snapshots and indexes.
 
-A leader refuses with a KafkaError, a follower too; what it takes must be there after the log was opened anew.
+A leader refuses with a KafkaError, a follower too; what it takes must be there after the log was reopened.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _read_batch(data: bytearray) -> None:
 
 
 def _appender(settings: dict[str, object], right: bool, follower: bool) -> Callable[[bytearray], None]:
-    """Appends to a log, opens the log anew after some appends and compares."""
+    """Appends to a log, reopens the log after some appends and compares."""
     world = LogWorld(settings)
     count = 0
 

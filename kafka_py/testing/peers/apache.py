@@ -34,7 +34,7 @@ CLASSIC_JVM = (
     "-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent", "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true",
 )  # fmt: skip
-"""What the classic start script gives a broker: for benchmarks."""
+"""What Apache Kafka's start script gives a broker: for benchmarks."""
 
 RUN_TIMEOUT_S = 60
 
@@ -115,7 +115,7 @@ class Jars:
         return self.command(source, *arguments, program=str(self._compiled(source)))
 
     def _compiled(self, source: str) -> Path:
-        """The jar of a program, made anew when its source has changed."""
+        """The jar of a program, made again when its source has changed."""
         path = COORDINATES / f"{source}.java"
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         target = self.directory / "programs" / f"{source}-{digest}.jar"

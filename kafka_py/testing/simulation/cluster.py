@@ -205,7 +205,7 @@ class SimulatedZookeeper(FakeZookeeper):
         return results
 
     def cut_off(self, session: FakeSession) -> None:
-        """Its process is gone: nothing reaches it any more."""
+        """Its process is gone: nothing reaches it."""
         self._loop.call_later(SESSION_TIMEOUT_MS / 1000, self.end_session, session.session_id)
 
 

@@ -225,7 +225,7 @@ class SimulatedNetwork:
     # -- what a test does to it
 
     def cut(self, one: str, other: str) -> None:
-        """Nothing passes between the two any more; what was sent waits, as TCP would send it again."""
+        """Nothing passes between the two; what was sent waits, as TCP would send it again."""
         self._cuts.add(frozenset((one, other)))
 
     def mend(self, one: str, other: str) -> None:

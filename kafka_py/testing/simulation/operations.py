@@ -191,7 +191,7 @@ class Administrator:
             (await self.admin.delete_topics([topic], timeout=CALL_TIMEOUT_S)).all()
 
     async def make_again(self, chance: random.Random) -> None:
-        """Deleted, and made anew as soon as that is possible."""
+        """Deleted, and created again as soon as that is possible."""
         await self._make_again(self._passing(chance, existing=True), chance)
 
     async def _make_again(self, topic: str, chance: random.Random) -> None:
@@ -297,7 +297,7 @@ class Administrator:
     # -- in the end
 
     def is_over(self) -> bool:
-        """Nothing is asked for any more, and what is deleted is gone."""
+        """No operation is under way, and what was deleted is gone."""
         return not self.left_over()
 
     def left_over(self) -> list[str]:

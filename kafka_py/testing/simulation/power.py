@@ -25,7 +25,7 @@ OUT_DEADLINE_S = 8.0
 
 
 async def lose_power(cluster: SimulatedCluster, broker: SimulatedBroker, lasts_s: float, rng: random.Random) -> bool:
-    """Kills it, and once nobody counts on its records any more takes what was not synced; whether that came to be.
+    """Kills it, and once nobody counts on its records takes what was not synced; whether that came to be.
 
     The files of a dead machine are seen by nobody: they may as well lose everything when it is known to be safe. When
     that is not known in time, or somebody else has started it meanwhile, only the process has died. Leaves the broker
@@ -48,7 +48,7 @@ async def lose_power(cluster: SimulatedCluster, broker: SimulatedBroker, lasts_s
 def forget(cluster: SimulatedCluster, broker: SimulatedBroker, rng: random.Random) -> None:
     """A dead broker's disk loses what was not synced, all or some of it; also files' names, where topics stay.
 
-    A removal that is forgotten would bring a deleted topic back, which the classic can not tell from a new one.
+    A removal that is forgotten would bring a deleted topic back, which Apache Kafka cannot tell from a new one.
     """
     broker.files.names_need_sync = cluster.topics_stay and rng.random() < 0.5
     broker.files.crash(Loss.TORN if rng.random() < 0.6 else Loss.UNSYNCED, rng)

@@ -136,7 +136,7 @@ async def _jump(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random)
     """A wall clock goes wrong by up to 14 minutes either way.
 
     A clock a quarter of an hour ahead has its broker delete changes of settings that one which is just starting has not
-    read, as in the classic, and that one then goes without them.
+    read, as in Apache Kafka, and that one then goes without them.
     """
     cluster.brokers[trouble.broker].clock.jump_wall(round((trouble.amount - 0.5) * 2 * MOST_WRONG_CLOCK_MS))
 
