@@ -25,11 +25,10 @@ from kafka_py.wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from kafka_py.wire.version_meanings import CREATE_TOPICS_RETURNS_CONFIGS
 from kafka_py.zk.access import pipelined, raise_first
 
 log = logging.getLogger(__name__)
-
-_FIRST_WITH_CONFIGS = 5
 
 
 async def handle(node: Node, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -115,7 +114,7 @@ def _fill(node: Node, context: RequestContext, result: CreatableTopicResult, pla
         return
     result.num_partitions = planned.partitions
     result.replication_factor = planned.replication_factor
-    if context.api_version >= _FIRST_WITH_CONFIGS:
+    if CREATE_TOPICS_RETURNS_CONFIGS[context.api_version]:
         result.configs = [
             CreatableTopicConfigs(
                 name=described.name,

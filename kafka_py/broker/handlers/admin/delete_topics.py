@@ -16,9 +16,7 @@ from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
-
-_FIRST_BY_ID = 6
-_FIRST_WITH_DELETION_DISABLED = 3
+from kafka_py.wire.version_meanings import DELETE_TOPICS_DISABLED
 
 log = logging.getLogger(__name__)
 
@@ -28,16 +26,15 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
     results = []
     queued: dict[str, list[DeletableTopicResult]] = {}
     turn = Turn(node.clock)
-    for asked_name, asked_id in await _asked(context, request, turn):
+    for asked_name, asked_id in await _asked(request, turn):
         await turn.maybe_yield()
-        result = DeletableTopicResult(name=asked_name, error_code=ErrorCode.NONE, error_message=None)
-        if context.api_version >= _FIRST_BY_ID:
-            result.topic_id = asked_id
+        result = DeletableTopicResult(
+            name=asked_name, topic_id=asked_id, error_code=ErrorCode.NONE, error_message=None
+        )
         results.append(result)
         try:
             name = _resolve(node, context, asked_name, asked_id)
-            if context.api_version >= _FIRST_BY_ID:
-                result.name, result.topic_id = name, node.metadata.topic_id(name)
+            result.name, result.topic_id = name, node.metadata.topic_id(name)
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)
         except Exception as failure:  # this topic's alone
@@ -52,12 +49,9 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
     return DeleteTopicsResponse(responses=results)
 
 
-async def _asked(
-    context: RequestContext, request: DeleteTopicsRequest, turn: Turn
-) -> list[tuple[str | None, TopicId]]:  # fmt: skip
-    if context.api_version < _FIRST_BY_ID:
-        return [(name, ZERO_UUID) for name in dict.fromkeys(request.topic_names)]
-    asked: dict[tuple[str | None, TopicId], None] = {}
+async def _asked(request: DeleteTopicsRequest, turn: Turn) -> list[tuple[str | None, TopicId]]:
+    """Up to v5 a list of names, from v6 on names or ids; the other list is empty."""
+    asked: dict[tuple[str | None, TopicId], None] = dict.fromkeys((name, ZERO_UUID) for name in request.topic_names)
     for topic in request.topics:
         await turn.maybe_yield()
         if topic.name is not None and topic.topic_id != ZERO_UUID:
@@ -71,8 +65,7 @@ def _resolve(node: Node, context: RequestContext, name: str | None, topic_id: To
     if not node.controller.is_active:
         raise KafkaError(ErrorCode.NOT_CONTROLLER)
     if not node.config.delete_topic_enable:
-        known = context.api_version >= _FIRST_WITH_DELETION_DISABLED
-        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED if known else ErrorCode.INVALID_REQUEST)
+        raise KafkaError(DELETE_TOPICS_DISABLED[context.api_version])
     if name is None:
         name = node.metadata.topic_name(topic_id)
         if name is None:
@@ -89,5 +82,4 @@ def _resolve(node: Node, context: RequestContext, name: str | None, topic_id: To
 def _fail(context: RequestContext, result: DeletableTopicResult, code: ErrorCode, message: str) -> None:
     context.metrics.count_error(code.name)
     result.error_code = code
-    if context.api_version >= 5:
-        result.error_message = message
+    result.error_message = message

@@ -30,6 +30,7 @@ from kafka_py.wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from kafka_py.wire.version_meanings import DESCRIBE_CONFIGS_HAS_IS_DEFAULT
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 
 TOPIC = 2
@@ -139,7 +140,7 @@ def _entry(
         config_type=description.type,
         documentation=description.documentation if request.include_documentation else None,
     )
-    if context.api_version == 0:
+    if DESCRIBE_CONFIGS_HAS_IS_DEFAULT[context.api_version]:
         entry.is_default = description.source is Source.DEFAULT
     if request.include_synonyms:
         entry.synonyms = [

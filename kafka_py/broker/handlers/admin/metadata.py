@@ -32,14 +32,11 @@ from kafka_py.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kafka_py.wire.version_meanings import METADATA, MetadataMeaning
 from kafka_py.zk.access import pipelined, raise_first
 
 MOST_CREATED = 500
 """Topics that one request creates by asking for them; the others are unknown to it, and its client asks again."""
-_FIRST_WITH_AUTO_CREATION_CHOICE = 4
-_FIRST_WITH_LISTENER_NOT_FOUND = 6
-_FIRST_WITH_OPERATIONS = 8
-_LAST_WITH_CLUSTER_OPERATIONS = 10
 NO_CODES: Mapping[str, ErrorCode] = {}
 _MANY_NAMES = 1000
 _AT_ONCE = 200
@@ -128,6 +125,7 @@ async def _built(
 ) -> MetadataResponse:
     """The answer from one state of the cache. names: None for all topics that may be seen; absent: see _named."""
     metadata = node.metadata.snapshot()
+    listener, meaning = context.listener_name, METADATA[context.api_version]
     turn = Turn(node.clock)
     topics = []
     for name in sorted(metadata.topics()) if names is None else names:
@@ -137,7 +135,7 @@ async def _built(
         topic = _named(node, metadata, context, request, name, absent, with_partitions=False)
         if topic.error_code == ErrorCode.NONE:
             for number, info in metadata.partitions_of(name).items():
-                topic.partitions.append(_partition(metadata, context, number, info))
+                topic.partitions.append(_partition(metadata, listener, meaning, number, info))
                 await turn.maybe_yield()
         topics.append(topic)
     return _response(node, metadata, context, request, topics)
@@ -145,7 +143,7 @@ async def _built(
 
 def _names_asked(context: RequestContext, request: MetadataRequest) -> list[str] | None:
     """None for all topics: a null list, or an empty one in v0. Raises as `_names_of`."""
-    if request.topics is None or (context.api_version == 0 and not request.topics):
+    if request.topics is None or (not request.topics and METADATA[context.api_version].empty_is_all):
         return None
     return list(dict.fromkeys(_names_of(request.topics)))
 
@@ -203,8 +201,7 @@ async def _create_all(
 
     One request creates MOST_CREATED of them; who asks again gets the next ones.
     """
-    allowed = request.allow_auto_topic_creation or context.api_version < _FIRST_WITH_AUTO_CREATION_CHOICE
-    if not (allowed and node.config.auto_create_topics_enable):
+    if not (request.allow_auto_topic_creation and node.config.auto_create_topics_enable):
         turn = Turn(node.clock)
         outcome = {}
         for name in missing:
@@ -243,14 +240,15 @@ def _asked(
     if not metadata.has_topic(name):
         return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     described = metadata.partitions_of(name).items() if with_partitions else ()
+    listener, meaning = context.listener_name, METADATA[context.api_version]
     topic = MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=name,
         topic_id=metadata.topic_id(name),
         is_internal=is_internal(name),
-        partitions=[_partition(metadata, context, number, info) for number, info in described],
+        partitions=[_partition(metadata, listener, meaning, number, info) for number, info in described],
     )
-    if context.api_version >= _FIRST_WITH_OPERATIONS and request.include_topic_authorized_operations:
+    if request.include_topic_authorized_operations:
         topic.topic_authorized_operations = authorized_operations(node.authorizer, context, ResourceType.TOPIC, name)
     return topic
 
@@ -260,17 +258,14 @@ def _failed(name: str, code: ErrorCode) -> MetadataResponseTopic:
 
 
 def _partition(
-    metadata: MetadataCache, context: RequestContext, number: int, info: PartitionInfo
+    metadata: MetadataCache, listener: str, meaning: MetadataMeaning, number: int, info: PartitionInfo
 ) -> MetadataResponsePartition:
-    listener = context.listener_name
     leader, code = info.leader, ErrorCode.NONE
     if metadata.address(leader, listener) is None:
-        code = ErrorCode.LEADER_NOT_AVAILABLE
-        if metadata.is_live(leader) and context.api_version >= _FIRST_WITH_LISTENER_NOT_FOUND:
-            code = ErrorCode.LISTENER_NOT_FOUND
+        code = meaning.listener_not_found if metadata.is_live(leader) else ErrorCode.LEADER_NOT_AVAILABLE
         leader = NO_LEADER
     replicas, isr = list(info.replicas), list(info.isr)
-    if context.api_version == 0:
+    if meaning.only_reachable:
         reachable = [broker for broker in replicas if metadata.address(broker, listener) is not None]
         reachable_isr = [broker for broker in isr if metadata.address(broker, listener) is not None]
         if code is ErrorCode.NONE and (len(reachable) < len(replicas) or len(reachable_isr) < len(isr)):
@@ -308,8 +303,7 @@ def _response(
         controller_id=-1 if metadata.controller_id is None else metadata.controller_id,
         topics=topics,
     )
-    wants_operations = _FIRST_WITH_OPERATIONS <= context.api_version <= _LAST_WITH_CLUSTER_OPERATIONS
-    if wants_operations and request.include_cluster_authorized_operations:
+    if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = 0
         if node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
             response.cluster_authorized_operations = authorized_operations(

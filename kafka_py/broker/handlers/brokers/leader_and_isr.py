@@ -17,8 +17,7 @@ from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
 )
-
-_FIRST_BY_TOPIC_ID = 5
+from kafka_py.wire.version_meanings import LEADER_AND_ISR_BY_TOPIC_ID
 
 
 def check_broker_epoch(node: Node, broker_epoch: int) -> None:
@@ -42,7 +41,7 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
         await turn.maybe_yield()
     await _read_overrides(node, roles)
     outcome = await node.roles.become(request.controller_id, request.controller_epoch, roles)
-    if context.api_version < _FIRST_BY_TOPIC_ID:
+    if not LEADER_AND_ISR_BY_TOPIC_ID[context.api_version]:
         errors = []
         async for some in sliced(outcome.items()):
             errors += [

@@ -22,8 +22,7 @@ from kafka_py.wire.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-
-_FIRST_WITH_LISTENER_NAMES = 3
+from kafka_py.wire.version_meanings import UPDATE_METADATA_ADDRESSES, BrokerAddresses
 
 
 async def handle(node: Node, context: RequestContext, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
@@ -31,7 +30,7 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
     check_broker_epoch(node, request.broker_epoch)
     async with node.roles.lock:
         node.roles.accept_controller(request.controller_id, request.controller_epoch)
-        update = await _update_of(node, request, context.api_version)
+        update = await _update_of(node, request, UPDATE_METADATA_ADDRESSES[context.api_version])
         forgotten, mentioned = await node.metadata.update(update)
         gone = dict.fromkeys(found.topic for found in forgotten if not node.metadata.has_topic(found.topic))
         for topic in gone:
@@ -51,7 +50,7 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
     return UpdateMetadataResponse(error_code=ErrorCode.NONE)
 
 
-async def _update_of(node: Node, request: UpdateMetadataRequest, version: int) -> MetadataUpdate:
+async def _update_of(node: Node, request: UpdateMetadataRequest, form: BrokerAddresses) -> MetadataUpdate:
     partitions = []
     turn = Turn(node.clock)
     for named in _partitions(request):
@@ -59,17 +58,17 @@ async def _update_of(node: Node, request: UpdateMetadataRequest, version: int) -
         await turn.maybe_yield()
     return MetadataUpdate(
         request.controller_id,
-        [_live_broker(broker, version) for broker in request.live_brokers],
+        [_live_broker(broker, form) for broker in request.live_brokers],
         partitions,
         {topic.topic_name: topic.topic_id for topic in request.topic_states},
     )
 
 
-def _live_broker(broker: UpdateMetadataBroker, version: int) -> LiveBroker:
+def _live_broker(broker: UpdateMetadataBroker, form: BrokerAddresses) -> LiveBroker:
     """v0 knows one PLAINTEXT address, v1-2 one per protocol, from v3 on listeners have names of their own."""
-    if version == 0:
+    if form is BrokerAddresses.ONE:
         addresses = {"PLAINTEXT": Address(broker.v0_host, broker.v0_port)}
-    elif version < _FIRST_WITH_LISTENER_NAMES:
+    elif form is BrokerAddresses.BY_PROTOCOL:
         addresses = {
             _protocol(endpoint.security_protocol).name: Address(endpoint.host, endpoint.port)
             for endpoint in broker.endpoints

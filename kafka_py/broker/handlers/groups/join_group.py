@@ -13,31 +13,27 @@ from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestConte
 from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, JoinResult, refused_join
 from kafka_py.coordinator.groups.requests import JoinRequest
 from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
-
-_FIRST_WITH_REBALANCE_TIMEOUT = 1
-_FIRST_WITH_KNOWN_IDS = 4
-_FIRST_WITH_INSTANCES = 5
-_FIRST_WITH_NULL_PROTOCOL = 7
+from kafka_py.wire.version_meanings import JOIN_GROUP
 
 
 def handle(node: Node, context: RequestContext, request: JoinGroupRequest) -> object:
     """Answers at once what is refused, and a member that goes on as it was."""
-    version = context.api_version
+    meaning = JOIN_GROUP[context.api_version]
     if request.group_instance_id is not None and not knows_static_members(node):
         return _response(context, refused_join(NO_MEMBER_ID, ErrorCode.UNSUPPORTED_VERSION))
     if not node.authorizer.allows(context, Operation.READ, ResourceType.GROUP, request.group_id):
         return _response(context, refused_join(NO_MEMBER_ID, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-    has_rebalance_timeout = version >= _FIRST_WITH_REBALANCE_TIMEOUT
+    rebalance_timeout_ms = request.rebalance_timeout_ms if meaning.has_rebalance_timeout else request.session_timeout_ms
     node.coordinators.membership.join(
         JoinRequest(
             group_id=request.group_id,
             member_id=request.member_id,
             group_instance_id=request.group_instance_id,
-            needs_known_id=version >= _FIRST_WITH_KNOWN_IDS,
+            needs_known_id=meaning.needs_known_id,
             client_id=context.client_id or "",
             client_host=java_address(context.host),
             session_timeout_ms=request.session_timeout_ms,
-            rebalance_timeout_ms=request.rebalance_timeout_ms if has_rebalance_timeout else request.session_timeout_ms,
+            rebalance_timeout_ms=rebalance_timeout_ms,
             protocol_type=request.protocol_type,
             protocols=tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols),
         ),
@@ -49,20 +45,19 @@ def handle(node: Node, context: RequestContext, request: JoinGroupRequest) -> ob
 def _response(context: RequestContext, result: JoinResult) -> JoinGroupResponse:
     if result.error is not ErrorCode.NONE:
         context.metrics.count_error(result.error.name)
-    protocol = result.protocol
-    if protocol is None and context.api_version < _FIRST_WITH_NULL_PROTOCOL:
-        protocol = ""
-    knows_instances = context.api_version >= _FIRST_WITH_INSTANCES
+    meaning = JOIN_GROUP[context.api_version]
     return JoinGroupResponse(
         error_code=result.error,
         generation_id=result.generation,
         protocol_type=result.protocol_type,
-        protocol_name=protocol,
+        protocol_name=meaning.no_protocol if result.protocol is None else result.protocol,
         leader=result.leader,
         member_id=result.member_id,
         members=[
             JoinGroupResponseMember(
-                member_id=member_id, group_instance_id=instance_id if knows_instances else None, metadata=metadata
+                member_id=member_id,
+                group_instance_id=instance_id if meaning.lists_instances else None,
+                metadata=metadata,
             )
             for member_id, instance_id, metadata in result.members
         ],

@@ -12,8 +12,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.requests import Leaver
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
-
-_FIRST_WITH_MEMBERS = 3
+from kafka_py.wire.version_meanings import LEAVE_GROUP_IN_BULK
 
 
 def handle(node: Node, context: RequestContext, request: LeaveGroupRequest) -> object:
@@ -30,7 +29,7 @@ def handle(node: Node, context: RequestContext, request: LeaveGroupRequest) -> o
 def _leave(node: Node, context: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
     check_group(node, context, Operation.READ, request.group_id)
     membership = node.coordinators.membership
-    if context.api_version < _FIRST_WITH_MEMBERS:
+    if not LEAVE_GROUP_IN_BULK[context.api_version]:
         (code,) = membership.leave(request.group_id, [Leaver(request.member_id)])
         _count(context, code)
         return LeaveGroupResponse(error_code=code)

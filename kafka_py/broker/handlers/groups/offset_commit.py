@@ -25,6 +25,7 @@ from kafka_py.wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from kafka_py.wire.version_meanings import OFFSET_COMMIT_TO_ZOOKEEPER
 from kafka_py.zk.access import pipelined, raise_first
 from kafka_py.zk.session import ZkError
 
@@ -51,7 +52,7 @@ def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) ->
     if request.group_instance_id is not None and not node.config.inter_broker_version().at_least("2.3-IV0"):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "static members need inter.broker.protocol.version 2.3")
     asked = _Commit(node, context, request)
-    if context.request_bytes > _SMALL_REQUEST_BYTES or context.api_version == 0:
+    if context.request_bytes > _SMALL_REQUEST_BYTES or OFFSET_COMMIT_TO_ZOOKEEPER[context.api_version]:
         return _in_turns(node, context, request, asked)
     for topic in request.topics:
         asked.take(topic.name, topic.partitions)
@@ -76,7 +77,7 @@ async def _in_turns(
             for first in range(0, len(topic.partitions), _AT_ONCE):
                 asked.take(topic.name, topic.partitions[first : first + _AT_ONCE])
                 await turn.maybe_yield()
-        if context.api_version == 0:
+        if OFFSET_COMMIT_TO_ZOOKEEPER[context.api_version]:
             asked.codes.update(dict.fromkeys(asked.too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
             return await _to_zookeeper(node, request, asked.commits, asked.codes)
         decided = asyncio.get_running_loop().create_future()

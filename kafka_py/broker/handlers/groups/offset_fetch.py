@@ -21,6 +21,7 @@ from kafka_py.wire.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from kafka_py.wire.version_meanings import OFFSET_FETCH_FROM_ZOOKEEPER
 from kafka_py.zk.session import ZkError
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ async def handle(node: Node, context: RequestContext, request: OffsetFetchReques
     """
     if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.GROUP, request.group_id):
         raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
-    if context.api_version == 0:
+    if OFFSET_FETCH_FROM_ZOOKEEPER[context.api_version]:
         return await _from_zookeeper(node, context, request)
     groups = node.coordinators.groups
     groups.check(request.group_id, may_be_empty=True)

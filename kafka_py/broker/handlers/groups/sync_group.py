@@ -13,14 +13,13 @@ from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestConte
 from kafka_py.coordinator.groups.answers import SyncResult
 from kafka_py.coordinator.groups.requests import SyncRequest
 from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-
-_FIRST_WITH_PROTOCOL = 5
+from kafka_py.wire.version_meanings import SYNC_GROUP_NAMES_PROTOCOL
 
 
 def handle(node: Node, context: RequestContext, request: SyncGroupRequest) -> object:
     """Answers at once when the assignment is known already, else when the leader's is written."""
     check_static_members(node, request.group_instance_id)
-    if context.api_version >= _FIRST_WITH_PROTOCOL and None in (request.protocol_type, request.protocol_name):
+    if SYNC_GROUP_NAMES_PROTOCOL[context.api_version] and None in (request.protocol_type, request.protocol_name):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     check_group(node, context, Operation.READ, request.group_id)
 

@@ -24,31 +24,31 @@ from kafka_py.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from kafka_py.wire.version_meanings import LIST_OFFSETS, ListOffsetsMeaning
 
 _NONE: set[TopicPartition] = set()
 _SMALL_REQUEST_BYTES = 2048
 """A request up to this size names so few partitions that they are answered in one go."""
-_FIRST_WITH_EPOCH = 4
-_FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
 _UNTIMED = 16
 """The clock is looked at after so many partitions."""
 
 
 def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> object:
     """One offset per partition; v0 gives a list of segment starts instead."""
-    if context.request_bytes > _SMALL_REQUEST_BYTES or _searches(context, request):
-        return _in_turns(node, context, request)
+    meaning = LIST_OFFSETS[context.api_version]
+    if context.request_bytes > _SMALL_REQUEST_BYTES or _searches(meaning, request):
+        return _in_turns(node, context, request, meaning)
     repeated = _repeated(request)
     topics = []
     for topic in request.topics:
-        asker = _Asker(node, context, request, topic.name, repeated)
+        asker = _Asker(node, context, request, meaning, topic.name, repeated)
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=list(map(asker.answer, topic.partitions))))
     return ListOffsetsResponse(topics=topics)
 
 
-def _searches(context: RequestContext, request: ListOffsetsRequest) -> bool:
+def _searches(meaning: ListOffsetsMeaning, request: ListOffsetsRequest) -> bool:
     """Whether a log has to be searched by time, which may take long."""
-    if context.api_version == 0:
+    if meaning.lists_segments:
         return False
     for topic in request.topics:
         for asked in topic.partitions:
@@ -57,17 +57,19 @@ def _searches(context: RequestContext, request: ListOffsetsRequest) -> bool:
     return False
 
 
-async def _in_turns(node: Node, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+async def _in_turns(
+    node: Node, context: RequestContext, request: ListOffsetsRequest, meaning: ListOffsetsMeaning
+) -> ListOffsetsResponse:
     """Of many partitions, or where logs are searched by time."""
     turn = Turn(node.clock)
     repeated = await _repeated_in_turns(request, turn)
     done = 0
     topics = []
     for topic in request.topics:
-        asker = _Asker(node, context, request, topic.name, repeated)
+        asker = _Asker(node, context, request, meaning, topic.name, repeated)
         answers = []
         for asked in topic.partitions:
-            search = context.api_version > 0 and is_search(asked.timestamp)
+            search = not meaning.lists_segments and is_search(asked.timestamp)
             answers.append(await asker.search(asked) if search else asker.answer(asked))
             done += 1
             if not done % _UNTIMED:
@@ -102,18 +104,20 @@ def _named(request: ListOffsetsRequest) -> Iterator[TopicPartition]:
 class _Asker:
     """Answers for the partitions of one topic; an error is the partition's own."""
 
-    __slots__ = ("_context", "_leader_only", "_may_describe", "_node", "_repeated", "_request", "_topic")
+    __slots__ = ("_context", "_leader_only", "_may_describe", "_meaning", "_node", "_repeated", "_request", "_topic")
 
     def __init__(
         self,
         node: Node,
         context: RequestContext,
         request: ListOffsetsRequest,
+        meaning: ListOffsetsMeaning,
         topic: str,
         repeated: set[TopicPartition],
     ) -> None:
         self._node = node
         self._context = context
+        self._meaning = meaning
         self._request = request
         self._topic = topic
         self._repeated = repeated
@@ -126,7 +130,7 @@ class _Asker:
         answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
         try:
             self._check(topic_partition)
-            if self._context.api_version == 0:
+            if self._meaning.lists_segments:
                 answer.old_style_offsets = self._node.replicas.old_style_offsets(
                     topic_partition, asked.timestamp, asked.max_num_offsets, self._request.replica_id
                 )
@@ -180,13 +184,14 @@ class _Asker:
         if found is not None:
             answer.timestamp = found.timestamp
             answer.offset = found.offset
-            answer.leader_epoch = found.leader_epoch if self._context.api_version >= _FIRST_WITH_EPOCH else -1
+            answer.leader_epoch = found.leader_epoch if self._meaning.has_leader_epoch else -1
 
     def _fail(
         self, answer: ListOffsetsPartitionResponse, topic_partition: TopicPartition, error: KafkaError | OSError
     ) -> None:
         if isinstance(error, KafkaError):
-            answer.error_code = _code_for(error.code, self._context.api_version)
+            unavailable = error.code is ErrorCode.OFFSET_NOT_AVAILABLE
+            answer.error_code = self._meaning.offset_not_available if unavailable else error.code
             self._context.metrics.count_error(error.code.name)
         else:
             self._node.replicas.on_storage_error(topic_partition, error)
@@ -197,10 +202,3 @@ def _isolation(request: ListOffsetsRequest) -> Isolation:
     if request.replica_id != CONSUMER:
         return Isolation.LOG_END
     return Isolation.READ_COMMITTED if request.isolation_level == 1 else Isolation.READ_UNCOMMITTED
-
-
-def _code_for(code: ErrorCode, version: int) -> ErrorCode:
-    """OFFSET_NOT_AVAILABLE is known from v5 on; before, clients retry on LEADER_NOT_AVAILABLE."""
-    if code is ErrorCode.OFFSET_NOT_AVAILABLE and version < _FIRST_WITH_OFFSET_NOT_AVAILABLE:
-        return ErrorCode.LEADER_NOT_AVAILABLE
-    return code

@@ -1,0 +1,57 @@
+"""version_meanings.py: one row for every version, and no handler compares versions itself."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import kafka_py.broker.handlers as handlers
+from kafka_py.base.errors import ErrorCode
+from kafka_py.wire import version_meanings
+from kafka_py.wire.apis import APIS
+from kafka_py.wire.version_meanings import (
+    JOIN_GROUP,
+    LIST_OFFSETS,
+    METADATA,
+    UPDATE_METADATA_ADDRESSES,
+    BrokerAddresses,
+)
+
+WORDS = ("api_version", "version >", "version <", "version ==")
+COMPARING = {"produce.py", "fetch.py"}
+"""For every partition of a request, where a row would cost more than the comparison."""
+
+
+def test_every_version_has_a_row():
+    rows = {name: table for name, table in vars(version_meanings).items() if type(table) is tuple}
+    assert len(rows) == 13
+    for name, table in rows.items():
+        key = max((key for key in APIS if name.startswith(key.name)), key=lambda key: len(key.name))
+        assert len(table) == APIS[key].max_version + 1, name
+
+
+def test_no_handler_compares_versions():
+    found = set()
+    for path in Path(handlers.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare) and any(word in ast.unparse(node) for word in WORDS):
+                found.add(path.name)
+    assert found == COMPARING
+
+
+def test_a_version_that_does_not_know_an_error_gets_one_that_it_knows():
+    assert [row.offset_not_available for row in LIST_OFFSETS[4:6]] == [
+        ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.OFFSET_NOT_AVAILABLE
+    ]  # fmt: skip
+    assert [row.listener_not_found for row in METADATA[5:7]] == [
+        ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.LISTENER_NOT_FOUND
+    ]  # fmt: skip
+
+
+def test_the_oldest_versions_mean_something_else():
+    assert [row.empty_is_all for row in METADATA[:2]] == [True, False]
+    assert [row.lists_segments for row in LIST_OFFSETS[:2]] == [True, False]
+    assert [row.no_protocol for row in JOIN_GROUP[6:]] == ["", None]
+    assert UPDATE_METADATA_ADDRESSES[:4] == (
+        BrokerAddresses.ONE, BrokerAddresses.BY_PROTOCOL, BrokerAddresses.BY_PROTOCOL, BrokerAddresses.BY_LISTENER
+    )  # fmt: skip
