@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
-from kafka_py.controller.channels import Address
 from kafka_py.controller.controller import Controller
+from kafka_py.controller.decisions.steps import Address
 from kafka_py.testing.fakes.controllers import ControllerWorld, NotedConnection
 from kafka_py.testing.processes import ZookeeperServer
 from kafka_py.wire.frames import encode_request

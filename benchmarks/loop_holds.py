@@ -33,12 +33,14 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import next_turn
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
-from kafka_py.controller.channels import Address
 from kafka_py.controller.configs import ControllerOptions
+from kafka_py.controller.decisions.deletion import resume
+from kafka_py.controller.decisions.replica_moves import move_replicas
+from kafka_py.controller.decisions.steps import Address
+from kafka_py.controller.executor import Environment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats
 from kafka_py.controller.model import partition_states, replica_states
 from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
-from kafka_py.controller.term import Surroundings, Term
 from kafka_py.log.disk.context import LogContext
 from kafka_py.log.disk.filenames import partition_directory
 from kafka_py.log.disk.files import RealFiles
@@ -178,16 +180,17 @@ def fill(cluster: Cluster, topics: int, partitions: int) -> None:
         cluster.set_replica_state(replica, replica_states.ONLINE)
 
 
-def new_term(connect: Callable[[Address], Awaitable[BrokerConnection]]) -> Term:
+def new_executor(connect: Callable[[Address], Awaitable[BrokerConnection]]) -> Executor:
     """A controller in office. connect: opens the connections to the brokers."""
     clock = SystemClock()
     registry = MetricRegistry(clock)
-    given = Surroundings(
-        broker_id=1, store=ZkStore(FakeZookeeper(clock).session()), config=ControllerOptions.parse({}),
-        listener=LISTENER, control_listener=LISTENER, request_timeout_ms=30_000, connect=connect, clock=clock,
+    options = ControllerOptions.parse({})
+    environment = Environment(
+        broker_id=1, store=ZkStore(FakeZookeeper(clock).session()), config=lambda: options, listener=LISTENER,
+        request_timeout_ms=30_000, connect=connect, clock=clock, new_topic_id=Chance().new_topic_id,
         registry=registry, stats=ControllerStats(registry), put=lambda event: None, supervisor=Supervisor(clock),
     )  # fmt: skip
-    return Term(ControllerEpoch(1, 1), given)
+    return Executor(ControllerEpoch(1, 1), environment)
 
 
 async def controller_rows(table: Table, topics: int, partitions: int) -> None:
@@ -202,38 +205,38 @@ async def controller_rows(table: Table, topics: int, partitions: int) -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    term = new_term(never)
-    fill(term.cluster, topics, partitions)
-    replicas = list(term.cluster.replicas())
+    idle = new_executor(never)
+    fill(idle.cluster, topics, partitions)
+    replicas = list(idle.cluster.replicas())
 
     async def build() -> None:
         for broker in BROKERS:
-            term.channels.remove(broker)
-            term.channels.add(broker, Address("127.0.0.1", receiver.port))
-        await term.transitions.replicas(replicas, replica_states.ONLINE)
+            idle.channels.remove(broker)
+            idle.channels.add(broker, Address("127.0.0.1", receiver.port))
+        await idle.run(move_replicas(idle.cluster, replicas, replica_states.ONLINE))
 
     async def encode() -> None:
         before = receiver.received_bytes
         for broker in BROKERS:
             sending.channels.remove(broker)
             sending.channels.add(broker, Address("127.0.0.1", receiver.port))
-        await sending.transitions.replicas(replicas, replica_states.ONLINE)
+        await sending.run(move_replicas(sending.cluster, replicas, replica_states.ONLINE))
         while receiver.received_bytes < before + 3 * 30 * partitions:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
     await table.row("controller: batch of all partitions x 3 built", "broker start, fail-over", build)
-    sending = new_term(connect)
+    sending = new_executor(connect)
     fill(sending.cluster, topics, partitions)
     await table.row("controller: the same, encoded and sent", "broker start, fail-over", encode)
-    await table.row("controller: replicas_on(broker)", "broker events", lambda: term.cluster.replicas_on([1]))
-    term.cluster.queue_for_deletion(list(term.cluster.topics))
-    term.cluster.started.update(term.cluster.topics)
-    gauges = ControllerMetrics(term.given.registry)
+    await table.row("controller: replicas_on(broker)", "broker events", lambda: idle.cluster.replicas_on([1]))
+    idle.cluster.queue_for_deletion(list(idle.cluster.topics))
+    idle.cluster.started.update(idle.cluster.topics)
+    gauges = ControllerMetrics(MetricRegistry(SystemClock()))
     for replica in replicas:
-        term.cluster.set_replica_state(replica, replica_states.DELETION_STARTED)
-    await table.row("controller: gauges", "each event of a mass deletion", lambda: gauges.show(term.cluster))
-    await table.row("controller: deletion.resume", "each StopReplica answer", term.deletion.resume)
-    for one in (term, sending):
+        idle.cluster.set_replica_state(replica, replica_states.DELETION_STARTED)
+    await table.row("controller: gauges", "each event of a mass deletion", lambda: gauges.show(idle.cluster))
+    await table.row("controller: deletion.resume", "each StopReplica answer", lambda: idle.run(resume(idle.cluster)))
+    for one in (idle, sending):
         one.end()
     receiver.close()
 

@@ -21,8 +21,9 @@ from kafka_py.broker.settings.alter_policy import load_alter_policy
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.coordinators import Coordinators
 from kafka_py.broker.wiring.replica_wiring import Replication
-from kafka_py.controller.channels import Address, Connection
+from kafka_py.controller.channels import Connection
 from kafka_py.controller.controller import Controller
+from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import load_policy
 from kafka_py.controller.topics import TopicAdmin

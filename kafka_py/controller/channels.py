@@ -11,12 +11,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Backoff, Supervisor
-from kafka_py.controller.batch import ControllerRequest
+from kafka_py.controller.decisions.batch import ControllerRequest
+from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.metrics import ChannelMetrics, ChannelsMetrics
 
 RESEND_AFTER_MS = 100
@@ -35,13 +36,6 @@ class Connection(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-class Address(NamedTuple):
-    """Where a broker listens for the controller."""
-
-    host: str
-    port: int
 
 
 Connect = Callable[[Address], Awaitable[Connection]]

@@ -1,7 +1,7 @@
 """The controller of a broker: stands for election, runs the event queue, and answers what other brokers ask (I/O).
 
-Every broker has one; at most one in the cluster is active. What an active one knows and does is its Term; what each
-event does is one row of event_handlers.py. Source: docs/reference/controller.md, section 1.
+Every broker has one; at most one in the cluster is active. What follows from each event is decided
+in decisions/ and done by the Executor of the term. Source: docs/reference/controller.md, section 1.
 """
 
 from __future__ import annotations
@@ -17,26 +17,21 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Backoff, Supervisor
-from kafka_py.controller import events as happening
-from kafka_py.controller import failover
-from kafka_py.controller.batch import MissingListener
+from kafka_py.controller import events
 from kafka_py.controller.channels import Connect
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.event_handlers import HANDLERS
-from kafka_py.controller.events import (
-    Asked,
-    ControllerState,
-    Event,
-    EventQueue,
-    IsrProposal,
-    QueuedEvent,
-)
-from kafka_py.controller.isr_changes import IsrAnswers
+from kafka_py.controller.decisions.batch import MissingListener
+from kafka_py.controller.decisions.failover import take_office
+from kafka_py.controller.decisions.isr_changes import IsrAnswers
+from kafka_py.controller.decisions.machine import handle
+from kafka_py.controller.decisions.preferred_leaders import ElectionResults
+from kafka_py.controller.decisions.reassignment import Refusals
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.event_queue import EventQueue, QueuedEvent
+from kafka_py.controller.events import Asked, ControllerState, Event, IsrProposal
+from kafka_py.controller.executor import Environment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
 from kafka_py.controller.model.controller_context import Assignment, Cluster
-from kafka_py.controller.preferred_leaders import ElectionResults
-from kafka_py.controller.reassignment import Refusals
-from kafka_py.controller.term import Surroundings, Term
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.session import EventType, SessionClosed, SessionExpired, WatchEvent
 from kafka_py.zk.store import ZkStore
@@ -95,17 +90,18 @@ class Controller:
         self._gauges = ControllerMetrics(registry)
         self._stats = ControllerStats(registry)
         self._queue_metrics = EventQueueMetrics(registry, self._queue)
-        self._term: Term | None = None
+        self._executor: Executor | None = None
         self._task: asyncio.Task[None] | None = None
-        self._under_way: Event | None = None
+        self._under_way: QueuedEvent | None = None
         self._is_closing = False
         self._has_ended = False
         self._stand_again: asyncio.TimerHandle | None = None
-        self._given = Surroundings(
-            broker_id=broker_id, store=store, config=config, listener=listener,
-            control_listener=control_listener or listener, request_timeout_ms=request_timeout_ms, connect=connect,
-            clock=clock, new_topic_id=chance.new_topic_id, registry=registry, stats=self._stats, put=self.put,
-            supervisor=self._supervisor,
+        self._config = config
+        self._control_listener = control_listener or listener
+        self._environment = Environment(
+            broker_id=broker_id, store=store, config=lambda: self._config, listener=listener,
+            request_timeout_ms=request_timeout_ms, connect=connect, clock=clock, new_topic_id=chance.new_topic_id,
+            registry=registry, stats=self._stats, put=self.put, supervisor=self._supervisor,
         )  # fmt: skip
 
     # What the broker uses
@@ -113,21 +109,21 @@ class Controller:
     @property
     def is_active(self) -> bool:
         """Whether this broker is the controller, as far as it knows."""
-        return self._term is not None and self.active_controller_id == self.broker_id
+        return self._executor is not None and self.active_controller_id == self.broker_id
 
     @property
     def epoch(self) -> int:
         """Our controller epoch; 0 when we are not the controller."""
-        return 0 if self._term is None else self._term.epoch
+        return 0 if self._executor is None else self._executor.epoch
 
     @property
     def cluster(self) -> Cluster | None:
         """What the active controller knows, to be read only; None when we are not the controller."""
-        return None if self._term is None else self._term.cluster
+        return None if self._executor is None else self._executor.cluster
 
     @property
     def config(self) -> ControllerOptions:
-        return self._given.config
+        return self._config
 
     async def start(self) -> None:
         """Begins to work; the first event stands for election."""
@@ -136,7 +132,7 @@ class Controller:
             self._take_event, "controller", until=lambda: self._has_ended, on_failure=self._after_failure,
             backoff=_PAUSE_AFTER_FAILURE,
         )  # fmt: skip
-        self.put(happening.Startup())
+        self.put(events.Startup())
 
     async def shutdown(self) -> None:
         """Drops what waits, finishes the event that is being processed, and resigns.
@@ -145,7 +141,7 @@ class Controller:
         """
         if self._task is None or self._is_closing:
             return
-        self._queue.clear_and_put(happening.ShutdownEventThread())
+        self._queue.clear_and_put(events.ShutdownEventThread())
         self._is_closing = True
         done, _ = await asyncio.wait({self._task}, timeout=CLOSE_WITHIN_S)
         if not done:
@@ -155,72 +151,72 @@ class Controller:
 
     def put(self, event: Event) -> QueuedEvent | None:
         """Enqueues an event; None once the controller has been shut down, when it is dropped."""
-        if self._is_closing:
-            event.preempt()
-            return None
-        return self._queue.put(event)
+        return None if self._is_closing else self._queue.put(event)
 
     def reconfigure(self, config: ControllerOptions) -> None:
         """Takes new settings; elections out of sync that they newly allow are held."""
-        before, self._given.config = self._given.config, config
+        before, self._config = self._config, config
         if config.unclean_leader_election_enable and not before.unclean_leader_election_enable:
-            self.put(happening.UncleanLeaderElectionEnable())
+            self.put(events.UncleanLeaderElectionEnable())
 
     def topic_unclean_election_enabled(self, topic: str) -> None:
         """The topic's settings now allow elections out of sync."""
         if self.is_active:
-            self.put(happening.TopicUncleanLeaderElectionEnable(topic))
+            self.put(events.TopicUncleanLeaderElectionEnable(topic))
 
     def is_queued_for_deletion(self, topic: str) -> bool:
         """Whether the active controller, if that is us, is deleting the topic."""
-        return self._term is not None and topic in self._term.cluster.queued
+        return self._executor is not None and topic in self._executor.cluster.queued
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> set[TopicPartition]:
         """Moves leaders away from a broker; returns the replicated partitions that it still leads.
 
         Raises KafkaError with the codes of ControlledShutdown.
         """
-        remaining: set[TopicPartition] = await self._ask(happening.ControlledShutdown(broker_id, broker_epoch))
+        remaining: set[TopicPartition] = await self._ask(events.ControlledShutdown(broker_id, broker_epoch))
         return remaining
 
     async def elect_leaders(self, partitions: Sequence[TopicPartition] | None, type_: ElectionType) -> ElectionResults:
         """Elects leaders; partitions None means all. Per partition the leader or a KafkaError."""
-        results: ElectionResults = await self._ask(happening.ReplicaLeaderElection(partitions, type_))
+        results: ElectionResults = await self._ask(events.ReplicaLeaderElection(partitions, type_))
         return results
 
     async def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Refusals:
         """Begins reassignments, or cancels them where the target is None. Per partition None or a KafkaError."""
-        refusals: Refusals = await self._ask(happening.ApiPartitionReassignment(targets))
+        refusals: Refusals = await self._ask(events.ApiPartitionReassignment(targets))
         return refusals
 
     async def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> dict[TopicPartition, Assignment]:
         """The assignments of those partitions (None: all) that are being reassigned."""
-        found: dict[TopicPartition, Assignment] = await self._ask(happening.ListPartitionReassignments(partitions))
+        found: dict[TopicPartition, Assignment] = await self._ask(events.ListPartitionReassignments(partitions))
         return found
 
     async def alter_isr(
         self, broker_id: int, broker_epoch: int, proposals: Mapping[TopicPartition, IsrProposal]
     ) -> IsrAnswers:
         """Changes in-sync sets for a leader. Raises KafkaError(STALE_BROKER_EPOCH) for a broker of another epoch."""
-        answers: IsrAnswers = await self._ask(happening.AlterIsrReceived(broker_id, broker_epoch, proposals))
+        answers: IsrAnswers = await self._ask(events.AlterIsrReceived(broker_id, broker_epoch, proposals))
         return answers
 
     async def _ask(self, event: Asked) -> Any:
-        self.put(event)
-        return await event.answer
+        queued = self.put(event)
+        if queued is None or queued.answer is None:
+            raise KafkaError(event.if_not_controller, "this broker is not the active controller")
+        return await queued.answer
 
     # The queue
 
     async def _take_event(self) -> None:
         """Takes the next event and processes it; what fails around the processing must not end the queue."""
         queued = await self._next()
-        event = self._under_way = queued.event
-        self._has_ended = isinstance(event, happening.ShutdownEventThread)
+        event = queued.event
+        self._under_way = queued
+        self._has_ended = isinstance(event, events.ShutdownEventThread)
         self._queue_metrics.wait.update(self._clock.monotonic_ms() - queued.enqueued_ms)
         queued.start()
         begun_ms = self._clock.monotonic_ms()
         self._gauges.state = event.state.value
-        await self._process(event)
+        await self._process(queued)
         self._under_way = None
         timing = self._stats.timing_of(event.state)
         if timing is not None:
@@ -230,11 +226,9 @@ class Controller:
 
     def _after_failure(self, error: Exception) -> None:
         """Whoever waits for the event that was interrupted gets its answer."""
-        event, self._under_way = self._under_way, None
-        if isinstance(event, Asked):
-            event.refuse(error)
-        elif event is not None:
-            event.preempt()
+        queued, self._under_way = self._under_way, None
+        if queued is not None:
+            queued.refuse(error)
 
     async def _next(self) -> QueuedEvent:
         try:
@@ -244,27 +238,25 @@ class Controller:
             vars(self._queue_metrics).pop("wait", None)
             return await self._queue.take()
 
-    async def _process(self, event: Event) -> None:
+    async def _process(self, queued: QueuedEvent) -> None:
+        event = queued.event
         try:
-            await self._dispatch(event)
+            await self._dispatch(queued)
         except ControllerMoved as error:
             log.info("Broker %d is controller no more: %s", self.broker_id, error)
-            event.preempt()
+            queued.preempt()
             await self._guarded(self._maybe_resign)
         except MissingListener as error:
             log.error("Cannot tell brokers who leads, another controller shall try: %s", error)
-            event.preempt()
+            queued.preempt()
             await self._guarded(self._force_reelection)
         except SESSION_GONE as error:
             log.warning("%s was not finished: %s", type(event).__name__, error)
-            event.preempt()
+            queued.preempt()
         except Exception as error:
-            if isinstance(event, Asked) and isinstance(error, KafkaError):
-                event.refuse(error)
-                return
-            self._supervisor.report("controller", error, type(event).__name__)
-            if isinstance(event, Asked):
-                event.refuse(error)
+            queued.refuse(error)
+            if not (isinstance(event, Asked) and isinstance(error, KafkaError)):
+                self._supervisor.report("controller", error, type(event).__name__)
 
     async def _guarded(self, step: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -274,14 +266,19 @@ class Controller:
         except Exception as error:
             self._supervisor.report("controller", error, "resignation")
 
-    async def _dispatch(self, event: Event) -> None:
+    async def _dispatch(self, queued: QueuedEvent) -> None:
+        event, executor = queued.event, self._executor
         own = _OWN_EVENTS.get(type(event))
         if own is not None:
             await own(self)
-        elif self._term is None:
-            event.preempt()
+        elif executor is None:
+            queued.preempt()
         else:
-            await HANDLERS[type(event)](self._term, event)
+            await executor.run(handle(executor.cluster, event, self._settings), queued.reply)
+
+    @property
+    def _settings(self) -> Settings:
+        return Settings(self._config, self._control_listener)
 
     # Elections
 
@@ -331,9 +328,9 @@ class Controller:
                 self.broker_id, office.epoch, office.epoch_zk_version,
             )  # fmt: skip
             self._resign()
-            self._term = Term(office, self._given)
+            executor = self._executor = Executor(office, self._environment)
             self.active_controller_id = self.broker_id
-            await failover.take_office(self._term)
+            await executor.run(take_office(executor.cluster, self._settings))
         except ControllerMoved as error:
             log.info("Another broker was elected: %s", error)
             await self._maybe_resign()
@@ -346,44 +343,44 @@ class Controller:
 
     def _end_pause(self) -> None:
         self._stand_again = None
-        self.put(happening.Reelect())
+        self.put(events.Reelect())
 
     async def _force_reelection(self) -> None:
         """Leaves the office and the seat, so that an election is held. Raises ControllerMoved if one was."""
         await self._look_who_is_controller()
-        if self._term is None or not self.is_active:
+        if self._executor is None or not self.is_active:
             return
-        fence = self._term.epoch_zk_version
+        fence = self._executor.epoch_zk_version
         self.active_controller_id = NO_CONTROLLER
         self._resign()
         await self._store.election.delete_controller(fence)
 
     def _resign(self) -> None:
-        term, self._term = self._term, None
-        if term is not None:
-            term.end()
-            log.info("Broker %d has resigned as controller, epoch %d", self.broker_id, term.epoch)
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.end()
+            log.info("Broker %d has resigned as controller, epoch %d", self.broker_id, executor.epoch)
         self._gauges.show(None)
 
     # ZooKeeper
 
     def _on_controller_znode(self, seen: WatchEvent) -> None:
-        self.put(happening.Reelect() if seen.type is EventType.DELETED else happening.ControllerChange())
+        self.put(events.Reelect() if seen.type is EventType.DELETED else events.ControllerChange())
 
     async def _before_new_session(self) -> None:
         """The old session is gone and the office with it: nothing that waits may still be done in its name."""
         if not self._is_closing:
-            await self._queue.clear_and_put(happening.Expire()).started
+            await self._queue.clear_and_put(events.Expire()).started
 
     async def _after_new_session(self) -> None:
-        self.put(happening.RegisterBrokerAndReelect())
+        self.put(events.RegisterBrokerAndReelect())
 
 
 _OWN_EVENTS: dict[type[Event], Callable[[Controller], Awaitable[None]]] = {
-    happening.Startup: Controller._startup,
-    happening.ControllerChange: Controller._maybe_resign,
-    happening.Reelect: Controller._reelect,
-    happening.RegisterBrokerAndReelect: Controller._register_and_reelect,
-    happening.Expire: Controller._expire,
-    happening.ShutdownEventThread: Controller._close,
+    events.Startup: Controller._startup,
+    events.ControllerChange: Controller._maybe_resign,
+    events.Reelect: Controller._reelect,
+    events.RegisterBrokerAndReelect: Controller._register_and_reelect,
+    events.Expire: Controller._expire,
+    events.ShutdownEventThread: Controller._close,
 }

@@ -1,20 +1,17 @@
-"""What can happen to a controller, and the one queue in which it waits its turn.
+"""What can happen to a controller: values that say what each event is about.
 
-An event holds what it is about and, where somebody waits for the outcome, the future for it. What is done about each
-is in the table of controller.py. Source: docs/reference/controller.md, section 1.
+What is done about each is in the table of machine.py; how they wait for their turn is event_queue.py's.
+Source: docs/reference/controller.md, section 1.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from kafka_py.base.clock import Clock
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 
@@ -48,28 +45,15 @@ class Event:
 
     state: ClassVar[ControllerState]
 
-    def preempt(self) -> None:
-        """The event is dropped unprocessed; whoever waits for its outcome is told."""
-
 
 @dataclass(frozen=True, eq=False)
 class Asked(Event):
-    """An event that somebody waits for: the outcome goes to `answer`, an error of the processing as well."""
+    """An event that somebody waits for: the outcome goes to whoever asked, an error of the processing as well.
 
-    answer: asyncio.Future[Any] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future(), kw_only=True
-    )
+    if_not_controller: with what it is refused where this broker is not the active controller, or is no longer.
+    """
 
-    def preempt(self) -> None:
-        self.refuse(KafkaError(ErrorCode.NOT_CONTROLLER, "this broker is not the active controller"))
-
-    def reply(self, outcome: object) -> None:
-        if not self.answer.done():
-            self.answer.set_result(outcome)
-
-    def refuse(self, error: BaseException) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
+    if_not_controller: ClassVar[ErrorCode] = ErrorCode.NOT_CONTROLLER
 
 
 # Elections of the controller itself
@@ -143,11 +127,9 @@ class ControlledShutdown(Asked):
     """
 
     state = ControllerState.CONTROLLED_SHUTDOWN
+    if_not_controller = ErrorCode.STALE_CONTROLLER_EPOCH
     broker: int
     broker_epoch: int = -1
-
-    def preempt(self) -> None:
-        self.refuse(KafkaError(ErrorCode.STALE_CONTROLLER_EPOCH, "this broker is not the active controller any more"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,52 +299,3 @@ class ListPartitionReassignments(Asked):
 
     state = ControllerState.LIST_PARTITION_REASSIGNMENT
     partitions: Sequence[TopicPartition] | None
-
-
-class QueuedEvent:
-    """An event and when it came; `started` is done once its processing begins, or once it is dropped."""
-
-    __slots__ = ("enqueued_ms", "event", "started")
-
-    def __init__(self, event: Event, enqueued_ms: float) -> None:
-        self.event = event
-        self.enqueued_ms = enqueued_ms
-        self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def start(self) -> None:
-        if not self.started.done():
-            self.started.set_result(None)
-
-
-class EventQueue:
-    """First in, first out; one taker."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._events: deque[QueuedEvent] = deque()
-        self._arrived = asyncio.Event()
-
-    def __len__(self) -> int:
-        return len(self._events)
-
-    def put(self, event: Event) -> QueuedEvent:
-        """Appends an event."""
-        queued = QueuedEvent(event, self._clock.monotonic_ms())
-        self._events.append(queued)
-        self._arrived.set()
-        return queued
-
-    def clear_and_put(self, event: Event) -> QueuedEvent:
-        """Drops every waiting event, each with its pre-emption, and appends this one."""
-        dropped, self._events = self._events, deque()
-        for queued in dropped:
-            queued.start()
-            queued.event.preempt()
-        return self.put(event)
-
-    async def take(self) -> QueuedEvent:
-        """The event that has waited longest, as soon as there is one."""
-        while not self._events:
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._events.popleft()

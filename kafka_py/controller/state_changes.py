@@ -11,7 +11,7 @@ from typing import Any
 
 from kafka_py.base.moves import label
 from kafka_py.base.state_changes import LOG, named
-from kafka_py.controller.batch import ControllerRequest
+from kafka_py.controller.decisions.batch import ControllerRequest
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import StopReplicaRequest
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest

@@ -26,8 +26,9 @@ from kafka_py.broker.observe.instruments import Observation
 from kafka_py.broker.observe.metrics import ProcessMetrics
 from kafka_py.broker.observe.reporting import Reporting
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.controller.batch import ControllerRequest
-from kafka_py.controller.channels import Address, Channels
+from kafka_py.controller.channels import Channels
+from kafka_py.controller.decisions.batch import ControllerRequest
+from kafka_py.controller.decisions.steps import Address
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member

@@ -88,9 +88,11 @@ class Cluster:
     brokers: every registered broker, also while it shuts down.
     offline_dirs: per broker the partitions on its failed disks.
     queued, started, ineligible: topics to delete; of these, begun ones, and ones that wait for something.
+    epoch: of the controller, which marks what it writes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, epoch: int = 0) -> None:
+        self.epoch = epoch
         self.brokers: dict[int, RegisteredBroker] = {}
         self.shutting_down: set[int] = set()
         self.offline_dirs: dict[int, set[TopicPartition]] = {}
@@ -111,6 +113,7 @@ class Cluster:
         self._partition_count = 0
         self._offline: set[TopicPartition] = set()
         self._imbalanced: set[TopicPartition] = set()
+        self._awaited: set[str] = set()
 
     # Brokers
 
@@ -223,7 +226,7 @@ class Cluster:
         return self._replica_states.get(replica, replica_states.NON_EXISTENT)
 
     def set_replica_state(self, replica: Replica, state: ReplicaState) -> None:
-        """Without asking whether the move is legal; transitions.py asks."""
+        """Without asking whether the move is legal; the moves of decisions/ ask."""
         before = self.replica_state(replica)
         if state is replica_states.NON_EXISTENT:
             self._replica_states.pop(replica, None)
@@ -288,7 +291,7 @@ class Cluster:
         return self._partition_states.get(partition, partition_states.NON_EXISTENT)
 
     def set_partition_state(self, partition: TopicPartition, state: PartitionState) -> None:
-        """Without asking whether the move is legal; transitions.py asks."""
+        """Without asking whether the move is legal; the moves of decisions/ ask."""
         if state is partition_states.NON_EXISTENT:
             self._partition_states.pop(partition, None)
         else:
@@ -313,6 +316,13 @@ class Cluster:
     def mark_ineligible(self, topics: Iterable[str]) -> None:
         """Halts the deletion of those topics that are queued already; the others are not remembered."""
         self.ineligible.update(self.queued.intersection(topics))
+
+    def await_topics(self, topics: set[str]) -> bool:
+        """Notes topics to delete that were made a moment ago; whether one of them was not noted before, for a topic
+        that never comes must not keep us busy."""
+        is_any_new = not topics <= self._awaited
+        self._awaited = topics
+        return is_any_new
 
     def replicas_to_delete(self) -> int:
         """Replicas of queued topics that are not deleted yet."""

@@ -1,6 +1,6 @@
 """The states of a partition as the controller sees it, and the legal moves between them.
 
-Only the table; what each move reads, writes and sends is transitions.py.
+Only the table; what each move reads, writes and sends is partition_moves.py.
 Source: docs/reference/controller.md, section 4.
 """
 

@@ -1,6 +1,6 @@
 """The states of one replica as the controller sees it, and the legal moves between them.
 
-Only the table; what each move reads, writes and sends is transitions.py.
+Only the table; what each move reads, writes and sends is replica_moves.py.
 Source: docs/reference/controller.md, section 5.
 """
 

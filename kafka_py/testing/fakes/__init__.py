@@ -10,6 +10,7 @@
     scripted_group.py     a coordinator that answers as told
     group_transcripts.py  one group, decided by commands, as text
     controllers.py        controllers over a ZooKeeper in memory
+    controller_znodes.py  the znodes of a controller as values
     fake_answers.py       what pretend brokers answer, per API
     fake_groups.py        what pretend brokers answer about groups
     fake_cluster.py       pretend brokers on real sockets

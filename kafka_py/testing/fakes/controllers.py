@@ -14,9 +14,9 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.controller.channels import Address
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.controller import Controller
+from kafka_py.controller.decisions.steps import Address
 from kafka_py.testing.virtual_time import VirtualLoop, virtual_clock
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.leader_and_isr import (

@@ -79,7 +79,7 @@ def test_a_new_controller_is_not_stopped_by_a_malformed_list(path):
     async def scenario():
         world = await started(1, 2, 3)
         store = await world.store()
-        world.brokers[1].controller._term.watches.end()  # this one will not see it
+        world.brokers[1].controller._executor.watches.end()  # this one will not see it
         await store.session.create(path, b"{not json")
         await store.session.delete("/controller")
         await world.settle()
@@ -209,7 +209,7 @@ def test_what_a_dead_controller_writes_is_fenced_off():
         world = await started(1, 2, 3)
         await world.make_topic("t", {0: [2, 3]})
         sleeper = world.brokers[1].controller
-        sleeper._term.watches.end()
+        sleeper._executor.watches.end()
         store = await world.store()
         await store.session.delete("/controller")
         await world.settle()

@@ -111,7 +111,7 @@ async def test_a_pending_election_znode_is_served_at_fail_over():
     world = ControllerWorld()
     await led_by_another(world)
     store = await world.store()
-    world.brokers[1].controller._term.watches.end()  # this controller will not see it
+    world.brokers[1].controller._executor.watches.end()  # this controller will not see it
     await store.admin.request_preferred_elections([T0])
     await world.start(3)
     await store.session.delete("/controller")

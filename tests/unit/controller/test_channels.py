@@ -3,8 +3,9 @@
 import asyncio
 
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.controller.batch import ControllerRequest
-from kafka_py.controller.channels import Address, Channels
+from kafka_py.controller.channels import Channels
+from kafka_py.controller.decisions.batch import ControllerRequest
+from kafka_py.controller.decisions.steps import Address
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 

@@ -3,7 +3,8 @@
 import pytest
 
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.controller.events import ControllerState, EventQueue
+from kafka_py.controller.event_queue import EventQueue
+from kafka_py.controller.events import ControllerState
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
 from kafka_py.controller.model.controller_context import Cluster
 from kafka_py.testing.clock import ManualClock

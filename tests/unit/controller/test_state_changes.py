@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.state_changes import NAME
-from kafka_py.controller.batch import ControllerRequest
+from kafka_py.controller.decisions.batch import ControllerRequest
 from kafka_py.controller.model.controller_context import Replica
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import run_turn
-from kafka_py.controller.batch import STEP_PARTITIONS, MissingListener, RequestBatch, Sender
+from kafka_py.controller.decisions.batch import STEP_PARTITIONS, MissingListener, RequestBatch, Sender
 from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
 from kafka_py.wire.compiler import decode, encode
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest

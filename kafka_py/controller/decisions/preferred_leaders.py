@@ -1,31 +1,32 @@
 """Elections that somebody asks for: an administrator, the old tool's znode, or the timer that balances leaders.
 
-Handlers of events (I/O). Source: docs/reference/controller.md, section 10; KIP-460.
+Source: docs/reference/controller.md, section 10; KIP-460.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
-from kafka_py.base.turns import sliced
+from kafka_py.controller.configs import ControllerOptions
+from kafka_py.controller.decisions.leaderships import MoveFailed
+from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.partition_moves import move_partitions
+from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.decisions.steps import Put, PutLater, Reply
+from kafka_py.controller.decisions.znode_steps import DeletePreferredElections, ReadPreferredElections
 from kafka_py.controller.events import (
     AutoPreferredReplicaLeaderElection,
     ReplicaLeaderElection,
     ZkReplicaLeaderElection,
 )
-from kafka_py.controller.leaderships import MoveFailed
 from kafka_py.controller.model import elections, partition_states
 from kafka_py.controller.model.controller_context import Cluster, leader_of
 from kafka_py.controller.model.elections import Strategy
 
-if TYPE_CHECKING:
-    from kafka_py.controller.term import Term
-
-log = logging.getLogger(__name__)
+notes = Notes(__name__)
 
 FIRST_BALANCE_AFTER_S = 5
 
@@ -37,37 +38,40 @@ _STRATEGY_NAMES = {
     ElectionType.PREFERRED: "PreferredReplicaPartitionLeaderElectionStrategy",
     ElectionType.UNCLEAN: "OfflinePartitionLeaderElectionStrategy(true)",
 }
-"""As the classic's tools show them to those who asked."""
+"""As Apache Kafka's tools show them to those who asked."""
 _FAILURES = {
     ElectionType.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
     ElectionType.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
 }
 
 
-async def replica_leader_election(term: Term, event: ReplicaLeaderElection) -> None:
+def replica_leader_election(cluster: Cluster, event: ReplicaLeaderElection, _settings: Settings) -> Plan[None]:
     """ElectLeaders."""
-    partitions = list(term.cluster.partitions()) if event.partitions is None else event.partitions
-    event.reply(await elect(term, partitions, event.type))
+    partitions = list(cluster.partitions()) if event.partitions is None else event.partitions
+    yield from Reply((yield from elect(cluster, partitions, event.type)))
 
 
-async def elect(term: Term, partitions: Collection[TopicPartition], type_: ElectionType) -> ElectionResults:
+def elect(
+    cluster: Cluster, partitions: Collection[TopicPartition], type_: ElectionType
+) -> Plan[ElectionResults]:
     """Holds elections where they are needed and possible."""
     results: ElectionResults = {}
     electable = []
-    async for some in sliced(partitions):
+    for some in slices(partitions):
         for partition in some:
-            refusal = refusal_of(term.cluster, partition, type_)
+            refusal = refusal_of(cluster, partition, type_)
             if refusal is None:
                 electable.append(partition)
             else:
                 results[partition] = refusal
-    outcomes = await term.transitions.partitions(electable, partition_states.ONLINE, _STRATEGIES[type_])
+        yield from Worked(len(some))
+    outcomes = yield from move_partitions(cluster, electable, partition_states.ONLINE, _STRATEGIES[type_])
     for partition in electable:
         outcome = outcomes.get(partition) or MoveFailed("its state does not allow an election")
         if not isinstance(outcome, Exception):
             results[partition] = outcome.leader
         elif isinstance(outcome, MoveFailed):
-            log.info("No leader was elected for %s: %s", partition, outcome)
+            yield from notes.info("No leader was elected for %s: %s", partition, outcome)
             detail = f"Failed to elect leader for partition {partition} under strategy {_STRATEGY_NAMES[type_]}"
             results[partition] = KafkaError(_FAILURES[type_], detail)
         else:
@@ -89,69 +93,75 @@ def refusal_of(cluster: Cluster, partition: TopicPartition, type_: ElectionType)
     return None
 
 
-async def zk_replica_leader_election(term: Term, _event: ZkReplicaLeaderElection) -> None:
+def zk_replica_leader_election(cluster: Cluster, _event: ZkReplicaLeaderElection, _settings: Settings) -> Plan[None]:
     """The old tool asks for preferred leaders; its znode goes after the attempt, whatever came of it."""
-    wanted = await term.store.admin.preferred_elections(term.watches.preferred_elections)
+    wanted = yield from ReadPreferredElections()
     if wanted is not None:
-        await elect_from_znode(term, wanted)
+        yield from elect_from_znode(cluster, wanted)
 
 
-async def elect_from_znode(term: Term, wanted: Collection[TopicPartition]) -> None:
+def elect_from_znode(cluster: Cluster, wanted: Collection[TopicPartition]) -> Plan[None]:
     """Preferred elections, then the znode is deleted and watched for again."""
     try:
-        results = await elect(term, sorted(wanted), ElectionType.PREFERRED)
+        results = yield from elect(cluster, sorted(wanted), ElectionType.PREFERRED)
         for partition, result in results.items():
             if isinstance(result, KafkaError) and result.code is not ErrorCode.ELECTION_NOT_NEEDED:
-                log.warning("The preferred replica of %s does not lead: %s", partition, result)
+                yield from notes.warning("The preferred replica of %s does not lead: %s", partition, result)
     finally:
-        await term.store.admin.delete_preferred_elections(term.epoch_zk_version)
-        term.put(ZkReplicaLeaderElection())
+        yield from DeletePreferredElections()
+        yield from Put(ZkReplicaLeaderElection())
 
 
-async def pending_elections(term: Term) -> set[TopicPartition]:
+def pending_elections(cluster: Cluster) -> Plan[set[TopicPartition]]:
     """What the znode still asks for, less what is done, unknown or about to be deleted."""
-    wanted = await term.store.admin.preferred_elections(term.watches.preferred_elections) or set()
-    return {partition for partition in wanted if refusal_of(term.cluster, partition, ElectionType.PREFERRED) is None}
+    wanted = (yield from ReadPreferredElections()) or set()
+    return {partition for partition in wanted if refusal_of(cluster, partition, ElectionType.PREFERRED) is None}
 
 
-async def balance_leaders(term: Term, _event: AutoPreferredReplicaLeaderElection) -> None:
+def balance_leaders(
+    cluster: Cluster, _event: AutoPreferredReplicaLeaderElection, settings: Settings
+) -> Plan[None]:
     """Gives partitions back to their preferred broker where too many of its partitions are led by others."""
+    options = settings.options
     try:
-        limit = term.config.leader_imbalance_per_broker_percentage / 100
-        for partitions in await unbalanced(term.cluster, limit):
-            await elect(term, partitions, ElectionType.PREFERRED)
+        limit = options.leader_imbalance_per_broker_percentage / 100
+        for partitions in (yield from unbalanced(cluster, limit)):
+            yield from elect(cluster, partitions, ElectionType.PREFERRED)
     finally:
-        schedule_balance(term, term.config.leader_imbalance_check_interval_seconds)
+        yield from schedule_balance(options, options.leader_imbalance_check_interval_seconds)
 
 
-def schedule_balance(term: Term, seconds: float = FIRST_BALANCE_AFTER_S) -> None:
+def schedule_balance(options: ControllerOptions, seconds: float = FIRST_BALANCE_AFTER_S) -> Plan[None]:
     """Has the balance looked at later, unless that is switched off."""
-    if term.config.auto_leader_rebalance_enable:
-        term.put_after(seconds, AutoPreferredReplicaLeaderElection())
+    if options.auto_leader_rebalance_enable:
+        yield from PutLater(seconds, AutoPreferredReplicaLeaderElection())
 
 
-async def unbalanced(cluster: Cluster, limit: float) -> list[list[TopicPartition]]:
+def unbalanced(cluster: Cluster, limit: float) -> Plan[list[list[TopicPartition]]]:
     """Per broker over the limit, the partitions that its preferred replica could lead but does not.
 
     limit: of the partitions that prefer a broker, the share that others may lead. Nothing while partitions move.
     """
     preferring: dict[int, list[TopicPartition]] = {}
-    async for some in sliced(list(cluster.partitions())):
+    for some in slices(list(cluster.partitions())):
         for partition in some:
             replicas = cluster.assignment(partition).replicas
             if replicas and partition.topic not in cluster.queued:
                 preferring.setdefault(replicas[0], []).append(partition)
+        yield from Worked(len(some))
     if cluster.reassigning:
         return []
     groups = []
     for broker, partitions in sorted(preferring.items()):
         elsewhere: list[TopicPartition] = []
-        async for some in sliced(partitions):
+        for some in slices(partitions):
             elsewhere += [partition for partition in some if _is_led_by_another(cluster, partition, broker)]
+            yield from Worked(len(some))
         if len(elsewhere) / len(partitions) > limit:
             group: list[TopicPartition] = []
-            async for some in sliced(elsewhere):
+            for some in slices(elsewhere):
                 group += [partition for partition in some if _can_lead(cluster, partition)]
+                yield from Worked(len(some))
             groups.append(group)
     return [group for group in groups if group]
 

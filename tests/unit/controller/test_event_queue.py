@@ -5,13 +5,10 @@ import asyncio
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.controller.event_queue import EventQueue, QueuedEvent
 from kafka_py.controller.events import (
-    Asked,
     BrokerChange,
     ControlledShutdown,
-    ControllerState,
-    Event,
-    EventQueue,
     Expire,
     ListPartitionReassignments,
     TopicChange,
@@ -44,7 +41,7 @@ def test_clear_and_put_preempts_every_waiting_event_once():
         expire = queue.clear_and_put(Expire())
         assert all(one.started.done() for one in queued)
         assert not expire.started.done()
-        codes = [event.answer.exception().code for event in waiting]
+        codes = [one.answer.exception().code for one in queued if one.answer is not None]
         assert codes == [ErrorCode.NOT_CONTROLLER, ErrorCode.STALE_CONTROLLER_EPOCH]
         assert (await queue.take()).event is expire.event
 
@@ -53,26 +50,14 @@ def test_clear_and_put_preempts_every_waiting_event_once():
 
 def test_an_answer_is_given_once():
     async def run():
-        event = ListPartitionReassignments(None)
-        event.reply({})
-        event.preempt()
-        assert await event.answer == {}
-        refused = ListPartitionReassignments(None)
+        asked = QueuedEvent(ListPartitionReassignments(None), 0)
+        asked.reply({})
+        asked.preempt()
+        assert await asked.answer == {}
+        refused = QueuedEvent(ListPartitionReassignments(None), 0)
         refused.refuse(KafkaError(ErrorCode.NOT_CONTROLLER))
         refused.reply({})
         with pytest.raises(KafkaError):
             await refused.answer
 
     run_virtual(run())
-
-
-def test_every_event_has_a_state_and_a_handler():
-    from kafka_py.controller.controller import _OWN_EVENTS
-    from kafka_py.controller.event_handlers import HANDLERS
-
-    def all_of(cls):
-        return {cls, *(leaf for sub in cls.__subclasses__() for leaf in all_of(sub))}
-
-    kinds = all_of(Event) - {Event, Asked}
-    assert kinds == HANDLERS.keys() | _OWN_EVENTS.keys()
-    assert all(isinstance(kind.state, ControllerState) for kind in kinds)

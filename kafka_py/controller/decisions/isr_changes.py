@@ -1,0 +1,97 @@
+"""In-sync sets that partition leaders change: by themselves in ZooKeeper, or by asking the controller (KIP-497).
+
+Our own brokers write to ZooKeeper; Apache brokers whose inter-broker protocol is 2.7 or later ask.
+Source: docs/reference/controller.md, sections 1 and 13; docs/reference/zookeeper.md, section 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller.decisions.leaderships import refresh
+from kafka_py.controller.decisions.plan import Plan
+from kafka_py.controller.decisions.reassignment import maybe_complete
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.decisions.steps import Reply, update_metadata
+from kafka_py.controller.decisions.znode_steps import (
+    DeleteIsrChanges,
+    ListIsrChanges,
+    ReadIsrChanges,
+    UpdateLeaderships,
+)
+from kafka_py.controller.events import AlterIsrReceived, IsrChangeNotification, IsrProposal
+from kafka_py.controller.model.controller_context import Cluster, Leadership
+from kafka_py.zk.partitions import StateUpdates
+
+IsrAnswers = dict[TopicPartition, Leadership | KafkaError]
+"""Per partition what holds now, or why nothing was changed."""
+
+
+def isr_change(cluster: Cluster, _event: IsrChangeNotification, _settings: Settings) -> Plan[None]:
+    """Leaders have changed in-sync sets in ZooKeeper; they are read again, and the notes removed."""
+    names = yield from ListIsrChanges()
+    try:
+        listed = yield from ReadIsrChanges(names)
+        changed = [partition for partition in sorted(listed) if cluster.assignment(partition).replicas]
+        if changed:
+            yield from refresh(cluster, changed)
+            yield from _announce(cluster, changed)
+    finally:
+        yield from DeleteIsrChanges(names)
+
+
+def alter_isr(cluster: Cluster, event: AlterIsrReceived, _settings: Settings) -> Plan[None]:
+    """Writes in-sync sets for a leader that does not do it itself."""
+    registered = cluster.brokers.get(event.broker)
+    if registered is None or registered.epoch != event.broker_epoch:
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"broker {event.broker} is not there with that epoch")
+    answers: IsrAnswers = {}
+    to_write: dict[TopicPartition, Leadership] = {}
+    for partition, proposal in event.proposals.items():
+        proposed = _proposed(cluster, event.broker, proposal)
+        known = cluster.leadership(partition)
+        refusal = _refusal_of(partition, proposal, known)
+        if refusal is not None:
+            answers[partition] = refusal
+        elif known is not None and proposed[:3] == known[:3]:
+            answers[partition] = known
+        else:
+            to_write[partition] = proposed
+    written = yield from UpdateLeaderships(to_write)
+    for partition, leadership in written.updated.items():
+        cluster.set_leadership(partition, leadership)
+    yield from Reply({**answers, **_answers_of(written)})
+    if written.updated:
+        yield from _announce(cluster, written.updated)
+
+
+def _refusal_of(partition: TopicPartition, proposal: IsrProposal, known: Leadership | None) -> KafkaError | None:
+    if known is None:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} does not exist")
+    if proposal.leader_epoch < known.leader_epoch:
+        detail = f"{partition} is in leader epoch {known.leader_epoch}, not {proposal.leader_epoch}"
+        return KafkaError(ErrorCode.FENCED_LEADER_EPOCH, detail)
+    return None
+
+
+def _proposed(cluster: Cluster, leader: int, proposal: IsrProposal) -> Leadership:
+    return Leadership(leader, proposal.leader_epoch, tuple(proposal.isr), cluster.epoch, proposal.zk_version)
+
+
+def _answers_of(written: StateUpdates) -> IsrAnswers:
+    """What the leader is told of the sets that were to be written."""
+    answers: IsrAnswers = {}
+    for partition in written.conflicts:
+        answers[partition] = KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{partition} was changed meanwhile")
+    for partition, error in written.failed.items():
+        answers[partition] = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: {error}")
+    return {**answers, **written.updated}
+
+
+def _announce(cluster: Cluster, partitions: Collection[TopicPartition]) -> Plan[None]:
+    """Everybody is told; reassignments that waited for a replica to catch up go on."""
+    yield from update_metadata(cluster, cluster.brokers, partitions)
+    for partition in partitions:
+        yield from maybe_complete(cluster, partition)

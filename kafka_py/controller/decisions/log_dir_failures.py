@@ -1,0 +1,73 @@
+"""Brokers that lose a disk, or answer that replicas are on a failed one.
+
+Source: docs/reference/controller.md, section 11; KIP-112.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import listed
+from kafka_py.controller.decisions.broker_changes import replicas_became_offline
+from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.replica_moves import move_replicas
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.decisions.znode_steps import DeleteLogDirEvents, ListLogDirEvents, ReadLogDirEvents
+from kafka_py.controller.events import LeaderAndIsrResponseReceived, LogDirEventNotification
+from kafka_py.controller.model import replica_states
+from kafka_py.controller.model.controller_context import Cluster, Replica
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
+
+notes = Notes(__name__)
+
+
+def leader_and_isr_response(
+    cluster: Cluster, event: LeaderAndIsrResponseReceived, _settings: Settings
+) -> Plan[None]:
+    """Which of the replicas are on failed disks of the broker, which are (again) on sound ones."""
+    response, broker = event.response, event.broker
+    if response.error_code != ErrorCode.NONE:
+        yield from notes.error("Broker %d refused LeaderAndIsr: error %d", broker, response.error_code)
+        return
+    failed: set[TopicPartition] = set()
+    well: set[TopicPartition] = set()
+    of_code: dict[int, set[TopicPartition]] = {ErrorCode.KAFKA_STORAGE_ERROR: failed, ErrorCode.NONE: well}
+    for some in slices(_codes_of(cluster, response)):
+        for partition, code in some:
+            if code in of_code:
+                of_code[code].add(partition)
+        yield from Worked(len(some))
+    before = cluster.offline_dirs.get(broker, set())
+    after = (before - well) | failed
+    if before == after:
+        return
+    cluster.offline_dirs[broker] = after
+    newly = after - before
+    if newly:
+        yield from notes.info("On broker %d these replicas are offline: %s", broker, listed(sorted(newly)))
+        yield from replicas_became_offline(cluster, [Replica(*partition, broker) for partition in sorted(newly)])
+
+
+def _codes_of(cluster: Cluster, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
+    """The code of each partition; of topics that are known by id only, those that still exist."""
+    for row in response.partition_errors:
+        yield TopicPartition(row.topic_name, row.partition_index), row.error_code
+    for topic in response.topics:
+        name = cluster.topic_names.get(topic.topic_id)
+        if name is not None:
+            for one in topic.partition_errors:
+                yield TopicPartition(name, one.partition_index), one.error_code
+
+
+def log_dir_event(cluster: Cluster, _event: LogDirEventNotification, _settings: Settings) -> Plan[None]:
+    """A broker lost a disk, but does not say which partitions: LeaderAndIsr for all of its replicas brings that out."""
+    names = yield from ListLogDirEvents()
+    try:
+        brokers = yield from ReadLogDirEvents(names)
+        replicas = [replica for replica in cluster.replicas_on(brokers) if replica.broker in cluster.brokers]
+        yield from move_replicas(cluster, replicas, replica_states.ONLINE)
+    finally:
+        yield from DeleteLogDirEvents(names)

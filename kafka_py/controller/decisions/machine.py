@@ -1,0 +1,86 @@
+"""The controller as a state machine: an event comes in, a plan of what follows comes out.
+
+`handle` makes the plan, which changes the controller context as it proceeds; executor.py does its steps. Nothing that
+it calls knows ZooKeeper, brokers, time or the loop. The events of the controller's own election are not among them:
+they are methods of Controller. Source: docs/reference/controller.md, section 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.controller import events
+from kafka_py.controller.decisions import (
+    broker_changes,
+    controlled_shutdown,
+    deletion,
+    isr_changes,
+    log_dir_failures,
+    preferred_leaders,
+    reassignment,
+    topic_changes,
+)
+from kafka_py.controller.decisions.batch import ControllerRequest
+from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.plan import Plan
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.events import Event, UpdateMetadataResponseReceived
+from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
+from kafka_py.wire.messages.stop_replica import StopReplicaResponse
+from kafka_py.wire.messages.update_metadata import UpdateMetadataResponse
+
+notes = Notes(__name__)
+
+
+def handle(cluster: Cluster, event: Event, settings: Settings) -> Plan[None]:
+    """What follows from one event. Raises KafkaError for one that is refused as a whole, and what its steps raise."""
+    return HANDLERS[type(event)](cluster, event, settings)
+
+
+def event_of_reply(cluster: Cluster, request: ControllerRequest, response: object) -> Event | None:
+    """What a broker's response means to the controller; None for nothing."""
+    match response:
+        case LeaderAndIsrResponse():
+            return events.LeaderAndIsrResponseReceived(response, request.broker)
+        case UpdateMetadataResponse():
+            return UpdateMetadataResponseReceived(response.error_code, request.broker)
+        case StopReplicaResponse():
+            return deletion.event_of_reply(cluster, request, response)
+    return None
+
+
+def _update_metadata_response(
+    _cluster: Cluster, event: UpdateMetadataResponseReceived, _settings: Settings
+) -> Plan[None]:
+    """Nothing follows from a refusal; it is logged."""
+    if event.error_code != ErrorCode.NONE:
+        yield from notes.error("Broker %d refused UpdateMetadata: error %d", event.broker, event.error_code)
+
+
+HANDLERS: dict[type[Event], Callable[[Cluster, Any, Settings], Plan[None]]] = {
+    events.BrokerChange: broker_changes.broker_change,
+    events.BrokerModifications: broker_changes.broker_modifications,
+    events.ControlledShutdown: controlled_shutdown.controlled_shutdown,
+    events.LeaderAndIsrResponseReceived: log_dir_failures.leader_and_isr_response,
+    events.UpdateMetadataResponseReceived: _update_metadata_response,
+    events.LogDirEventNotification: log_dir_failures.log_dir_event,
+    events.TopicChange: topic_changes.topic_change,
+    events.PartitionModifications: topic_changes.partition_modifications,
+    events.IsrChangeNotification: isr_changes.isr_change,
+    events.AlterIsrReceived: isr_changes.alter_isr,
+    events.UncleanLeaderElectionEnable: topic_changes.unclean_enabled,
+    events.TopicUncleanLeaderElectionEnable: topic_changes.topic_unclean_enabled,
+    events.TopicDeletion: deletion.topic_deletion,
+    events.TopicDeletionStopReplicaResponseReceived: deletion.stop_replica_response,
+    events.AutoPreferredReplicaLeaderElection: preferred_leaders.balance_leaders,
+    events.ZkReplicaLeaderElection: preferred_leaders.zk_replica_leader_election,
+    events.ReplicaLeaderElection: preferred_leaders.replica_leader_election,
+    events.ZkPartitionReassignment: reassignment.zk_partition_reassignment,
+    events.ApiPartitionReassignment: reassignment.api_partition_reassignment,
+    events.PartitionReassignmentIsrChange: reassignment.partition_reassignment_isr_change,
+    events.ListPartitionReassignments: reassignment.list_partition_reassignments,
+}
+"""What an active controller does about each event."""

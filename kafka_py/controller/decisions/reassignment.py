@@ -1,0 +1,285 @@
+"""Moves partitions to other brokers: adds the new replicas, waits until they have caught up, drops the old.
+
+The target and what is left to do stand in the topic's znode, so a new controller goes on where this one stopped
+(KIP-455). The old way, a list in /admin/reassign_partitions, ends in the same steps.
+Source: docs/reference/controller.md, section 8 (with the letters of the steps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import listed
+from kafka_py.controller.decisions import deletion
+from kafka_py.controller.decisions.batch import RequestBatch
+from kafka_py.controller.decisions.leaderships import bump_epochs
+from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.partition_moves import move_partitions
+from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.reassignment_requests import requested_assignment
+from kafka_py.controller.decisions.replica_moves import move_replicas
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.decisions.steps import Put, Reply, Send, update_metadata
+from kafka_py.controller.decisions.znode_steps import (
+    ForgetPartition,
+    ReadLeadership,
+    ReadReassignments,
+    RemoveReassignments,
+    WatchEmptyReassignments,
+    WriteAssignments,
+)
+from kafka_py.controller.events import (
+    ApiPartitionReassignment,
+    ListPartitionReassignments,
+    PartitionReassignmentIsrChange,
+    ZkPartitionReassignment,
+)
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Assignment, Cluster, Replica, leader_of, without
+from kafka_py.controller.model.elections import Strategy
+from kafka_py.zk.access import ControllerMoved
+
+notes = Notes(__name__)
+
+LAST_IN_SYNC = (
+    "All in-sync replicas are among those that would be deleted: wait until another one is in sync, or elect one "
+    "unclean, if records may be lost."
+)
+
+_SLICE = 64
+"""So many targets are looked at before others have the loop: one may cost some 30 microseconds."""
+
+Refusals = dict[TopicPartition, KafkaError | None]
+"""Per partition None, or why nothing was begun."""
+
+# What starts, resumes and ends them
+
+
+def load(cluster: Cluster) -> Plan[None]:
+    """Goes on with what a former controller left, the znode's wishes first."""
+    begun = yield from start_from_znode(cluster)
+    yield from resume(cluster, lambda partition, _: partition not in begun)
+
+
+def resume(cluster: Cluster, chosen: Callable[[TopicPartition, Assignment], bool]) -> Plan[None]:
+    """Runs the next step of those reassignments that `chosen` picks."""
+    for partition in sorted(cluster.reassigning):
+        assignment = cluster.assignment(partition)
+        if chosen(partition, assignment):
+            yield from _advance(cluster, partition, assignment)
+
+
+def start_from_znode(cluster: Cluster) -> Plan[set[TopicPartition]]:
+    """Begins what /admin/reassign_partitions asks for and returns the partitions begun; others leave the list."""
+    wanted = yield from ReadReassignments()
+    if wanted is not None and not wanted:  # empty or unreadable: it stays until somebody mends or deletes it
+        yield from WatchEmptyReassignments()
+    if not wanted:
+        return set()
+    assignments = {p: cluster.assignment(p).reassign_to(target) for p, target in wanted.items()}
+    refusals = yield from start(cluster, assignments)
+    refused = {partition: refusal for partition, refusal in refusals.items() if refusal is not None}
+    for partition, refusal in refused.items():
+        yield from notes.error("Partition %s is not reassigned: %s", partition, refusal)
+    yield from _leave_znode(dict.fromkeys(refused))
+    return refusals.keys() - refused.keys()
+
+
+def start_from_request(
+    cluster: Cluster, targets: Mapping[TopicPartition, Sequence[int] | None]
+) -> Plan[Refusals]:
+    """Begins, replaces or (target None) cancels reassignments; they take precedence over the znode's."""
+    refusals: Refusals = {}
+    accepted: dict[TopicPartition, Assignment] = {}
+    for some in slices(targets.items(), _SLICE):
+        for partition, target in some:
+            try:
+                accepted[partition] = requested_assignment(cluster, partition, target)
+            except KafkaError as error:
+                refusals[partition] = error.with_traceback(None)  # which would hold this very dict
+        yield from Worked(len(some), _SLICE)
+    yield from _leave_znode(dict.fromkeys(accepted))
+    refusals.update((yield from start(cluster, accepted)))
+    return refusals
+
+
+def start(cluster: Cluster, assignments: Mapping[TopicPartition, Assignment]) -> Plan[Refusals]:
+    """Begins reassignments one after the other, in turns with other work; no other event is processed meanwhile."""
+    refusals: Refusals = {}
+    for some in slices(assignments.items(), _SLICE):
+        for partition, assignment in some:
+            refusals[partition] = yield from _start_one(cluster, partition, assignment)
+        yield from Worked(len(some), _SLICE)
+    return refusals
+
+
+def _start_one(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[KafkaError | None]:
+    if partition.topic in cluster.queued:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    if not cluster.assignment(partition).replicas:
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    try:
+        if (yield from _would_drop_all_in_sync(cluster, partition, assignment)):
+            return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, LAST_IN_SYNC)
+        yield from _advance(cluster, partition, assignment)
+    except ControllerMoved:
+        raise
+    except Exception as error:
+        yield from notes.error("Reassigning %s to %s failed", partition, assignment, error=error)
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
+    return None
+
+
+def _would_drop_all_in_sync(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[bool]:
+    """Whether every in-sync replica is one of the running move's that `assignment` does without.
+
+    Apache Kafka 2.8.2 deletes them all the same, and with them records that no other broker may have; newer
+    controllers refuse as we do.
+    """
+    dropped = without(cluster.assignment(partition).replicas, assignment.replicas)
+    if not dropped:
+        return False
+    state = yield from ReadLeadership(partition)
+    return state is not None and bool(state.isr) and set(state.isr) <= set(dropped)
+
+
+def maybe_complete(cluster: Cluster, partition: TopicPartition) -> Plan[None]:
+    """The in-sync set has changed: if the new replicas are in it, the second half of the steps runs."""
+    if partition in cluster.reassigning:
+        assignment = cluster.assignment(partition)
+        if (yield from _is_complete(partition, assignment)):
+            yield from _advance(cluster, partition, assignment)
+
+
+# The steps
+
+
+def _advance(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+    """Takes a partition to `assignment` as far as it can go now: phase A, or phase B and then the end."""
+    cluster.mark_ineligible((partition.topic,))
+    yield from _take_over(cluster, partition, assignment)
+    if (yield from _is_complete(partition, assignment)):
+        yield from _finish(cluster, partition, assignment)
+    else:
+        yield from _announce(cluster, partition, assignment)  # A1
+        yield from move_replicas(cluster, _replicas(partition, assignment.adding), replica_states.NEW)  # A2
+
+
+def _take_over(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+    """U1 to U3: the new assignment in ZooKeeper, in memory; replicas of a replaced target are dropped."""
+    current = cluster.assignment(partition)
+    if current != assignment:
+        yield from _write(cluster, partition, assignment)
+        cluster.set_assignment(partition, assignment)
+        yield from _drop(cluster, partition, without(current.replicas, assignment.replicas))
+    cluster.reassigning.add(partition)
+
+
+def _is_complete(partition: TopicPartition, assignment: Assignment) -> Plan[bool]:
+    """Whether all target replicas are in sync, as ZooKeeper has it; watches the state otherwise."""
+    if not assignment.is_being_reassigned:
+        return True
+    state = yield from ReadLeadership(partition, watches=True)
+    return state is not None and set(assignment.target) <= set(state.isr)
+
+
+def _finish(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+    """Phase B: only the target replicas stay."""
+    yield from move_replicas(cluster, _replicas(partition, assignment.adding), replica_states.ONLINE)  # B1
+    final = Assignment(assignment.target)
+    cluster.set_assignment(partition, final)  # B2
+    yield from _move_leader(cluster, partition, final)  # B3
+    yield from _drop(cluster, partition, assignment.removing)  # B4, B5
+    yield from _write(cluster, partition, final)  # B6
+    yield from ForgetPartition(partition)  # B7
+    yield from _leave_znode({partition: final.replicas})
+    cluster.reassigning.discard(partition)
+    yield from update_metadata(cluster, cluster.brokers, (partition,))  # B8
+    yield from notes.info("Partition %s is reassigned to %s", partition, listed(final.replicas))
+    yield from deletion.resume_for(cluster, (partition.topic,))
+
+
+def _announce(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+    """A new leader epoch, so that the leader takes the replicas that come and go for a change."""
+    outcome = (yield from bump_epochs(cluster, (partition,)))[partition]
+    if isinstance(outcome, Exception):
+        yield from notes.error("The leader epoch of %s was not raised: %s", partition, outcome)
+        return
+    batch = RequestBatch(cluster)
+    batch.add_leader_and_isr(assignment.origin, partition, outcome, assignment, is_new=False)
+    batch.add_leader_and_isr(assignment.adding, partition, outcome, assignment, is_new=True)
+    yield from Send(batch)
+
+
+def _move_leader(cluster: Cluster, partition: TopicPartition, final: Assignment) -> Plan[None]:
+    leader = leader_of(cluster.leadership(partition))
+    if leader in final.replicas and cluster.is_online(leader, partition):
+        yield from _announce(cluster, partition, final)
+        return
+    yield from move_partitions(cluster, (partition,), partition_states.ONLINE, Strategy.REASSIGN)
+
+
+def _drop(cluster: Cluster, partition: TopicPartition, brokers: Sequence[int]) -> Plan[None]:
+    """Replicas are deleted without waiting for what their brokers say."""
+    replicas = _replicas(partition, brokers)
+    for state in (
+        replica_states.OFFLINE,
+        replica_states.DELETION_STARTED,
+        replica_states.DELETION_SUCCESSFUL,
+        replica_states.NON_EXISTENT,
+    ):
+        yield from move_replicas(cluster, replicas, state)
+
+
+def _write(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> WriteAssignments:
+    topic = partition.topic
+    rows = {**cluster.topic_assignment(topic), partition.partition: assignment}
+    return WriteAssignments(topic, rows, cluster.topic_ids.get(topic))
+
+
+def _leave_znode(targets: Mapping[TopicPartition, Sequence[int] | None]) -> Plan[None]:
+    """Takes partitions out of /admin/reassign_partitions; once it is empty it is deleted and watched for again."""
+    staying = yield from RemoveReassignments(targets)
+    if staying is not None and not staying:
+        yield from Put(ZkPartitionReassignment())
+
+
+def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[Replica]:
+    return [Replica(*partition, broker) for broker in brokers]
+
+
+# Events
+
+
+def zk_partition_reassignment(cluster: Cluster, _event: ZkPartitionReassignment, _settings: Settings) -> Plan[None]:
+    """The old tool asks for reassignments."""
+    yield from start_from_znode(cluster)
+
+
+def api_partition_reassignment(cluster: Cluster, event: ApiPartitionReassignment, _settings: Settings) -> Plan[None]:
+    """AlterPartitionReassignments."""
+    yield from Reply((yield from start_from_request(cluster, event.targets)))
+
+
+def partition_reassignment_isr_change(
+    cluster: Cluster, event: PartitionReassignmentIsrChange, _settings: Settings
+) -> Plan[None]:
+    """The state of a partition on its way was rewritten."""
+    yield from maybe_complete(cluster, event.partition)
+
+
+def list_partition_reassignments(
+    cluster: Cluster, event: ListPartitionReassignments, _settings: Settings
+) -> Plan[None]:
+    """ListPartitionReassignments."""
+    asked = sorted(cluster.reassigning) if event.partitions is None else event.partitions
+    moving: dict[TopicPartition, Assignment] = {}
+    for some in slices(asked):
+        for partition in some:
+            assignment = cluster.assignment(partition)
+            if assignment.is_being_reassigned:
+                moving[partition] = assignment
+        yield from Worked(len(some))
+    yield from Reply(moving)

@@ -1,0 +1,51 @@
+"""What AlterPartitionReassignments asks for, checked. Source: docs/reference/controller.md, section 8; KIP-455."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller.model.controller_context import Assignment, Cluster
+
+_MOST_SHOWN = 100
+"""Broker ids that an error message lists: it must fit into a string of the protocol."""
+
+
+def requested_assignment(cluster: Cluster, partition: TopicPartition, target: Sequence[int] | None) -> Assignment:
+    """The assignment that a request leads to.
+
+    target: the wanted replicas; None goes back to where a running reassignment came from.
+    Raises KafkaError(INVALID_REPLICA_ASSIGNMENT), or KafkaError(NO_REASSIGNMENT_IN_PROGRESS) with nothing to cancel.
+    """
+    current = cluster.assignment(partition)
+    if target is None:
+        if not current.is_being_reassigned:
+            raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+        return current.reassign_to(current.origin)
+    live = cluster.live_brokers
+    target = target[: len(current.origin) + len(live) + 1]  # one that is longer has its fault in this part of it
+    wanted = current.reassign_to(target)
+    fault = _fault_of(target, wanted.adding, live)
+    if fault is not None:
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, fault)
+    return wanted
+
+
+def _fault_of(target: Sequence[int], adding: Sequence[int], live: Collection[int]) -> str | None:
+    """What is wrong with a target, in the words that the classic's tools show."""
+    if not target:
+        return "Empty replica list specified in partition reassignment."
+    if len(set(target)) < len(target):
+        return f"Duplicate replica ids in partition reassignment replica list: {_shown('ArrayBuffer', target)}"
+    if min(target) < 0:
+        return f"Invalid broker id in replica list: {_shown('ArrayBuffer', target)}"
+    if not set(adding) <= set(live):
+        return (f"Replica assignment has brokers that are not alive. Replica list: {_shown('ArrayBuffer', adding)}, "
+                f"live broker list: {_shown('Set', sorted(live))}")  # fmt: skip
+    return None
+
+
+def _shown(collection: str, ids: Sequence[int]) -> str:
+    more = ", ..." if len(ids) > _MOST_SHOWN else ""
+    return f"{collection}({', '.join(map(str, ids[:_MOST_SHOWN]))}{more})"

@@ -1,0 +1,128 @@
+"""Topics that appear, grow or vanish in ZooKeeper, and unclean elections that are allowed from now on.
+
+Source: docs/reference/controller.md, sections 1 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.texts import listed
+from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.partition_moves import bring_online, move_partitions
+from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.replica_moves import move_replicas
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.decisions.znode_steps import (
+    ForgetTopic,
+    GiveTopicIds,
+    KeepPartitions,
+    ReadAssignments,
+    ReadPartitionsWithState,
+    ReadTopics,
+)
+from kafka_py.controller.events import (
+    PartitionModifications,
+    TopicChange,
+    TopicUncleanLeaderElectionEnable,
+    UncleanLeaderElectionEnable,
+)
+from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model.controller_context import Assignment, Cluster, Replica
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.topics import TopicAssignment
+
+notes = Notes(__name__)
+
+
+def topic_change(cluster: Cluster, _event: TopicChange, settings: Settings) -> Plan[None]:
+    """Znodes of topics were made, by whomever, or removed."""
+    present = yield from ReadTopics()
+    new = sorted(present - cluster.topics)
+    gone = sorted(cluster.topics - present)
+    assignments = yield from read_assignments(new)
+    for topic in gone:
+        cluster.remove_topic(topic)
+        yield from ForgetTopic(topic)
+    if new or gone:
+        yield from notes.info("New topics: %s, deleted topics: %s", listed(new), listed(gone))
+    yield from start_partitions(cluster, (yield from add_topics(cluster, assignments, settings)))
+
+
+def read_assignments(topics: Collection[str]) -> Plan[dict[str, TopicAssignment]]:
+    """The assignments of topics, each watched from now on; one that cannot be read has no partitions."""
+    found = yield from ReadAssignments(topics)
+    read: dict[str, TopicAssignment] = {}
+    for topic, one in found.items():
+        if isinstance(one, MalformedZNode):
+            yield from notes.error("Topic %s is taken for one without partitions: %s", topic, one)
+            read[topic] = TopicAssignment({})
+        elif one is not None:
+            read[topic] = one
+    return read
+
+
+def add_topics(
+    cluster: Cluster, assignments: Mapping[str, TopicAssignment], settings: Settings
+) -> Plan[list[TopicPartition]]:
+    """Takes topics into the context, giving an id to those that lack one (KIP-516); returns their partitions."""
+    if settings.options.inter_broker_version().has_topic_ids:
+        lacking = [topic for topic, one in assignments.items() if one.topic_id is None]
+        given = yield from GiveTopicIds(lacking)
+        assignments = {**assignments, **given}
+    for topic, one in assignments.items():
+        cluster.add_topic(topic, one.topic_id)
+    partitions = []
+    for some in slices((topic, *row) for topic, one in assignments.items() for row in one.partitions.items()):
+        for topic, number, row in some:
+            partition = TopicPartition(topic, number)
+            cluster.set_assignment(partition, Assignment(*row))
+            partitions.append(partition)
+        yield from Worked(len(some))
+    return partitions
+
+
+def partition_modifications(cluster: Cluster, event: PartitionModifications, _settings: Settings) -> Plan[None]:
+    """A topic's znode was rewritten: partitions that it did not have are new, all other changes are ignored."""
+    topic = event.topic
+    found = (yield from ReadAssignments((topic,)))[topic]
+    if isinstance(found, MalformedZNode):
+        yield from notes.error("The change of topic %s is ignored: %s", topic, found)
+        return
+    if found is None or topic not in cluster.topics:
+        return
+    known = cluster.topic_assignment(topic)
+    added = {number: Assignment(*row) for number, row in found.partitions.items() if number not in known}
+    if not added:
+        return
+    if topic in cluster.queued:
+        yield from notes.error(
+            "Topic %s is being deleted and cannot grow; the new partitions are taken out again", topic
+        )
+        yield from KeepPartitions(topic, (yield from ReadPartitionsWithState(topic)))
+        return
+    for number, assignment in added.items():
+        cluster.set_assignment(TopicPartition(topic, number), assignment)
+    yield from start_partitions(cluster, [TopicPartition(topic, number) for number in added])
+
+
+def start_partitions(cluster: Cluster, partitions: Collection[TopicPartition]) -> Plan[None]:
+    """New partitions get their first leader, their replicas begin."""
+    replicas = [Replica(*one, broker) for one in partitions for broker in cluster.assignment(one).replicas]
+    yield from move_partitions(cluster, partitions, partition_states.NEW)
+    yield from move_replicas(cluster, replicas, replica_states.NEW)
+    yield from move_partitions(cluster, partitions, partition_states.ONLINE)
+    yield from move_replicas(cluster, replicas, replica_states.ONLINE)
+
+
+def unclean_enabled(cluster: Cluster, _event: UncleanLeaderElectionEnable, _settings: Settings) -> Plan[None]:
+    """Partitions that no replica in sync could lead may find a leader now."""
+    yield from bring_online(cluster)
+
+
+def topic_unclean_enabled(
+    cluster: Cluster, event: TopicUncleanLeaderElectionEnable, _settings: Settings
+) -> Plan[None]:
+    """The same for one topic."""
+    yield from bring_online(cluster, event.topic)

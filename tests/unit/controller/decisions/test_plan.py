@@ -1,0 +1,56 @@
+"""The form of a decision."""
+
+import pytest
+
+from kafka_py.controller.decisions.notes import Level, Note, Notes
+from kafka_py.controller.decisions.plan import SLICE, Plan, Worked, slices
+from kafka_py.controller.decisions.znode_steps import ReadBrokers, ReadTopics
+from kafka_py.testing.fakes.controller_znodes import result_of
+
+
+def test_what_a_step_comes_to_goes_back_into_the_plan() -> None:
+    def plan() -> Plan[list[str]]:
+        yield from Worked(1)
+        return sorted((yield from ReadTopics()))
+
+    asked = []
+
+    def perform(step: object) -> set[str] | None:
+        asked.append(step)
+        return {"b", "a"} if isinstance(step, ReadTopics) else None
+
+    assert result_of(plan(), perform) == ["a", "b"]
+    assert asked == [ReadTopics()]
+
+
+def test_what_a_step_raises_is_raised_in_the_plan() -> None:
+    done = []
+
+    def plan() -> Plan[None]:
+        try:
+            yield from ReadTopics()
+        finally:
+            yield from ReadBrokers()
+
+    def perform(step: object) -> None:
+        done.append(type(step))
+        if isinstance(step, ReadTopics):
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        result_of(plan(), perform)
+    assert done == [ReadTopics, ReadBrokers]
+
+
+def test_slices_have_all_elements_in_their_order() -> None:
+    assert [len(some) for some in slices(range(2 * SLICE + 1))] == [SLICE, SLICE, 1]
+    assert [each for some in slices("abcde", 2) for each in some] == list("abcde")
+    assert list(slices([])) == []
+
+
+def test_a_note_names_the_module_that_has_it_to_say() -> None:
+    error = ValueError("why")
+    note = Notes("here").error("%s is %d", "t", 3, error=error)
+    assert note == Note("here", Level.ERROR, "%s is %d", ("t", 3), error)
+    assert str(note) == "t is 3"
+    assert str(Notes("here").info("100% sure")) == "100% sure"
