@@ -18,6 +18,7 @@ import argparse
 import difflib
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,10 +73,20 @@ def rewritten(text: str, world: Callable[[], Perform]) -> str:
     return "\n\n".join([*parts, *(told(story, world()) for story in stories(text))]) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """1 when a file does not say what comes of its commands, unless it was rewritten."""
+def script_of(path: Path) -> Perform:
+    """A new world for a story of this file: its folder says whether groups or a controller are told of."""
+    from kafka_py.testing.fakes.controller_transcripts import ControllerScript
     from kafka_py.testing.fakes.group_transcripts import GroupScript
 
+    scripts: dict[str, Callable[[], ControllerScript | GroupScript]] = {
+        "controller": ControllerScript,
+        "groups": GroupScript,
+    }
+    return scripts[path.resolve().parent.name]().perform
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """1 when a file does not say what comes of its commands, unless it was rewritten."""
     parser = argparse.ArgumentParser(prog="python -m kafka_py.testing.transcripts", description=__doc__)
     parser.add_argument("--rewrite", action="store_true", help="write what the files should say")
     parser.add_argument("files", nargs="+", type=Path)
@@ -83,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     differs = False
     for path in options.files:
         text = path.read_text()
-        wanted = rewritten(text, lambda: GroupScript().perform)
+        wanted = rewritten(text, partial(script_of, path))
         if options.rewrite:
             path.write_text(wanted)
         elif wanted != text:

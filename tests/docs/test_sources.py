@@ -16,7 +16,7 @@ from kafka_py.testing.peers import apache
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("kafka_py", "tests", "benchmarks", "bin", "docs")
-TEXTS = {".py", ".sh", ".md", ".java", ""}
+TEXTS = {".py", ".sh", ".md", ".java", ".txt", ""}
 
 STANDARDS = (
     r"RFC \d+(, section [\d.]+)?",

@@ -1,18 +1,19 @@
 """Stand-ins in memory: files that forget, scripted brokers and groups, logs and replicas without a network.
 
-    inodes.py             a file's content, and what a crash leaves
-    files.py              a disk that forgets what was not synced
-    stored_logs.py        real logs on a disk in memory
-    logs.py               logs without files
-    replicas.py           a replica manager over such logs
-    copying.py            replicas that copy without a network
-    groups.py             groups without a broker
-    scripted_group.py     a coordinator that answers as told
-    group_transcripts.py  one group, decided by commands, as text
-    controllers.py        controllers over a ZooKeeper in memory
-    controller_znodes.py  the znodes of a controller as values
-    fake_answers.py       what pretend brokers answer, per API
-    fake_groups.py        what pretend brokers answer about groups
-    fake_cluster.py       pretend brokers on real sockets
-    memory_wire.py        the same without sockets
+    inodes.py                  a file's content, and what a crash leaves
+    files.py                   a disk that forgets what was not synced
+    stored_logs.py             real logs on a disk in memory
+    logs.py                    logs without files
+    replicas.py                a replica manager over such logs
+    copying.py                 replicas that copy without a network
+    groups.py                  groups without a broker
+    scripted_group.py          a coordinator that answers as told
+    group_transcripts.py       one group, decided by commands, as text
+    controllers.py             controllers over a ZooKeeper in memory
+    controller_znodes.py       the znodes of a controller as values
+    controller_transcripts.py  one controller, decided by commands, as text
+    fake_answers.py            what pretend brokers answer, per API
+    fake_groups.py             what pretend brokers answer about groups
+    fake_cluster.py            pretend brokers on real sockets
+    memory_wire.py             the same without sockets
 """

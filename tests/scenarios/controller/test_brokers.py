@@ -4,7 +4,6 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.model import partition_states
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import (
@@ -26,108 +25,6 @@ def scenario(run):
 
     test.__name__, test.__doc__ = run.__name__, run.__doc__
     return test
-
-
-@scenario
-async def test_a_broker_dies_and_every_other_gets_one_batched_leader_and_isr_per_step():
-    """design.md walk 3 and S1-076: one LeaderAndIsr per concerned broker, batching all partitions."""
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [3, 1, 2], 1: [3, 2, 1], 2: [1, 3, 2]})
-    world.forget()
-
-    await world.kill(3)
-
-    # First the elections of what it led, then the in-sync sets of all that it held.
-    assert world.story(LeaderAndIsrRequest) == [
-        "LeaderAndIsr -> 1: t-0 leader 1 epoch 1 isr [1, 2]; t-1 leader 2 epoch 1 isr [2, 1]",
-        "LeaderAndIsr -> 1: t-0 leader 1 epoch 1 isr [1, 2]; t-1 leader 2 epoch 1 isr [2, 1]; "
-        "t-2 leader 1 epoch 1 isr [1, 2]",
-        "LeaderAndIsr -> 2: t-0 leader 1 epoch 1 isr [1, 2]; t-1 leader 2 epoch 1 isr [2, 1]",
-        "LeaderAndIsr -> 2: t-0 leader 1 epoch 1 isr [1, 2]; t-1 leader 2 epoch 1 isr [2, 1]; "
-        "t-2 leader 1 epoch 1 isr [1, 2]",
-    ]
-    assert await world.state("t", 2) == (1, 1, (1, 2), 1, 1)
-    assert not world.told_to(3)
-
-
-@scenario
-async def test_w6_17_the_first_live_replica_of_the_assignment_in_sync_leads():
-    """W6.17: topic-leader, 3 partitions, RF 3; partition 2 is [0,1,2]: close broker 0 -> leader 1."""
-    world = ControllerWorld()
-    await world.start(1, 2, 0)
-    await world.make_topic("topic-leader", {0: [1, 2, 0], 1: [2, 0, 1], 2: [0, 1, 2]})
-    await world.kill(0)
-    assert (await world.state("topic-leader", 2)).leader == 1
-
-
-@scenario
-async def test_a_broker_that_comes_back_follows():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [2, 1]})
-    await world.kill(2)
-    world.forget()
-
-    await world.start(2)
-
-    assert world.story(LeaderAndIsrRequest) == ["LeaderAndIsr -> 2: t-0 leader 1 epoch 1 isr [1]"]
-    news = world.told_to(2)
-    assert isinstance(news[0], UpdateMetadataRequest)  # who is alive, before whom to follow
-    assert [b.id for b in news[0].live_brokers] == [1, 2]
-
-
-@scenario
-async def test_a_bounced_broker_is_dead_first_and_new_then():
-    """KIP-380: the registration is back with a larger czxid before the controller looked."""
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [2, 1]})
-    world.forget()
-
-    bounced = world.brokers[2]
-    old_epoch = world.controller.cluster.brokers[2].epoch
-    bounced.session.expire()  # registers again at once, in a new session
-    await world.settle(5)
-
-    epoch = world.controller.cluster.brokers[2].epoch
-    assert epoch > old_epoch
-    assert await world.state("t") == (1, 1, (1,), 1, 1)
-    (follow,) = world.told_to(2, LeaderAndIsrRequest)
-    assert follow.broker_epoch == epoch
-
-
-@scenario
-async def test_the_last_in_sync_replica_stays_in_the_set_when_it_dies():
-    """Pitfall "elections": never elect outside the ISR unless unclean election is on; report it offline."""
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2, 3]})
-    await world.kill(3)
-    await world.kill(2)
-    assert await world.state("t") == (-1, 2, (2,), 1, 2)
-    cluster = world.controller.cluster
-    assert cluster.partition_state(TopicPartition("t", 0)) is partition_states.OFFLINE
-    assert cluster.offline_partition_count == 1
-
-    await world.start(3)  # alive, but not in sync
-    assert (await world.state("t")).leader == -1
-
-    await world.start(2)
-    assert (await world.state("t")) == (2, 3, (2,), 1, 3)
-    assert cluster.offline_partition_count == 0
-
-
-@scenario
-async def test_unclean_election_needs_the_topics_permission():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2, 3]}, configs={"unclean.leader.election.enable": "true"})
-    await world.kill(3)
-    await world.kill(2)
-    await world.start(3)
-    assert await world.state("t") == (3, 3, (3,), 1, 3)
-    assert world.controller._stats.unclean_elections == 1
 
 
 @scenario
@@ -173,26 +70,6 @@ async def test_w6_14_controlled_shutdown_of_three_kinds_of_partitions():
 
     await world.kill(2)
     assert world.controller.cluster.shutting_down == set()
-
-
-@scenario
-async def test_w6_16_partitions_that_cannot_move_are_listed():
-    """W6.16: controller not able to move => partition listed."""
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2, 3]})
-    await world.kill(3)
-    assert await world.controller.controlled_shutdown(2, -1) == {TopicPartition("t", 0)}
-
-
-@scenario
-async def test_a_controller_may_shut_itself_down_the_same_way():
-    """A controller may ask itself."""
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [1, 2]})
-    assert await world.controller.controlled_shutdown(1, world.controller.cluster.brokers[1].epoch) == set()
-    assert (await world.state("t")).leader == 2
 
 
 @scenario

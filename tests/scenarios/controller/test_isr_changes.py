@@ -5,7 +5,6 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.events import IsrProposal
-from kafka_py.controller.model.controller_context import Assignment
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 
@@ -79,16 +78,3 @@ async def test_alter_isr_is_refused_with_kafkas_codes():
     with pytest.raises(KafkaError) as caught:
         await world.brokers[2].controller.alter_isr(2, epoch, {})
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
-
-
-@scenario
-async def test_alter_isr_completes_a_reassignment():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2]})
-    await world.controller.alter_reassignments({T0: [3, 2]})
-    state = await world.state("t")
-    epoch = world.controller.cluster.brokers[2].epoch
-    await world.controller.alter_isr(2, epoch, {T0: IsrProposal(state.leader_epoch, (2, 3), state.zk_version)})
-    await world.settle()
-    assert world.controller.cluster.assignment(T0) == Assignment((3, 2))

@@ -46,54 +46,6 @@ async def led_by_another(world):
 
 
 @scenario
-async def test_a_preferred_election_gives_the_partition_back():
-    world = ControllerWorld()
-    await led_by_another(world)
-    assert world.controller.cluster.preferred_imbalance_count == 1
-    assert await world.controller.elect_leaders([T0], PREFERRED) == {T0: 2}
-    await world.settle()
-    assert world.story(LeaderAndIsrRequest) == [
-        f"LeaderAndIsr -> {broker}: t-0 leader 2 epoch 2 isr [1, 2]" for broker in (1, 2)
-    ]
-    assert world.controller.cluster.preferred_imbalance_count == 0
-
-
-@scenario
-async def test_elections_that_make_no_sense_are_refused():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2, 1], 1: [3, 1]})
-    await world.make_topic("going", {0: [2, 3]})
-    await world.kill(3)
-    await world.delete_topic("going")  # waits for broker 3
-    t1 = TopicPartition("t", 1)
-    results = await world.controller.elect_leaders(
-        [T0, t1, TopicPartition("t", 7), TopicPartition("going", 0)], PREFERRED
-    )
-    assert {partition: result.code for partition, result in results.items()} == {
-        T0: ErrorCode.ELECTION_NOT_NEEDED,
-        t1: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
-        TopicPartition("t", 7): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        TopicPartition("going", 0): ErrorCode.INVALID_TOPIC_EXCEPTION,
-    }
-
-
-@scenario
-async def test_an_unclean_election_on_request_needs_no_setting():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2, 3]})
-    await world.kill(3)
-    await world.kill(2)
-    refused = (await world.controller.elect_leaders([T0], ElectionType.UNCLEAN))[T0]
-    assert refused.code is ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-    await world.start(3)
-    assert await world.controller.elect_leaders(None, ElectionType.UNCLEAN) == {T0: 3}
-    needless = (await world.controller.elect_leaders([T0], ElectionType.UNCLEAN))[T0]
-    assert needless.code is ErrorCode.ELECTION_NOT_NEEDED
-
-
-@scenario
 async def test_the_old_tools_znode_triggers_an_election_and_vanishes():
     """S1-132: the preferred replica leads only if it is in the ISR; the znode is transient (S1-062)."""
     world = ControllerWorld()
@@ -181,25 +133,6 @@ async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
 
 
 @scenario
-async def test_a_reassignment_can_be_cancelled_or_replaced():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [1]})
-    controller = world.controller
-    await controller.alter_reassignments({T0: [2]})
-    await controller.alter_reassignments({T0: [3]})
-    assert controller.cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
-    await world.settle()
-    assert "StopReplica -> 2: t-0 delete" in world.story(StopReplicaRequest)
-
-    assert await controller.alter_reassignments({T0: None}) == {T0: None}
-    assert controller.cluster.assignment(T0) == Assignment((1,))
-    assert (await world.state("t")).leader == 1
-    refused = (await controller.alter_reassignments({T0: None}))[T0]
-    assert refused.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
-
-
-@scenario
 async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync():
     """Found by simulated seed 100783: the only replica that had everything was deleted, and nobody could lead."""
     world = ControllerWorld()
@@ -220,18 +153,6 @@ async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync(
     await rejoin_isr(world, T0, [1, 2])
     assert await controller.alter_reassignments({T0: None}) == {T0: None}
     assert controller.cluster.assignment(T0) == Assignment((1,))
-
-
-@scenario
-async def test_impossible_reassignments_are_refused():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [1]})
-    for target in ([], [1, 1], [-1], [9]):
-        refused = (await world.controller.alter_reassignments({T0: target}))[T0]
-        assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    refused = (await world.controller.alter_reassignments({TopicPartition("x", 0): [1]}))[TopicPartition("x", 0)]
-    assert refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @scenario
@@ -298,32 +219,6 @@ async def test_the_old_tools_list_is_worked_off_and_watched_for_again():
 
 
 @scenario
-async def test_what_a_request_asks_for_takes_a_partition_out_of_the_old_tools_list():
-    """KIP-455: the request takes precedence. A row that stayed would begin the overridden move again later."""
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [1], 1: [1], 2: [1]})
-    store = await world.store()
-    t1, t2 = TopicPartition("t", 1), TopicPartition("t", 2)
-    await store.admin.request_reassignments({T0: [2], t1: [2], t2: [2]})
-    await world.settle()
-    assert world.controller.cluster.reassigning == {T0, t1, t2}
-
-    assert await world.controller.alter_reassignments({T0: [3], t1: None}) == {T0: None, t1: None}
-    assert await store.admin.reassignments() == {t2: [2]}
-    refused = (await world.controller.alter_reassignments({t2: [9]}))[t2]
-    assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert await store.admin.reassignments() == {t2: [2]}
-
-    await world.kill(1)  # the next controller begins with the list
-    await world.settle()
-    cluster = world.controller.cluster
-    assert cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
-    assert cluster.assignment(t1) == Assignment((1,))
-    assert cluster.assignment(t2) == Assignment((2, 1), (2,), (1,))
-
-
-@scenario
 async def test_a_request_that_overrides_the_last_row_of_the_old_tools_list_deletes_it():
     world = ControllerWorld()
     await world.start(1, 2, 3)
@@ -337,79 +232,6 @@ async def test_a_request_that_overrides_the_last_row_of_the_old_tools_list_delet
     await store.admin.request_reassignments({T0: [2]})  # and a new one is watched for
     await world.settle()
     assert world.controller.cluster.assignment(T0) == Assignment((2, 1), (2,), (1,))
-
-
-@scenario
-async def test_a_new_controller_goes_on_with_a_reassignment():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2]})
-    await world.controller.alter_reassignments({T0: [3]})
-    await world.kill(1)
-    assert world.controller.cluster.reassigning == {T0}
-    await rejoin_isr(world, T0, [2, 3])
-    assert await world.state("t") == (3, (await world.state("t")).leader_epoch, (3,), 2, (await world.state("t"))[4])
-    assert not world.controller.cluster.reassigning
-
-
-@scenario
-async def test_a_reassignment_waits_for_a_dead_target():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2]})
-    await world.controller.alter_reassignments({T0: [3, 2]})
-    await world.kill(3)
-    await world.settle(600)
-    running = Assignment((3, 2), (3,), ())
-    assert world.controller.cluster.assignment(T0) == running
-    assert await world.controller.list_reassignments([T0]) == {T0: running}
-    world.forget()
-
-    await world.start(3)
-    assert "LeaderAndIsr -> 3: t-0 leader 2 epoch 1 isr [2]" in [
-        line.removesuffix(" new") for line in world.story(LeaderAndIsrRequest)
-    ]
-    assert world.controller.cluster.assignment(T0) == running  # it is alive, but not in sync yet
-    await rejoin_isr(world, T0, [2, 3])
-    assert world.controller.cluster.assignment(T0) == Assignment((3, 2))
-    assert await world.controller.list_reassignments([T0]) == {}
-
-
-@scenario
-async def test_after_a_fail_over_deletion_waits_for_the_end_of_a_reassignment():
-    """The new controller finds both in ZooKeeper; all brokers are alive, so nothing but the move holds it up."""
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    await world.make_topic("t", {0: [2]})
-    await world.controller.alter_reassignments({T0: [3, 2]})
-    await world.settle()
-    world.forget()
-    store = await world.store()
-    await store.topics.mark_for_deletion("t")
-    await world.kill(1)  # before it has taken notice
-    await world.settle(600)
-    cluster = world.controller.cluster
-    assert (cluster.queued, cluster.started, cluster.ineligible) == ({"t"}, set(), {"t"})
-    assert not world.story(StopReplicaRequest)
-    assert await store.topics.names() == {"t"}
-
-    await rejoin_isr(world, T0, [2, 3])
-    assert [line for line in world.story(StopReplicaRequest) if "delete" in line] == [
-        "StopReplica -> 2: t-0 delete", "StopReplica -> 3: t-0 delete",
-    ]  # fmt: skip
-    assert await store.topics.names() == set()
-    assert not world.controller.cluster.queued
-
-
-@scenario
-async def test_partitions_of_a_topic_in_deletion_cannot_be_reassigned():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [2, 1]})
-    await world.kill(2)
-    await world.delete_topic("t")
-    refused = (await world.controller.alter_reassignments({T0: [1]}))[T0]
-    assert refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @scenario

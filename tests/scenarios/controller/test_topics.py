@@ -6,19 +6,17 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
-from kafka_py.controller.model import partition_states, replica_states
+from kafka_py.controller.model import replica_states
 from kafka_py.controller.model.controller_context import Replica
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import (
-    StopReplicaPartitionError,
     StopReplicaRequest,
     StopReplicaResponse,
 )
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest
 from kafka_py.zk.topics import TopicAssignment
-from kafka_py.zk.znodes import TopicZNode
 
 
 def scenario(run):
@@ -29,25 +27,6 @@ def scenario(run):
 
     test.__name__, test.__doc__ = run.__name__, run.__doc__
     return test
-
-
-@scenario
-async def test_a_new_topic_gets_leaders_and_every_broker_is_told():
-    world = ControllerWorld()
-    await world.start(1, 2, 3)
-    world.forget()
-
-    await world.make_topic("t", {0: [1, 2], 1: [2, 3]})
-
-    assert world.story() == [
-        "LeaderAndIsr -> 1: t-0 leader 1 epoch 0 isr [1, 2] new",
-        "UpdateMetadata -> 1: live [1, 2, 3]; t-0 leader 1 isr [1, 2]; t-1 leader 2 isr [2, 3]",
-        "LeaderAndIsr -> 2: t-0 leader 1 epoch 0 isr [1, 2] new; t-1 leader 2 epoch 0 isr [2, 3] new",
-        "UpdateMetadata -> 2: live [1, 2, 3]; t-0 leader 1 isr [1, 2]; t-1 leader 2 isr [2, 3]",
-        "LeaderAndIsr -> 3: t-1 leader 2 epoch 0 isr [2, 3] new",
-        "UpdateMetadata -> 3: live [1, 2, 3]; t-0 leader 1 isr [1, 2]; t-1 leader 2 isr [2, 3]",
-    ]
-    assert await world.state("t") == (1, 0, (1, 2), 1, 0)
 
 
 @scenario
@@ -117,22 +96,6 @@ async def test_a_topic_that_cannot_be_read_harms_no_other():
 
 
 @scenario
-async def test_a_topic_without_live_replicas_waits_for_a_broker():
-    world = ControllerWorld()
-    await world.start(1)
-    await world.make_topic("t", {0: [2, 3]})
-    partition = TopicPartition("t", 0)
-    cluster = world.controller.cluster
-    assert cluster.partition_state(partition) is partition_states.NEW
-    assert cluster.leadership(partition) is None
-
-    world.forget()
-    await world.start(3)
-    assert await world.state("t") == (3, 0, (3,), 1, 0)
-    assert "LeaderAndIsr -> 3: t-0 leader 3 epoch 0 isr [3] new" in world.story()
-
-
-@scenario
 async def test_added_partitions_start_and_changes_of_old_ones_are_ignored():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -195,51 +158,6 @@ async def test_we4_24_a_znode_made_by_hand_deletes_a_topic():
 
 
 @scenario
-async def test_deletion_waits_for_a_dead_broker_and_goes_on_when_it_is_back():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [1, 2]})
-    await world.kill(2)
-
-    await world.delete_topic("t")
-    cluster = world.controller.cluster
-    assert cluster.ineligible == {"t"}
-    assert cluster.replica_state(Replica("t", 0, 2)) is replica_states.OFFLINE  # to be tried again
-    assert cluster.replica_state(Replica("t", 0, 1)) is replica_states.DELETION_SUCCESSFUL
-    assert "/brokers/topics/t" in world.zookeeper.tree()
-
-    world.forget()
-    await world.start(2)
-    assert "/brokers/topics/t" not in world.zookeeper.tree()
-    assert "t-0 delete" in " ".join(world.story(StopReplicaRequest))
-    assert not world.told_to(1, StopReplicaRequest)  # it has deleted its replica already
-
-
-@scenario
-async def test_a_replica_that_cannot_be_deleted_is_tried_again_when_its_broker_returns():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [2, 1]})
-
-    def refuse(broker, request, _version):
-        deletes = isinstance(request, StopReplicaRequest) and request.topic_states[0].partition_states[0]
-        if broker == 2 and deletes and deletes.delete_partition:
-            error = StopReplicaPartitionError(topic_name="t", partition_index=0, error_code=56)
-            return StopReplicaResponse(error_code=0, partition_errors=[error])
-        return None
-
-    world.answer = refuse
-    await world.delete_topic("t")
-    assert world.controller.cluster.ineligible == {"t"}
-    assert "/brokers/topics/t" in world.zookeeper.tree()
-
-    world.answer = lambda *_: None
-    await world.kill(2)
-    await world.start(2)
-    assert "/brokers/topics/t" not in world.zookeeper.tree()
-
-
-@scenario
 async def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names():
     """Else the deletion would be under way for ever: a broker is not asked again while it is awaited."""
     world = ControllerWorld()
@@ -278,42 +196,6 @@ async def test_a_refusal_for_another_life_of_the_broker_says_nothing_of_its_repl
 
 
 @scenario
-async def test_partitions_added_during_deletion_are_taken_out_again():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [1, 2]})
-    await world.kill(2)
-    await world.delete_topic("t")  # cannot end while broker 2 is down
-    store = await world.store()
-    before = await store.topics.assignment("t")
-
-    await store.topics.set_assignment("t", before.of({0: [1, 2], 1: [1, 2]}, before.topic_id))
-    await world.settle()
-
-    after = TopicZNode.decode(world.zookeeper.tree()["/brokers/topics/t"])
-    assert (after.partitions, after.topic_id) == ({0: [1, 2]}, before.topic_id)
-
-
-@scenario
-async def test_deleting_what_does_not_exist_only_removes_the_request():
-    world = ControllerWorld()
-    await world.start(1)
-    await world.delete_topic("nothing")
-    assert "/admin/delete_topics/nothing" not in world.zookeeper.tree()
-
-
-@scenario
-async def test_with_deletion_switched_off_requests_are_thrown_away():
-    """With `delete.topic.enable` false a deletion has no effect."""
-    world = ControllerWorld({"delete.topic.enable": "false"})
-    await world.start(1)
-    await world.make_topic("t", {0: [1]})
-    await world.delete_topic("t")
-    assert "/admin/delete_topics/t" not in world.zookeeper.tree()
-    assert (await world.state("t")).leader == 1
-
-
-@scenario
 async def test_a_topic_removed_by_hand_is_forgotten_and_can_be_made_again():
     """WE4-24, deletion by hand: remove `/config/topics/<topic>`, and `/brokers/topics/<topic>` with its children."""
     world = ControllerWorld()
@@ -327,23 +209,6 @@ async def test_a_topic_removed_by_hand_is_forgotten_and_can_be_made_again():
 
     await world.make_topic("t", {0: [1], 1: [1]})
     assert (await world.state("t", 1)).leader == 1
-
-
-@scenario
-async def test_a_new_controller_finishes_a_deletion():
-    world = ControllerWorld()
-    await world.start(1, 2)
-    await world.make_topic("t", {0: [2]})
-    world.answer = lambda _broker, request, _version: (
-        StopReplicaResponse(error_code=0, partition_errors=[]) if isinstance(request, StopReplicaRequest) else None
-    )  # a reply that lists nothing is ignored
-    await world.delete_topic("t")
-    assert "/admin/delete_topics/t" in world.zookeeper.tree()
-
-    world.answer = lambda *_: None
-    await world.kill(1)
-    assert world.controller.broker_id == 2
-    assert not [path for path in world.zookeeper.tree() if path.endswith("/t")]
 
 
 @scenario
