@@ -34,7 +34,6 @@ from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.record_deletion import RecordDeletion
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
-from kafka_py.replication.state.metrics import ReplicaMetrics
 
 
 def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable[[], Awaitable[None]]) -> Node:
@@ -44,20 +43,18 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
     """
     config = env.live.current
     metadata = MetadataCache()
-    replicas = _make_replicas(env, log_dirs, metadata)
-    replication = Replication(env, replicas, metadata)
+    replication = Replication(env, log_dirs, metadata, _make_parked(env))
+    replicas = replication.replicas
+    coordinators = _make_coordinators(env, replicas)
     roles = RoleChanges(
         replicas,
         env.clock,
         is_live=metadata.is_live,
         log_config=env.topic_configs.of,
         topic_identity=env.store.topics.identity,
-        callbacks=RoleCallbacks(),
+        callbacks=_role_callbacks(replication, coordinators),
         supervisor=env.supervisor,
     )
-    replication.listen(roles.callbacks)
-    coordinators = _make_coordinators(env, replicas)
-    coordinators.listen(roles.callbacks)
     controller = _make_controller(env, register_again)
     topics = TopicAdmin(
         env.store,
@@ -80,6 +77,9 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         metadata_answers=MetadataAnswers(metadata),
         log_dirs=log_dirs,
         replicas=replicas,
+        hosted=replicas.hosted,
+        appends=replicas.appends,
+        fetches=replicas.fetches,
         replication=replication,
         deletion=RecordDeletion(replicas, metadata.is_live),
         roles=roles,
@@ -99,23 +99,20 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
     )
 
 
-def _make_replicas(env: BrokerEnvironment, log_dirs: LogDirs, metadata: MetadataCache) -> ReplicaManager:
-    return ReplicaManager(
-        env.broker_id,
-        env.live.current,
-        log_dirs,
-        env.clock,
-        parked=Parked(
-            _purgatory(env, "Produce"),
-            _purgatory(env, "Fetch"),
-            _purgatory(env, "DeleteRecords"),
-            env.loop.call_soon,
-        ),
-        is_known=metadata.has_partition,
-        metrics=ReplicaMetrics(env.registry),
-        background=log_dirs.background,
-        rng=env.chance.generator(),
-        supervisor=env.supervisor,
+def _make_parked(env: BrokerEnvironment) -> Parked:
+    return Parked(
+        _purgatory(env, "Produce"), _purgatory(env, "Fetch"), _purgatory(env, "DeleteRecords"), env.loop.call_soon
+    )
+
+
+def _role_callbacks(replication: Replication, coordinators: Coordinators) -> RoleCallbacks:
+    fetchers = replication.fetchers
+    return RoleCallbacks(
+        on_become_follower=(fetchers.start,),
+        on_following_settled=(fetchers.end_idle,),
+        on_stop_following=(fetchers.stop,),
+        on_roles_changed=(replication.resume_moves, coordinators.roles_changed),
+        on_stopped=(coordinators.stopped,),
     )
 
 

@@ -51,6 +51,7 @@ class LogDirMover:
         self,
         hosted: HostedPartitions,
         log_dirs: LogDirs,
+        *,
         options: Callable[[], ReplicationOptions],
         throttle: Throttle,
         wall_ms: Callable[[], int],

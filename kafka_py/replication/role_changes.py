@@ -38,9 +38,9 @@ EPOCH_DURING_DELETE = -2
 """StopReplica's leader epoch for a topic in deletion: it stops whatever epoch the replica has."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class RoleCallbacks:
-    """What role changes set off elsewhere. The defaults do nothing.
+    """What role changes set off elsewhere; the defaults do nothing. Each has its listeners, called in that order.
 
     on_become_follower: partitions whose fetching must start; many of them come in several calls.
     on_following_settled: called after every LeaderAndIsr, when all of them have started.
@@ -49,11 +49,11 @@ class RoleCallbacks:
     on_stopped: partitions that this broker stopped hosting, and whether their data goes too.
     """
 
-    on_become_follower: Callable[[list[Partition]], None] = lambda _started: None
-    on_following_settled: Callable[[], None] = lambda: None
-    on_stop_following: Callable[[list[TopicPartition]], None] = lambda _stopped: None
-    on_roles_changed: Callable[[list[Partition], list[Partition]], None] = lambda _leaders, _followers: None
-    on_stopped: Callable[[list[tuple[TopicPartition, bool]]], None] = lambda _stopped: None
+    on_become_follower: Sequence[Callable[[list[Partition]], None]] = ()
+    on_following_settled: Sequence[Callable[[], None]] = ()
+    on_stop_following: Sequence[Callable[[list[TopicPartition]], None]] = ()
+    on_roles_changed: Sequence[Callable[[list[Partition], list[Partition]], None]] = ()
+    on_stopped: Sequence[Callable[[list[tuple[TopicPartition, bool]]], None]] = ()
 
 
 @dataclass(slots=True, frozen=True)
@@ -99,9 +99,10 @@ class RoleChanges:
         self.lock = asyncio.Lock()
         self.controller_epoch = 0
         """Highest seen in any of the three requests; 0 after a restart, ZooKeeper is not asked."""
-        self.callbacks = callbacks
         self.heard_from_controller = False
+        self._callbacks = callbacks
         self._replicas = replicas
+        self._hosted = replicas.hosted
         self._clock = clock
         self._is_live = is_live
         self._log_config = log_config
@@ -133,29 +134,29 @@ class RoleChanges:
                 outcome.update({request.topic_partition: self._check(request) for request in some})
             await self._delete_stale(requests, outcome)
             accepted = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
-            leading = [request for request in accepted if request.state.leader == self._replicas.broker_id]
-            following = [request for request in accepted if request.state.leader != self._replicas.broker_id]
+            leading = [request for request in accepted if request.state.leader == self._hosted.broker_id]
+            following = [request for request in accepted if request.state.leader != self._hosted.broker_id]
             await self._stop_following(leading)
             leaders = await self._each(leading, self._make_leader, outcome)
             followers = await self._make_followers(following, outcome)
             self._log_roles(controller_id, controller_epoch, leaders, followers)
             self.heard_from_controller = True
             async for now_leading in sliced(leaders):
-                self._call(self.callbacks.on_roles_changed, now_leading, [])
+                self._call(self._callbacks.on_roles_changed, now_leading, [])
             async for now_following in sliced(followers):
-                self._call(self.callbacks.on_roles_changed, [], now_following)
+                self._call(self._callbacks.on_roles_changed, [], now_following)
             return outcome
 
     async def _stop_following(self, requests: Sequence[RoleRequest | StopRequest]) -> None:
         async for some in sliced(requests):
-            self._call(self.callbacks.on_stop_following, [request.topic_partition for request in some])
+            self._call(self._callbacks.on_stop_following, [request.topic_partition for request in some])
 
     def _log_roles(
         self, controller_id: int, controller_epoch: int, leaders: list[Partition], followers: list[Partition]
     ) -> None:
         if not LOG.isEnabledFor(logging.INFO):
             return
-        broker = self._replicas.broker_id
+        broker = self._hosted.broker_id
         who = f"[Broker id={broker}] As controller {controller_id} epoch {controller_epoch} says it now"
         for verb, partitions in (("leads", leaders), ("follows", followers)):
             if partitions:
@@ -170,16 +171,16 @@ class RoleChanges:
                     )  # fmt: skip
 
     def _check(self, request: RoleRequest) -> ErrorCode:
-        replicas = self._replicas
+        hosted = self._hosted
         topic_partition, state = request.topic_partition, request.state
-        if topic_partition in replicas.offline:
+        if topic_partition in hosted.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        partition = replicas.partitions.get(topic_partition)
+        partition = hosted.partitions.get(topic_partition)
         if stale_logs.differs(self._held_id(topic_partition), request.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
         if state.leader_epoch <= (partition.leader_epoch if partition is not None else NO_EPOCH):
             return ErrorCode.STALE_CONTROLLER_EPOCH
-        if replicas.broker_id not in state.replicas:
+        if hosted.broker_id not in state.replicas:
             log.warning("%s is assigned to %s, not to this broker", topic_partition, listed(state.replicas))
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE
@@ -187,8 +188,8 @@ class RoleChanges:
     # ---- what a deleted topic left behind
 
     def _held_id(self, topic_partition: TopicPartition) -> TopicId | None:
-        replicas = self._replicas
-        return stale_logs.id_of(replicas.partitions.get(topic_partition), replicas.log_dirs.get(topic_partition))
+        partition = self._hosted.partitions.get(topic_partition)
+        return stale_logs.id_of(partition, self._replicas.log_dirs.get(topic_partition))
 
     async def _delete_stale(self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]) -> None:
         """Deletes logs under these names that belong to deleted topics, and checks their requests again.
@@ -218,7 +219,7 @@ class RoleChanges:
         """Deletes the log of another topic, if it is stale; returns whether the role can be taken then."""
         topic_partition, named = request.topic_partition, request.topic_id
         held, found = self._held_id(topic_partition), self._replicas.log_dirs.get(topic_partition)
-        if not stale_logs.is_stale(found, named, present, request.state, self._replicas.broker_id):
+        if not stale_logs.is_stale(found, named, present, request.state, self._hosted.broker_id):
             log.error("%s has topic id %s, not %s", topic_partition, held, named)
             return ErrorCode.INCONSISTENT_TOPIC_ID
         log.warning(
@@ -227,7 +228,7 @@ class RoleChanges:
         )  # fmt: skip
         await self._stop_following([request])
         code = self._stop(StopRequest(topic_partition, EPOCH_DURING_DELETE, delete=True))
-        self._call(self.callbacks.on_stopped, [(topic_partition, True)])
+        self._call(self._callbacks.on_stopped, [(topic_partition, True)])
         return self._check(request) if code is ErrorCode.NONE else code
 
     async def _each(
@@ -250,7 +251,7 @@ class RoleChanges:
     def _make_leader(self, request: RoleRequest) -> Partition:
         partition, partition_log = self._with_log(request)
         partition.become_leader(request.state, partition_log, self._clock.monotonic_ms())
-        self._replicas.partitions[request.topic_partition] = partition
+        self._hosted.partitions[request.topic_partition] = partition
         self._replicas.parked.note_change(partition, watermark_raised=True)
         self._replicas.appends.sync_owed(partition)
         return partition
@@ -266,10 +267,10 @@ class RoleChanges:
             state = request.state
             if not self._is_live(state.leader):
                 log.error("%s: its leader %d is not alive, waiting for word", request.topic_partition, state.leader)
-                self._replicas.partitions[request.topic_partition] = partition
+                self._hosted.partitions[request.topic_partition] = partition
                 return partition
             changed = partition.become_follower(state, partition_log)
-            self._replicas.partitions[request.topic_partition] = partition
+            self._hosted.partitions[request.topic_partition] = partition
             self._replicas.parked.complete(request.topic_partition, partition)
             if changed:
                 started.append(partition)
@@ -277,17 +278,17 @@ class RoleChanges:
 
         await self._stop_following(requests)
         followers = await self._each(requests, make_follower, outcome)
-        hosted = self._replicas.partitions
+        hosted = self._hosted.partitions
         async for some in sliced(started):  # a directory may have failed since
             here = [one for one in some if hosted.get(one.topic_partition) is one]
-            self._call(self.callbacks.on_become_follower, here)
-        self._call(self.callbacks.on_following_settled)
+            self._call(self._callbacks.on_become_follower, here)
+        self._call(self._callbacks.on_following_settled)
         return followers
 
     def _with_log(self, request: RoleRequest) -> tuple[Partition, PartitionLog]:
         """The partition, new or known, and its log, created when missing."""
         topic_partition = request.topic_partition
-        partition = self._replicas.partitions.get(topic_partition) or self._replicas.new_partition(topic_partition)
+        partition = self._hosted.partitions.get(topic_partition) or self._hosted.new_partition(topic_partition)
         topic_id = request.topic_id if request.topic_id != ZERO_UUID else None
         if topic_id is not None and partition.topic_id is None:
             partition.topic_id = topic_id
@@ -317,24 +318,24 @@ class RoleChanges:
                 await turn.maybe_yield()
             if stopping:
                 LOG.info(
-                    "[Broker id=%d] Stopped %d replicas: %s", self._replicas.broker_id, len(stopping),
+                    "[Broker id=%d] Stopped %d replicas: %s", self._hosted.broker_id, len(stopping),
                     named([request.topic_partition for request in stopping]),
                 )  # fmt: skip
             self._drop_metrics({request.topic_partition.topic for request in stopping if request.delete})
             async for some in sliced(stopping):
-                self._call(self.callbacks.on_stopped, [(request.topic_partition, request.delete) for request in some])
+                self._call(self._callbacks.on_stopped, [(request.topic_partition, request.delete) for request in some])
             return outcome
 
     def _drop_metrics(self, topics: set[str]) -> None:
         """Of the topics that have no partition left here; readers may have come until the last one was stopped."""
         if topics:
-            for topic in sorted(topics.difference(hosted.topic for hosted in self._replicas.partitions)):
+            for topic in sorted(topics.difference(one.topic for one in self._hosted.partitions)):
                 self._replicas.metrics.drop_topic(topic)
 
     def _check_stop(self, request: StopRequest) -> ErrorCode:
-        if request.topic_partition in self._replicas.offline:
+        if request.topic_partition in self._hosted.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        partition = self._replicas.partitions.get(request.topic_partition)
+        partition = self._hosted.partitions.get(request.topic_partition)
         if partition is None or request.leader_epoch in (NO_EPOCH, EPOCH_DURING_DELETE):
             return ErrorCode.NONE
         lowest = partition.leader_epoch if request.delete else partition.leader_epoch + 1
@@ -352,9 +353,9 @@ class RoleChanges:
         """delete=false only ends the fetching; delete=true forgets the partition and has its files removed."""
         topic_partition = request.topic_partition
         if not request.delete:
-            self._replicas.parked.complete(topic_partition, self._replicas.partitions.get(topic_partition))
+            self._replicas.parked.complete(topic_partition, self._hosted.partitions.get(topic_partition))
             return
-        partition = self._replicas.partitions.pop(topic_partition, None)
+        partition = self._hosted.partitions.pop(topic_partition, None)
         if partition is not None:
             partition.resign()
         self._replicas.parked.complete(topic_partition, partition)
@@ -369,11 +370,12 @@ class RoleChanges:
             log.error("%s: %s", topic_partition, error)
             return error.code
         if isinstance(error, OSError):
-            self._replicas.on_storage_error(topic_partition, error)
+            self._hosted.on_storage_error(topic_partition, error)
             return ErrorCode.KAFKA_STORAGE_ERROR
         self._supervisor.report(_ACTIVITY, error, topic_partition)
         return ErrorCode.UNKNOWN_SERVER_ERROR
 
-    def _call(self, callback: Callable[..., None], *changed: object) -> None:
+    def _call(self, listeners: Iterable[Callable[..., None]], *changed: object) -> None:
         """The role has changed, whatever becomes of that elsewhere."""
-        self._supervisor.call(_ACTIVITY, partial(callback, *changed))
+        for listener in listeners:
+            self._supervisor.call(_ACTIVITY, partial(listener, *changed))

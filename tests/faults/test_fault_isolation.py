@@ -40,10 +40,9 @@ from kafka_py.coordinator.runtime import Appended, Surroundings
 from kafka_py.log.model.answers import Origin
 from kafka_py.replication.leader.isr_updates import QUIET_MS, IsrUpdates
 from kafka_py.replication.state.isr import Committed, Expanding
-from kafka_py.replication.state.metrics import ReplicaMetrics
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.controllers import ControllerWorld
-from kafka_py.testing.fakes.replicas import ReplicaWorld
+from kafka_py.testing.fakes.replicas import LAG_MAX_MS, ReplicaWorld
 from kafka_py.testing.fakes.stored_logs import LogWorld
 from kafka_py.testing.virtual_time import VirtualClock, run_virtual, virtual_clock
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -128,7 +127,7 @@ def leading(world: ReplicaWorld, updates: IsrUpdates | None = None) -> dict[Topi
 async def in_sync_sets_are_written(
     supervisor: Supervisor, clock: VirtualClock, _monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, metrics = IsrStore(), ReplicaMetrics(MetricRegistry(clock))
+    store, metrics = IsrStore(), ReplicaWorld().metrics
     updates = IsrUpdates(
         store.write_isr, store.announce_isr_changes, clock, metrics.manager, lambda _partition, _raised: None,
         supervisor,
@@ -147,7 +146,7 @@ async def in_sync_sets_are_written(
 async def in_sync_sets_are_announced(
     supervisor: Supervisor, clock: VirtualClock, _monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, metrics = IsrStore(), ReplicaMetrics(MetricRegistry(clock))
+    store, metrics = IsrStore(), ReplicaWorld().metrics
     updates = IsrUpdates(
         store.write_isr, store.announce_isr_changes, clock, metrics.manager, lambda _partition, _raised: None,
         supervisor,
@@ -169,13 +168,12 @@ async def in_sync_sets_are_announced(
 async def who_fell_behind_leaves_the_in_sync_sets(
     supervisor: Supervisor, _clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = ReplicaWorld()
-    world.manager.fetches._supervisor = supervisor
+    world = ReplicaWorld(supervisor=supervisor)
     partitions = leading(world)
     world.append(FIRST, SECOND)
     original = Partition.shrink_isr
     monkeypatch.setattr(Partition, "shrink_isr", fails_for(FIRST, original, lambda one, *_: one.topic_partition))
-    world.clock.advance(10 * world.manager.options.replica_lag_time_max_ms)
+    world.clock.advance(10 * LAG_MAX_MS)
     await world.manager.fetches.shrink_isrs()
     assert partitions[SECOND].isr.in_flight
 
@@ -195,8 +193,7 @@ async def readers_notice_log_starts(
         def on_news(self) -> None:
             raise Unforeseen
 
-    world, reader = ReplicaWorld(), Reader()
-    world.manager.fetches._supervisor = supervisor
+    world, reader = ReplicaWorld(supervisor=supervisor), Reader()
     for one, listener in ((FIRST, Broken()), (SECOND, reader)):
         log = world.lead(one)
         world.partition(one).listeners[listener] = None

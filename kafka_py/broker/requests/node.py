@@ -25,9 +25,12 @@ from kafka_py.broker.wiring.replica_wiring import Replication
 from kafka_py.controller.controller import Controller
 from kafka_py.controller.topics import TopicAdmin
 from kafka_py.log.log_manager import LogDirs
+from kafka_py.replication.leader.appends import Appends
+from kafka_py.replication.leader.fetches import Fetches
 from kafka_py.replication.leader.record_deletion import RecordDeletion
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleChanges
+from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.zk.store import ZkStore
 
 CLUSTER_KNOWN_TIMEOUT_MS = 5000
@@ -43,6 +46,7 @@ class Node:
     """One broker.
 
     live_config: the settings, which may change at run time. broker_epoch: of the present registration.
+    hosted, appends, fetches: parts of `replicas`, at hand for every produce and fetch.
     topic_waits: operations that wait for the metadata cache to show a topic, or no longer show it.
     election_waits: those that wait for it to show a partition's new leader.
     had_topics: whether the cluster had topics when this broker started.
@@ -60,6 +64,9 @@ class Node:
     metadata_answers: MetadataAnswers
     log_dirs: LogDirs
     replicas: ReplicaManager
+    hosted: HostedPartitions
+    appends: Appends
+    fetches: Fetches
     replication: Replication
     deletion: RecordDeletion
     roles: RoleChanges

@@ -31,7 +31,6 @@ from kafka_py.coordinator.runtime import Appended, Surroundings
 from kafka_py.log.partition.partition_log import Origin, PartitionLog
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.replication.leader.replica_manager import ReplicaManager
-from kafka_py.replication.role_changes import RoleCallbacks
 from kafka_py.replication.state.partition import Partition
 
 _ACTIVITY = "group coordinator"
@@ -72,7 +71,8 @@ class Coordinators:
         executor: Executor | None,
         supervisor: Supervisor,
     ) -> None:
-        self._replicas = replicas
+        self._appends = replicas.appends
+        self._hosted = replicas.hosted
         self._clock = clock
         self._executor = executor
         self._supervisor = supervisor
@@ -116,7 +116,7 @@ class Coordinators:
             result = results[0]
             on_done(result.error, result.base_offset)
 
-        self._replicas.append(
+        self._appends.append(
             [(TopicPartition(TOPIC, partition), memoryview(bytearray(batch)))],
             acks,
             timeout_ms,
@@ -126,7 +126,7 @@ class Coordinators:
         )
 
     def _log_of(self, partition: int) -> PartitionLog | None:
-        found = self._replicas.partitions.get(TopicPartition(TOPIC, partition))
+        found = self._hosted.partitions.get(TopicPartition(TOPIC, partition))
         return found.log if found is not None and found.is_leader else None
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
@@ -134,22 +134,8 @@ class Coordinators:
 
     # ---- what the controller says
 
-    def listen(self, callbacks: RoleCallbacks) -> None:
-        """From now on hears of every change of roles, besides those who hear of it already."""
-        roles_changed, stopped = callbacks.on_roles_changed, callbacks.on_stopped
-
-        def on_roles_changed(leaders: list[Partition], followers: list[Partition]) -> None:
-            roles_changed(leaders, followers)
-            self._roles_changed(leaders, followers)
-
-        def on_stopped(partitions: list[tuple[TopicPartition, bool]]) -> None:
-            stopped(partitions)
-            self.lost(topic_partition for topic_partition, is_deleted in partitions if is_deleted)
-
-        callbacks.on_roles_changed = on_roles_changed
-        callbacks.on_stopped = on_stopped
-
-    def _roles_changed(self, leaders: list[Partition], followers: list[Partition]) -> None:
+    def roles_changed(self, leaders: list[Partition], followers: list[Partition]) -> None:
+        """This broker leads or follows these now; among them may be partitions of the offsets topic."""
         runtime = self.groups.runtime
         for heed, partitions in ((runtime.elected, leaders), (runtime.resigned, followers)):
             for partition in partitions:
@@ -157,6 +143,10 @@ class Coordinators:
                 if topic == TOPIC:
                     with self._supervisor.guard(_ACTIVITY, partition.topic_partition):
                         heed(number, partition.leader_epoch)
+
+    def stopped(self, partitions: list[tuple[TopicPartition, bool]]) -> None:
+        """These were stopped, and those marked were deleted."""
+        self.lost(topic_partition for topic_partition, is_deleted in partitions if is_deleted)
 
     def lost(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """These are not hosted any more: they were taken away, or their log directory has failed."""

@@ -47,12 +47,19 @@ class Following:
     """Of all partitions that this broker follows."""
 
     def __init__(
-        self, parked: Parked, clock: Clock, metrics: TopicMetrics, throttle: Throttle | None = None
+        self,
+        parked: Parked,
+        clock: Clock,
+        metrics: TopicMetrics,
+        throttle: Throttle | None = None,
+        on_cut: Callable[[TopicPartition], None] | None = None,
     ) -> None:
-        """metrics: those of all topics together. throttle: how fast replicas out of sync are filled."""
+        """metrics: those of all topics together. throttle: how fast replicas out of sync are filled.
+
+        on_cut: called with each partition whose log was cut.
+        """
         self.throttle = throttle
-        self.on_cut: Callable[[TopicPartition], None] = lambda _topic_partition: None
-        """Told of each partition whose log was cut."""
+        self._on_cut = on_cut or (lambda _topic_partition: None)
         self._parked = parked
         self._clock = clock
         self._metrics = metrics
@@ -114,5 +121,5 @@ class Following:
     def _cut(self, one: Followed, fetch_offset: int) -> None:
         one.fetch_offset = fetch_offset
         one.last_fetched_epoch = one.log.latest_epoch
-        self.on_cut(one.topic_partition)
+        self._on_cut(one.topic_partition)
         self._parked.note_change(one.partition, watermark_raised=False)

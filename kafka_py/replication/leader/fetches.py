@@ -53,12 +53,7 @@ _EXPECTED_ERRORS = frozenset(
 
 
 class Fetches:
-    """What consumers and followers read.
-
-    on_isr_pending: told of a partition that wants to take a follower into its in-sync set, or some out.
-    choose_replica: (partition, offset, rack) -> the broker that a consumer best reads from; None: always the leader.
-    throttle: how fast followers out of sync are served.
-    """
+    """What consumers and followers read."""
 
     def __init__(
         self,
@@ -67,16 +62,25 @@ class Fetches:
         clock: Clock,
         metrics: ReplicaMetrics,
         supervisor: Supervisor | None = None,
+        *,
+        on_isr_pending: Callable[[Partition], None] | None = None,
+        choose_replica: Callable[[Partition, int, str], int] | None = None,
+        throttle: Throttle | None = None,
     ) -> None:
+        """on_isr_pending: called with a partition that wants to take a follower into its in-sync set, or some out.
+
+        choose_replica: (partition, offset, rack) -> the broker that a consumer best reads from; None: always the
+        leader. throttle: how fast followers out of sync are served.
+        """
         self._supervisor = supervisor or Supervisor(clock)
-        self.on_isr_pending: Callable[[Partition], None] = lambda _partition: None
+        self._on_isr_pending = on_isr_pending or (lambda _partition: None)
         self._hosted = hosted
         self._parked = parked
         self._clock = clock
         self._metrics = metrics
         self._all_topics = metrics.all_topics
-        self.choose_replica: Callable[[Partition, int, str], int] | None = None
-        self.throttle: Throttle | None = None
+        self._choose_replica = choose_replica
+        self._throttle = throttle
 
     def fetch(
         self, params: FetchParams, source: FetchSource, on_fetched: OnFetched, on_parked: OnParked = lambda _end: None
@@ -89,8 +93,8 @@ class Fetches:
         results = self.read_all(params, source.entries())
         if params.replica_id >= 0:
             self._record_follower(params.replica_id, results)
-            if self.throttle is not None and self.throttle.is_on:
-                on_fetched = self._counting(self.throttle, on_fetched)
+            if self._throttle is not None and self._throttle.is_on:
+                on_fetched = self._counting(self._throttle, on_fetched)
         keys = () if params.max_wait_ms <= 0 or _answers_at_once(results, params.min_bytes) else source.watch_keys()
         if not keys:
             on_fetched(results)
@@ -121,9 +125,9 @@ class Fetches:
         if keys:
             await self._wait_for_more(params, source, keys, results, on_parked)
             results = await self._read_in_turns(params, source.entries())
-        if params.from_follower and self.throttle is not None and self.throttle.is_on:
+        if params.from_follower and self._throttle is not None and self._throttle.is_on:
             async for some in sliced(results, READS_AT_ONCE):
-                self._count_throttled(self.throttle, some)
+                self._count_throttled(self._throttle, some)
         return results
 
     async def _wait_for_more(
@@ -197,8 +201,8 @@ class Fetches:
             if params.replica_id >= 0:
                 if self._holds_back(partition, params.replica_id):
                     max_bytes, min_one_batch = 0, False
-            elif self.choose_replica is not None and params.rack and partition.is_leader:
-                chosen = self.choose_replica(partition, entry.fetch_offset, params.rack)
+            elif self._choose_replica is not None and params.rack and partition.is_leader:
+                chosen = self._choose_replica(partition, entry.fetch_offset, params.rack)
                 if chosen != partition.local_id:
                     return self._redirect(partition, entry, params, chosen)
             read = partition.read(
@@ -232,7 +236,7 @@ class Fetches:
 
     def _holds_back(self, partition: Partition, broker_id: int) -> bool:
         """Whether the throttle leaves this follower without data for now; never one that is in sync."""
-        throttle = self.throttle
+        throttle = self._throttle
         return (
             throttle is not None
             and throttle.is_on
@@ -267,7 +271,7 @@ class Fetches:
             if partition.record_follower_fetch(broker_id, entry, read.end_offset, now_ms):
                 self._parked.note_change(partition, watermark_raised=True)
             if partition.isr is not isr:
-                self.on_isr_pending(partition)
+                self._on_isr_pending(partition)
             if self._parked.delete.watched:
                 self._parked.delete.check_and_complete(entry.topic_partition)
 
@@ -290,7 +294,7 @@ class Fetches:
             for partition in some:
                 with self._supervisor.guard("shrinking of in-sync sets", partition.topic_partition):
                     if partition.is_leader and partition.shrink_isr(now_ms):
-                        self.on_isr_pending(partition)
+                        self._on_isr_pending(partition)
 
     def notice_log_starts(self) -> None:
         """Tells the fetch sessions of log starts that retention moved; called now and then."""

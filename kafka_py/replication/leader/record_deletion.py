@@ -48,9 +48,9 @@ class RecordDeletion:
     def low_watermark(self, topic_partition: TopicPartition) -> int:
         """Where this log and those of the live followers start at the least; -1 while one has not been heard.
 
-        Raises KafkaError(NOT_LEADER_OR_FOLLOWER) and as ReplicaManager.partition.
+        Raises KafkaError(NOT_LEADER_OR_FOLLOWER) and as HostedPartitions.partition.
         """
-        partition = self._replicas.partition(topic_partition)
+        partition = self._replicas.hosted.partition(topic_partition)
         starts = [partition.leader_log().log_start_offset]
         starts += [one.log_start_offset for one in partition.followers.values() if self._is_live(one.broker_id)]
         return min(starts)
@@ -77,7 +77,7 @@ class RecordDeletion:
         """
         if topic_partition.topic in INTERNAL_TOPICS:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic_partition.topic} is an internal topic")
-        partition = self._replicas.partition(topic_partition)
+        partition = self._replicas.hosted.partition(topic_partition)
         log = partition.leader_log()
         if not log.config.is_deletable:
             raise KafkaError(

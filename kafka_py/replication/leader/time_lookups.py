@@ -21,6 +21,18 @@ from kafka_py.replication.leader.append_lines import pause_thread
 T = TypeVar("T")
 
 
+class TimeLookups:
+    """Lookups in any log. background: where what takes long is done."""
+
+    def __init__(self, background: Background, clock: Clock) -> None:
+        self._background = background
+        self._clock = clock
+
+    async def find(self, log: PartitionLog, timestamp: int) -> TimestampOffset | None:
+        """As `find_by_time`."""
+        return await find_by_time(log, timestamp, self._background, self._clock)
+
+
 async def find_by_time(
     log: PartitionLog, timestamp: int, background: Background, clock: Clock
 ) -> TimestampOffset | None:

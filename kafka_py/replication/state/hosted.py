@@ -19,16 +19,31 @@ log = logging.getLogger(__name__)
 class HostedPartitions:
     """The broker's partitions.
 
-    is_known: whether the cluster has the partition, by the metadata cache: decides between "not here" and "not at all".
-    offline: those on failed log directories. on_storage_error: told of an I/O error that the log did not report itself.
+    partitions: those with a log, or about to have one. offline: those on failed log directories.
     """
 
-    def __init__(self, broker_id: int, is_known: Callable[[TopicPartition], bool]) -> None:
+    def __init__(
+        self,
+        broker_id: int,
+        is_known: Callable[[TopicPartition], bool],
+        lag_max_ms: int,
+        on_storage_error: Callable[[TopicPartition, OSError], None] | None = None,
+    ) -> None:
+        """is_known: whether the cluster has the partition, by the metadata cache: tells "not here" from "not at all".
+
+        lag_max_ms: how long a follower may be behind and count as in sync. on_storage_error: called with an I/O error
+        that the log did not report itself; by default it is logged.
+        """
         self.broker_id = broker_id
         self.partitions: dict[TopicPartition, Partition] = {}
         self.offline: set[TopicPartition] = set()
-        self.on_storage_error: Callable[[TopicPartition, OSError], None] = _log_storage_error
+        self.on_storage_error = on_storage_error or _log_storage_error
         self._is_known = is_known
+        self._lag_max_ms = lag_max_ms
+
+    def new_partition(self, topic_partition: TopicPartition) -> Partition:
+        """A partition without role or log; the caller registers it once it has both."""
+        return Partition(topic_partition, self.broker_id, self._lag_max_ms)
 
     def partition(self, topic_partition: TopicPartition) -> Partition:
         """The hosted partition.

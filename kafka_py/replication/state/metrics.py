@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
@@ -10,7 +9,7 @@ from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate
 
 if TYPE_CHECKING:
-    from kafka_py.replication.state.partition import Partition
+    from kafka_py.replication.state.hosted import HostedPartitions
 
 _TOPIC = ("topic",)
 
@@ -64,7 +63,7 @@ class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
 
 
 class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
-    """State of the broker's partitions; the owner is the ReplicaManager."""
+    """State of the broker's partitions, which are the owner."""
 
     leader_count = Gauge("LeaderCount", of=lambda m: m.count_led(), about="Partitions led here.")
     partition_count = Gauge("PartitionCount", of=lambda m: len(m.partitions), about="Partitions hosted here, online.")
@@ -149,16 +148,20 @@ class ReplicaMetrics:
         "manager", "topics",
     )  # fmt: skip
 
-    def __init__(self, registry: MetricRegistry) -> None:
+    def __init__(self, registry: MetricRegistry, hosted: HostedPartitions) -> None:
         self._registry = registry
         self.topics: dict[str, TopicMetrics] = {}
         self._expired: dict[TopicPartition, PartitionExpiryMetrics] = {}
         self.all_topics = TopicMetrics(registry)
-        self.manager = ManagerMetrics(registry)
+        self.manager = ManagerMetrics(registry, hosted)
         self._produce = ProduceExpiryMetrics(registry)
         self._deletions = DeleteRecordsExpiryMetrics(registry)
         self._followers = FetchExpiryMetrics(registry, fetcherType="follower")
         self._consumers = FetchExpiryMetrics(registry, fetcherType="consumer")
+        partitions = hosted.partitions
+        PartitionMetrics(
+            registry, lambda: [((tp.topic, str(tp.partition)), partition) for tp, partition in partitions.items()]
+        )
 
     def topic(self, topic: str) -> TopicMetrics:
         """The topic's own table, made on first use."""
@@ -174,13 +177,6 @@ class ReplicaMetrics:
             found.close()
         for topic_partition in [each for each in self._expired if each.topic == topic]:
             self._expired.pop(topic_partition).close()
-
-    def measure_partitions(self, partitions: Mapping[TopicPartition, Partition]) -> None:
-        """From now on the partitions that are in there are measured one by one."""
-        PartitionMetrics(
-            self._registry,
-            lambda: [((tp.topic, str(tp.partition)), partition) for tp, partition in partitions.items()],
-        )
 
     def produce_expired(self, topic_partition: TopicPartition) -> None:
         self._produce.expires += 1

@@ -25,13 +25,15 @@ from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.replication.follower.fetcher_manager import FetcherKey, FetcherManager
 from kafka_py.replication.follower.following import Following
 from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
-from kafka_py.replication.leader.offset_queries import is_search, offset_for_timestamp
+from kafka_py.replication.leader.offset_queries import end_of_epoch, offset_for_timestamp
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.state.configs import ReplicationOptions
+from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.metrics import ReplicaMetrics
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import EpochEnd, FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
+from kafka_py.replication.state.throttle import Throttle
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch, slice_bytes
 from kafka_py.testing.virtual_time import virtual_clock
 from kafka_py.wire.messages.fetch import (
@@ -59,15 +61,30 @@ class CopyingWorld:
 
 
 class Replica:
-    """One broker with its replica of T0. fetched: every request that it answered as a leader."""
+    """One broker with its replica of T0.
 
-    def __init__(self, broker_id: int, world: CopyingWorld, settings: dict[str, object] | None = None) -> None:
+    fetched: every request that it answered as a leader. on_isr_pending: called with the partition when it leads and
+    wants another in-sync set.
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        world: CopyingWorld,
+        settings: dict[str, object] | None = None,
+        *,
+        leader_throttle: Throttle | None = None,
+        follower_throttle: Throttle | None = None,
+    ) -> None:
         self.broker_id = broker_id
         self.world = world
         self.disk = LogWorld(settings)
         self.is_up = True
         self.fetched: list[FetchRequest] = []
         self.controller_epoch = 1
+        self.leader_throttle = leader_throttle
+        self.follower_throttle = follower_throttle
+        self.on_isr_pending: Callable[[Partition], None] = lambda _partition: None
         world.replicas[broker_id] = self
         self._boot()
 
@@ -75,10 +92,11 @@ class Replica:
         clock = self.clock = virtual_clock()
         timers = Timers(clock, asyncio.get_running_loop().call_later)
         registry = MetricRegistry(clock)
-        self.metrics = ReplicaMetrics(registry)
+        options = self.world.options
+        self.hosted = HostedPartitions(self.broker_id, lambda _known: True, options.replica_lag_time_max_ms)
+        self.metrics = ReplicaMetrics(registry, self.hosted)
         self.manager = ReplicaManager(
-            self.broker_id,
-            self.world.options,
+            self.hosted,
             None,  # type: ignore[arg-type]  # roles are given out here, not by RoleChanges
             clock,
             parked=Parked(
@@ -87,19 +105,20 @@ class Replica:
                 Purgatory("DeleteRecords", timers),
                 asyncio.get_running_loop().call_soon,
             ),
-            is_known=lambda _topic_partition: True,
             metrics=self.metrics,
             rng=Chance(1).generator(),
+            on_isr_pending=lambda partition: self.on_isr_pending(partition),
+            throttle=self.leader_throttle,
         )
-        self.partition: Partition = self.manager.new_partition(T0)
-        self.manager.partitions[T0] = self.partition
+        self.partition: Partition = self.hosted.new_partition(T0)
+        self.hosted.partitions[T0] = self.partition
         self.sessions = SessionCache(100, iter(range(1, 1 << 31)).__next__, registry)
         self.fetchers = FetcherManager(
             self.broker_id,
             options=lambda: self.world.options,
             version=self.world.version,
             find_broker=lambda broker: ("host", broker),
-            following=Following(self.manager.parked, clock, self.metrics.all_topics),
+            following=Following(self.manager.parked, clock, self.metrics.all_topics, self.follower_throttle),
             clock=clock,
             registry=registry,
             connect=lambda key: DirectLeader(self, key),
@@ -148,7 +167,7 @@ class Replica:
         """One batch for each value; the list that the answers will be in."""
         answers: list[Any] = []
         for value in values:
-            self.manager.append([(T0, batch([value]))], acks, timeout_ms, answers.extend)
+            self.manager.appends.append([(T0, batch([value]))], acks, timeout_ms, answers.extend)
         return answers
 
     async def crash(self, high_watermark: int | None = None) -> None:
@@ -206,7 +225,7 @@ class DirectLeader:
             if not answer.done():
                 answer.set_result(results)
 
-        leader.manager.fetch(params, session, on_fetched)
+        leader.manager.fetches.fetch(params, session, on_fetched)
         results = await answer
         self._leader()
         session_id, changed = session.finish(results)
@@ -219,7 +238,8 @@ class DirectLeader:
         replies = {}
         for topic_partition, question in questions.items():
             try:
-                end = leader.manager.end_of_epoch(topic_partition, question.epoch, question.current_leader_epoch)
+                partition = leader.hosted.partition(topic_partition)
+                end = end_of_epoch(partition, question.epoch, question.current_leader_epoch)
                 replies[topic_partition] = EpochReply(ErrorCode.NONE, end)
             except KafkaError as error:
                 replies[topic_partition] = EpochReply(error.code, EpochEnd(-1, -1))
@@ -232,12 +252,9 @@ class DirectLeader:
         replies = {}
         for topic_partition, epoch in current_leader_epochs.items():
             try:
-                by_time = None
-                if is_search(timestamp):
-                    by_time = await leader.manager.find_by_time(topic_partition, timestamp, epoch, leader_only=True)
                 found = offset_for_timestamp(
-                    leader.manager.partition(topic_partition), timestamp, Isolation.LOG_END, epoch,
-                    leader_only=True, replica_id=self._follower.broker_id, by_time=by_time,
+                    leader.hosted.partition(topic_partition), timestamp, Isolation.LOG_END, epoch,
+                    leader_only=True, replica_id=self._follower.broker_id,
                 )
                 assert found is not None
                 replies[topic_partition] = OffsetReply(ErrorCode.NONE, found.offset)

@@ -178,7 +178,7 @@ class SimulatedBroker:
 
     def partitions(self) -> Mapping[TopicPartition, Partition]:
         """What it hosts; nothing while it is not up."""
-        return self.server.node.replicas.partitions if self.server is not None else {}
+        return self.server.node.hosted.partitions if self.server is not None else {}
 
     def end_offset(self, topic_partition: TopicPartition) -> int | None:
         """Where its log of a partition ends; None when that cannot be known, as its directory has failed."""

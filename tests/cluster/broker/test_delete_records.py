@@ -80,7 +80,7 @@ async def test_the_new_start_survives_a_clean_restart(broker: LocalBroker) -> No
     await delete(broker, {("t", 0): 2})
     await broker.stop()
     await broker.start()
-    await broker.until(lambda: broker.server.node.replicas.count_led())
+    await broker.until(lambda: broker.server.node.hosted.count_led())
     assert await earliest(broker, "t") == 2
 
 
@@ -88,7 +88,7 @@ async def test_the_new_start_survives_a_clean_restart(broker: LocalBroker) -> No
 async def test_producers_of_a_partition_are_described(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     await broker.produce("t", batch(b"a", b"b", producer_id=7, producer_epoch=1, base_sequence=0, timestamp=5))
-    partition = broker.server.node.replicas.partitions[TopicPartition("t", 0)]
+    partition = broker.server.node.hosted.partitions[TopicPartition("t", 0)]
     left_open = batch(b"c", producer_id=8, producer_epoch=0, base_sequence=0, transactional=True, timestamp=6)
     partition.append(memoryview(bytearray(left_open)), 1, 0)
     request = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0, 3])])

@@ -58,7 +58,7 @@ async def test_older_versions_cannot_be_given_format_2(broker: LocalBroker) -> N
 async def test_older_versions_are_given_the_formats_they_read(broker: LocalBroker) -> None:
     """A directory of an old cluster: entries of format 1, which versions 2 and 3 read, and 0 and 1 do not."""
     await broker.create_topic("t")
-    log = broker.server.node.replicas.partitions[TopicPartition("t", 0)].log
+    log = broker.server.node.hosted.partitions[TopicPartition("t", 0)].log
     assert log is not None
     entry = bytearray(legacy_entry(magic=1, value=b"old"))
     log._write(memoryview(entry), 0, 5)

@@ -132,7 +132,7 @@ async def test_leader_and_isr_is_answered_flat_up_to_v4_and_by_topic_id_in_v5(br
         assert response.error_code == 0
         rows = response.partition_errors if version < 5 else response.topics[0].partition_errors
         assert [(row.partition_index, row.error_code) for row in rows] == [(0, 0)]
-    assert broker.server.node.replicas.partitions[T0].leader_epoch == 15
+    assert broker.server.node.hosted.partitions[T0].leader_epoch == 15
 
 
 # Who it is
@@ -248,7 +248,7 @@ async def test_a_failed_log_directory_takes_its_partitions_offline_and_no_others
     logs = {log.topic_partition.partition: log for log in broker.server.node.log_dirs.all_logs()}
     assert logs[0].log_dir != logs[1].log_dir
     broker.server.node.log_dirs._io_failed(logs[0].log_dir, OSError(5, "Input/output error"))
-    await broker.until(lambda: T0 in broker.server.node.replicas.offline)
+    await broker.until(lambda: T0 in broker.server.node.hosted.offline)
     assert (await broker.produce("t", batch(), partition=0)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert (await broker.fetch("t", 0)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert (await broker.fetch("t", 0, version=5)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -281,8 +281,8 @@ async def test_a_directory_that_fails_with_copies_of_moves_takes_no_partition_an
     node.log_dirs.on_failure = lambda *failure: (react(*failure), lost.extend(failure[2]))
     node.log_dirs._io_failed(other, OSError(5, "Input/output error"))
     await broker.until(lambda: lost == [offsets])
-    assert not node.replicas.offline
-    assert node.replicas.partitions[offsets].is_leader
+    assert not node.hosted.offline
+    assert node.hosted.partitions[offsets].is_leader
     assert node.coordinators.groups.runtime.owned == {0}
     await broker.stop()
 
@@ -305,7 +305,7 @@ async def test_a_second_broker_follows_what_the_first_leads(folder: str) -> None
     await second.start()
     await first.until(lambda: len(first.server.node.metadata.brokers) == 2)
     await first.create_topic("t", 2, replication_factor=2)
-    await second.until(lambda: len(second.server.node.replicas.partitions) == 2)
+    await second.until(lambda: len(second.server.node.hosted.partitions) == 2)
     leaders = {number: info.leader for number, info in second.server.node.metadata.partitions_of("t").items()}
     assert set(leaders.values()) == {0, 1}
     for broker, own in ((first, 0), (second, 1)):

@@ -128,7 +128,7 @@ async def test_scrapes_at_once_are_bounded(broker: LocalBroker) -> None:
 async def test_a_scrape_of_a_thousand_partitions_is_quick_and_holds_nobody_up(broker: LocalBroker) -> None:
     """Less than 50 ms, in turns of the loop of less than 5 ms: of processor time, for other tests share the machine."""
     await broker.create_topic("many", PARTITIONS)
-    await broker.until(lambda: broker.server.node.replicas.count_led() == PARTITIONS)
+    await broker.until(lambda: broker.server.node.hosted.count_led() == PARTITIONS)
     server = broker.server.observation._server
     assert isinstance(server, MetricsServer)
     loop, scrapes = asyncio.get_running_loop(), []

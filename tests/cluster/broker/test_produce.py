@@ -52,7 +52,7 @@ async def test_acks_0_to_an_unknown_partition_ends_the_connection(broker: LocalB
 @on_broker()
 async def test_responses_come_in_request_order_though_later_requests_are_done_sooner(broker: LocalBroker) -> None:
     await broker.create_topic("t")
-    partition = next(iter(broker.server.node.replicas.partitions.values()))
+    partition = next(iter(broker.server.node.hosted.partitions.values()))
     partition.replicas, partition.isr = (0, 9), type(partition.isr)(frozenset({0, 9}))
     partition._reset_followers(0, 0, forget_offsets=True)
     waits = broker.client.send_nowait(request_of(batch(b"first"), acks=-1), 8)

@@ -163,7 +163,7 @@ async def test_a_policy_may_refuse(broker: LocalBroker) -> None:
 async def test_a_topic_made_by_hand_in_zookeeper_is_served_even_with_gaps(broker: LocalBroker) -> None:
     await broker.store.topics.create("by-hand", TopicAssignment.of({0: [0], 2: [0], 5: [0]}), {})
     await broker.until(lambda: len(broker.server.node.metadata.partitions_of("by-hand")) == 3)
-    await broker.until(lambda: len(broker.server.node.replicas.partitions) == 3)
+    await broker.until(lambda: len(broker.server.node.hosted.partitions) == 3)
     assert (await broker.produce("by-hand", batch(), partition=5)).error_code == 0
     assert (await broker.produce("by-hand", batch(), partition=1)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -217,7 +217,7 @@ async def test_every_version_deletes_by_name_and_the_answer_means_gone(broker: L
         [result] = (await broker.ask(DeleteTopicsRequest(timeout_ms=5000, **names), version)).responses
         assert (result.name, result.error_code) == ("t", 0)
         assert not broker.server.node.metadata.has_topic("t")
-        await broker.until(lambda: not broker.server.node.replicas.partitions)
+        await broker.until(lambda: not broker.server.node.hosted.partitions)
         await _until_gone(broker, "t")
 
 

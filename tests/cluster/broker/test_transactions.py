@@ -48,7 +48,7 @@ def test_a_transactional_batch_refuses_the_whole_request(transactional_id: str |
         assert [answer.error_code for answer in answers] == [REFUSED, REFUSED]
         if version >= 8:
             assert answers[0].error_message == NOT_OFFERED
-        for partition in broker.server.node.replicas.partitions.values():
+        for partition in broker.server.node.hosted.partitions.values():
             assert partition.log is not None
             assert (partition.log.log_end_offset, partition.log.last_stable_offset) == (0, 0)
 
@@ -115,7 +115,7 @@ def test_a_marker_ends_a_transaction_that_another_leader_took(commit: bool, vers
     @on_broker()
     async def run(broker: LocalBroker) -> None:
         await broker.create_topic("t")
-        partition = broker.server.node.replicas.partitions[T0]
+        partition = broker.server.node.hosted.partitions[T0]
         partition.append(memoryview(bytearray(batch(b"a", **TRANSACTIONAL))), 1, 0, Origin.CLIENT)
         assert partition.log is not None
         partition.maybe_raise_high_watermark(0)
@@ -136,7 +136,7 @@ def test_a_marker_ends_a_transaction_that_another_leader_took(commit: bool, vers
 async def test_a_marker_is_answered_when_all_replicas_have_it(broker: LocalBroker) -> None:
     """Not before: the coordinator forgets the transaction then."""
     await broker.create_topic("t")
-    partition = broker.server.node.replicas.partitions[T0]
+    partition = broker.server.node.hosted.partitions[T0]
     assert partition.log is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(partition), "maybe_raise_high_watermark", lambda self, now_ms: False)

@@ -97,7 +97,7 @@ async def test_we4_14_a_topic_written_by_hand_gets_directories_and_a_leader(brok
     by_hand = {"version": 1, "partitions": {str(number): [0] for number in range(4)}}
     await broker.store.session.create("/brokers/topics/topic-create-zk", json.dumps(by_hand).encode())
     await broker.until(lambda: len(broker.server.node.metadata.partitions_of("topic-create-zk")) == 4)
-    await broker.until(lambda: len(broker.server.node.replicas.partitions) == 4)
+    await broker.until(lambda: len(broker.server.node.hosted.partitions) == 4)
     assert directories(broker, "topic-create-zk") == {f"topic-create-zk-{number}" for number in range(4)}
     assert (await broker.produce("topic-create-zk", batch(), partition=3)).error_code == 0
 
@@ -109,7 +109,7 @@ async def test_we4_15_a_topic_with_gaps_in_its_numbers_is_served(broker: LocalBr
     by_hand = {"version": 1, "partitions": {str(number): [0] for number in numbers}}
     await broker.store.session.create("/brokers/topics/topic-create-special", json.dumps(by_hand).encode())
     await broker.until(lambda: len(broker.server.node.metadata.partitions_of("topic-create-special")) == 4)
-    await broker.until(lambda: len(broker.server.node.replicas.partitions) == 4)
+    await broker.until(lambda: len(broker.server.node.hosted.partitions) == 4)
     [topic] = (await broker.ask(MetadataRequest(topics=None), 9)).topics
     assert sorted(row.partition_index for row in topic.partitions) == list(numbers)
     for number in numbers:
@@ -237,7 +237,7 @@ def test_w6_15_a_broker_whose_shutdown_was_only_asked_for_goes_on() -> None:
         assert (response.error_code, response.remaining_partitions) == (0, [])
         await first.until(lambda: {info.leader for info in known.partitions_of("t").values()} == {0})
         assert (await second.ask(MetadataRequest(topics=None), 9)).topics
-        assert TopicPartition("t", 0) in second.server.node.replicas.partitions
+        assert TopicPartition("t", 0) in second.server.node.hosted.partitions
         await second.stop()
         await first.stop()
 

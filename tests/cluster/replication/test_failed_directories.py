@@ -40,7 +40,7 @@ def on_two_brokers(test: Story) -> Callable[[], None]:
                 await broker.until(lambda broker=broker: len(broker.server.node.metadata.brokers) == 2)
             await brokers[0].create_topic("t", PARTITIONS, replication_factor=2)
             for broker in brokers:
-                await broker.until(lambda broker=broker: len(broker.server.node.replicas.partitions) == PARTITIONS)
+                await broker.until(lambda broker=broker: len(broker.server.node.hosted.partitions) == PARTITIONS)
             await test(brokers)
         finally:
             await asyncio.gather(*(broker.stop() for broker in brokers))
@@ -55,7 +55,7 @@ def on_two_brokers(test: Story) -> Callable[[], None]:
 
 
 def led_by(broker: LocalBroker) -> list[TopicPartition]:
-    return [partition.topic_partition for partition in broker.server.node.replicas.led_partitions()]
+    return [partition.topic_partition for partition in broker.server.node.hosted.led_partitions()]
 
 
 def fail_directory_of(broker: LocalBroker, topic_partition: TopicPartition) -> set[TopicPartition]:
@@ -92,9 +92,9 @@ async def test_partitions_of_a_failed_directory_are_led_elsewhere(brokers: list[
     for topic_partition in lost:
         answer = await first.produce("t", batch(), partition=topic_partition.partition)
         assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
-        isr = second.server.node.replicas.partitions[topic_partition].isr
+        isr = second.server.node.hosted.partitions[topic_partition].isr
         assert isr.members == {1}
-    assert first.server.node.replicas.offline == lost
+    assert first.server.node.hosted.offline == lost
 
 
 @on_two_brokers
@@ -102,7 +102,7 @@ async def test_a_follower_whose_directory_fails_leaves_the_isr_and_follows_the_r
     first, second = brokers
     theirs = led_by(second)
     lost = fail_directory_of(first, theirs[0])
-    await second.until(lambda: second.server.node.replicas.partitions[theirs[0]].isr.members == {1})
+    await second.until(lambda: second.server.node.hosted.partitions[theirs[0]].isr.members == {1})
     assert await produce(brokers, theirs[0]) == 1
     rest = next(one for one in theirs + led_by(first) if one not in lost)
     leader = await produce(brokers, rest)

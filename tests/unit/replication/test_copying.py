@@ -61,7 +61,8 @@ async def test_w8_5_the_watermark_follows_one_fetch_behind() -> None:
         found: list[PartitionRead] = []
         entry = FetchEntry(T0, follower.log.log_end_offset, 100)
         params = FetchParams(follower.broker_id, 0, 1, 100, Isolation.LOG_END)
-        leader.manager.fetch(params, PlainSource([entry]), lambda results: found.extend(read for _, read in results))
+        source = PlainSource([entry])
+        leader.manager.fetches.fetch(params, source, lambda results: found.extend(read for _, read in results))
         return found[0]
 
     def append(follower: Replica, count: int, read: PartitionRead) -> None:
@@ -427,7 +428,7 @@ async def test_a_follower_that_fills_up_joins_the_in_sync_set_when_it_has_all_th
         assert isinstance(partition.isr, Expanding)
         partition.commit_isr(partition.isr, 1, leader.clock.monotonic_ms())
 
-    leader.manager.fetches.on_isr_pending = joining
+    leader.on_isr_pending = joining
     behind.follow(leader, 0)
     await behind.until(lambda: seen)
     assert seen == [(20, 20)]

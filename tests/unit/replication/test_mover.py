@@ -19,7 +19,6 @@ from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.mover import LogDirMover
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
-from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
 from kafka_py.testing.fakes.files import FakeFiles
 from kafka_py.testing.fakes.stored_logs import batch, records_of, slice_bytes
@@ -40,7 +39,7 @@ class Broker:
             self.files.make_directory(directory)
         self.log_dirs = self.new_log_dirs()
         self.supervisor = Supervisor(self.clock)
-        self.hosted = HostedPartitions(1, lambda _: True)
+        self.hosted = HostedPartitions(1, lambda _: True, 30_000)
         self.steps: list[TopicPartition] = []
         self.mover = self._mover()
 
@@ -63,8 +62,9 @@ class Broker:
 
         throttle = Throttle(1, ByteRate(self.clock, 11, 11_000.0), UNLIMITED, None)
         return LogDirMover(
-            self.hosted, self.log_dirs, lambda: options, throttle, self.clock.wall_ms, read_aside, self.supervisor
-        )
+            self.hosted, self.log_dirs, options=lambda: options, throttle=throttle, wall_ms=self.clock.wall_ms,
+            read_aside=read_aside, supervisor=self.supervisor,
+        )  # fmt: skip
 
     def host(self, one: TopicPartition, batches: int) -> None:
         config = LogConfig.for_topic(None, {"segment.bytes": 4000})
@@ -73,7 +73,7 @@ class Broker:
         for _ in range(batches):
             log.append_as_leader(batch([b"x" * 100]), 0, self.clock.wall_ms())
         log.update_high_watermark(log.log_end_offset)
-        partition = self.hosted.partitions[one] = Partition(one, 1, 30_000)
+        partition = self.hosted.partitions[one] = self.hosted.new_partition(one)
         partition.log = log
 
     def is_moved(self, one: TopicPartition) -> bool:

@@ -38,9 +38,9 @@ class Roles:
             log_config=lambda _topic: LogConfig.for_topic(),
             topic_identity=self.identity,
             callbacks=RoleCallbacks(
-                on_become_follower=self.started.extend,
-                on_stop_following=self.stopped_following.extend,
-                on_stopped=self.stopped.extend,
+                on_become_follower=(self.started.extend,),
+                on_stop_following=(self.stopped_following.extend,),
+                on_stopped=(self.stopped.extend,),
             ),
         )
 
@@ -172,11 +172,11 @@ def test_what_is_parked_on_a_partition_is_answered_when_it_becomes_a_follower(ro
 def test_a_disk_that_fails_is_that_partitions_error(roles: Roles) -> None:
     roles.world.log_dirs.failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
     assert roles.become(role()) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert T0 not in roles.world.manager.partitions
+    assert T0 not in roles.world.manager.hosted.partitions
 
 
 def test_offline_partitions_answer_storage_errors(roles: Roles) -> None:
-    roles.world.manager.offline.add(T0)
+    roles.world.manager.hosted.offline.add(T0)
     assert roles.become(role()) is ErrorCode.KAFKA_STORAGE_ERROR
     assert roles.stop(-2) is ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -187,7 +187,7 @@ def test_stopping_needs_a_newer_epoch_or_one_of_the_two_that_stand_for_none(role
         assert roles.stop(epoch, delete=False) is ErrorCode.FENCED_LEADER_EPOCH
     assert roles.stop(2) is ErrorCode.FENCED_LEADER_EPOCH
     assert roles.stop(4, delete=False) is ErrorCode.NONE
-    assert T0 in roles.world.manager.partitions
+    assert T0 in roles.world.manager.hosted.partitions
     assert roles.stop(-1) is ErrorCode.NONE
 
 
@@ -196,7 +196,7 @@ def test_a_replica_is_deleted_in_the_epoch_in_which_it_was_added(roles: Roles) -
     roles.become(role(leader=2, epoch=3, isr=(2,), replicas=(2, 1)))
     assert roles.stop(3) is ErrorCode.NONE
     assert roles.world.log_dirs.deleted == [T0]
-    assert T0 not in roles.world.manager.partitions
+    assert T0 not in roles.world.manager.hosted.partitions
 
 
 def test_a_log_of_another_topic_goes_with_the_cancelled_move_that_met_it(roles: Roles) -> None:
@@ -306,7 +306,7 @@ class TestADirectoryOfADeletedTopic:
 
         monkeypatch.setattr(roles.world.log_dirs, "delete", refuse)
         assert roles.become(role(), ID) is ErrorCode.KAFKA_STORAGE_ERROR
-        assert T0 not in roles.world.manager.partitions
+        assert T0 not in roles.world.manager.hosted.partitions
 
 
 class TestOnePartitionOfSeveralFails:
@@ -349,7 +349,7 @@ class TestOnePartitionOfSeveralFails:
         outcome = run(roles.changes.stop(9, 1, [StopRequest(one, -2, True) for one in self.ALL]))
         assert outcome == self.expected(code)
         assert roles.world.log_dirs.deleted == [*self.ALL[1:]]
-        assert not roles.world.manager.partitions
+        assert not roles.world.manager.hosted.partitions
         assert roles.stopped == [(one, True) for one in self.ALL]
 
     @pytest.mark.parametrize("leader", [1, 2], ids=["to lead", "to follow"])
@@ -364,7 +364,7 @@ class TestOnePartitionOfSeveralFails:
         error, code = failure
         self.failing(monkeypatch, roles.world.log_dirs, "get_or_create", error)
         assert self.become(roles, leader=leader, isr=(1, 2)) == self.expected(code)
-        assert set(roles.world.manager.partitions) == set(self.ALL[1:])
+        assert set(roles.world.manager.hosted.partitions) == set(self.ALL[1:])
         assert [partition.topic_partition for partition in roles.started] == ([] if leader == 1 else [*self.ALL[1:]])
         tracebacks = [record.exc_info[0] for record in caplog.records if record.exc_info]
         assert tracebacks == ([ZeroDivisionError] if code is ErrorCode.UNKNOWN_SERVER_ERROR else [])
@@ -375,7 +375,7 @@ def test_deleting_forgets_the_partition_and_removes_its_log(roles: Roles) -> Non
     partition = roles.world.partition(T0)
     assert roles.stop(-2) is ErrorCode.NONE
     assert roles.world.log_dirs.deleted == [T0]
-    assert T0 not in roles.world.manager.partitions
+    assert T0 not in roles.world.manager.hosted.partitions
     assert not partition.is_leader
     assert roles.stopped == [(T0, True)]
 

@@ -53,7 +53,7 @@ def _move(node: Node, topic_partition: TopicPartition, directory: str) -> ErrorC
     """Begins one move; the error it met, if any."""
     try:
         _check(node, topic_partition, directory)
-        if topic_partition not in node.replicas.partitions:
+        if topic_partition not in node.hosted.partitions:
             node.log_dirs.prefer(topic_partition, directory)  # where its log will be made, should it ever come here
             known = node.metadata.has_partition(topic_partition)
             return ErrorCode.REPLICA_NOT_AVAILABLE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -70,5 +70,5 @@ def _check(node: Node, topic_partition: TopicPartition, directory: str) -> None:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"no directory can be named for {topic_partition}")
     if not node.log_dirs.is_live(directory):
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")
-    if topic_partition in node.replicas.offline:
+    if topic_partition in node.hosted.offline:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic_partition} is in an offline log directory")

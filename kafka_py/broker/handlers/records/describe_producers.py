@@ -30,7 +30,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeProducers
             try:
                 if not may_read:
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-                log = node.replicas.partition(TopicPartition(topic.name, index)).leader_log()
+                log = node.hosted.partition(TopicPartition(topic.name, index)).leader_log()
                 answer.active_producers = [_state(*known) for known in log.producers.active()]
             except KafkaError as error:
                 answer.error_code, answer.error_message = error.code, error.message

@@ -72,7 +72,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
         return _fetch_in_turns(node, context, session, params)
     # The answer has as many rows at most; what comes besides are aborted transactions.
     context.has_short_answer = params.isolation is not Isolation.READ_COMMITTED
-    node.replicas.fetch(
+    node.fetches.fetch(
         params,
         session,
         lambda results: _answer(node, context, session, results, request.replica_id),
@@ -137,7 +137,7 @@ async def _fetch_in_turns(
     node: Node, context: RequestContext, session: FetchContext, params: FetchParams
 ) -> FetchResponse:
     """A fetch of so many partitions, as the first one of a follower, that it would hold up everybody else."""
-    results = await node.replicas.fetches.fetch_in_turns(params, session, context.long_poll)
+    results = await node.fetches.fetch_in_turns(params, session, context.long_poll)
     if context.api_version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
     session_id, changed = await session.finish_in_turns(results)

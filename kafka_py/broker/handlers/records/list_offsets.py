@@ -15,7 +15,7 @@ from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.log.model.answers import TimestampOffset
-from kafka_py.replication.leader.offset_queries import is_search, offset_for_timestamp
+from kafka_py.replication.leader.offset_queries import is_search, offset_for_timestamp, old_style_offsets
 from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, Isolation
 from kafka_py.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -131,8 +131,13 @@ class _Asker:
         try:
             self._check(topic_partition)
             if self._meaning.lists_segments:
-                answer.old_style_offsets = self._node.replicas.old_style_offsets(
-                    topic_partition, asked.timestamp, asked.max_num_offsets, self._request.replica_id
+                partition = self._node.hosted.partition(topic_partition)
+                answer.old_style_offsets = old_style_offsets(
+                    partition,
+                    asked.timestamp,
+                    asked.max_num_offsets,
+                    self._request.replica_id,
+                    self._node.clock.wall_ms(),
                 )
             else:
                 self._fill(answer, topic_partition, asked, None)
@@ -146,9 +151,9 @@ class _Asker:
         answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
         try:
             self._check(topic_partition)
-            found = await self._node.replicas.find_by_time(
-                topic_partition, asked.timestamp, asked.current_leader_epoch, leader_only=self._leader_only
-            )
+            partition = self._node.hosted.partition(topic_partition)
+            log = partition.readable_log(asked.current_leader_epoch, leader_only=self._leader_only)
+            found = await self._node.replicas.time_lookups.find(log, asked.timestamp)
             self._fill(answer, topic_partition, asked, found)
         except (KafkaError, OSError) as error:
             self._fail(answer, topic_partition, error)
@@ -173,7 +178,7 @@ class _Asker:
         """Raises KafkaError, OSError. by_time: what the search found."""
         request = self._request
         found = offset_for_timestamp(
-            self._node.replicas.partition(topic_partition),
+            self._node.hosted.partition(topic_partition),
             asked.timestamp,
             _isolation(request),
             asked.current_leader_epoch,
@@ -194,7 +199,7 @@ class _Asker:
             answer.error_code = self._meaning.offset_not_available if unavailable else error.code
             self._context.metrics.count_error(error.code.name)
         else:
-            self._node.replicas.on_storage_error(topic_partition, error)
+            self._node.hosted.on_storage_error(topic_partition, error)
             answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
 
 

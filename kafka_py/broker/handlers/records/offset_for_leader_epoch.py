@@ -8,6 +8,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.replication.leader.offset_queries import end_of_epoch
 from kafka_py.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -33,7 +34,8 @@ async def handle(
             try:
                 if not allowed:
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-                found = node.replicas.end_of_epoch(topic_partition, asked.leader_epoch, asked.current_leader_epoch)
+                partition = node.hosted.partition(topic_partition)
+                found = end_of_epoch(partition, asked.leader_epoch, asked.current_leader_epoch)
                 end.leader_epoch, end.end_offset = found
             except KafkaError as error:
                 end.error_code = error.code

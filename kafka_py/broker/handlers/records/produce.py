@@ -88,7 +88,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
 
     done = partial(_answer, context, acks, refused)  # may be kept for long: it must not hold the request's records
     if accepted:
-        node.replicas.append(
+        node.appends.append(
             accepted,
             acks,
             request.timeout_ms,
@@ -105,7 +105,7 @@ def _new_trust(node: Node, context: RequestContext) -> HeaderTrust:
     """How far the batch headers of this connection are believed; made with its first produce request."""
     connection = context.connection
     software = connection.client_software
-    connection.batch_trust = trust = node.replicas.new_trust(
+    connection.batch_trust = trust = node.appends.new_trust(
         f"client {context.client_id!r} ({software.name} {software.version}) at {connection.peer_host}"
     )
     return trust

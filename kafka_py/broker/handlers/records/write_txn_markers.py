@@ -41,7 +41,7 @@ def handle(node: Node, context: RequestContext, request: WriteTxnMarkersRequest)
             context.answer(WriteTxnMarkersResponse(markers=[each for each in results if each is not None]))
 
     for place, marker in enumerate(request.markers):
-        node.replicas.append(
+        node.appends.append(
             _batches(node, marker),
             -1,
             node.config.request_timeout_ms,

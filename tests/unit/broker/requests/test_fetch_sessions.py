@@ -198,7 +198,7 @@ def test_a_long_poll_in_a_session_is_woken_when_its_partition_is_taken_away(read
     reader.fetch(entry(T0))
     reader.fetch(max_wait_ms=500)
     world = reader.world
-    partition = world.manager.partitions.pop(T0)
+    partition = world.manager.hosted.partitions.pop(T0)
     partition.resign()
     world.known.discard(T0)
     world.manager.parked.complete(T0, partition)

@@ -153,15 +153,15 @@ async def test_a_request_of_some_hundred_partitions_is_taken_in_turns_and_one_be
     for row in large.topic_data[0].partition_data:
         row.index %= PARTITIONS
     small = request_of([1], acks=-1, records=batch())
-    replicas: Any = broker.server.node.replicas
-    append = replicas.append
+    appends: Any = broker.server.node.appends
+    append = appends.append
     appended: list[int] = []
 
     def noted(records: list[Any], *rest: Any, **more: Any) -> None:
         appended.append(len(records))
         append(records, *rest, **more)
 
-    replicas.append = noted
+    appends.append = noted
     first, second = await asyncio.gather(broker.ask(large, 8), broker.ask(small, 8))
     assert appended == [PIECE] * 7 + [16, 1]
     assert [row.base_offset for row in first.responses[0].partition_responses][::PARTITIONS] == list(range(12))

@@ -24,6 +24,7 @@ from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply,
 from kafka_py.replication.leader.offset_queries import LATEST_TIMESTAMP
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.state.configs import ReplicationOptions
+from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.metrics import ReplicaMetrics
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import EpochEnd
@@ -98,7 +99,7 @@ class Broker:
         clock = virtual_clock()
         timers = Timers(clock, asyncio.get_running_loop().call_later)
         registry = MetricRegistry(clock)
-        metrics = ReplicaMetrics(registry)
+        metrics = ReplicaMetrics(registry, HostedPartitions(1, lambda _known: True, 30_000))
         options = ReplicationOptions.parse({})
         parked = Parked(
             Purgatory("Produce", timers), Purgatory("Fetch", timers), Purgatory("DeleteRecords", timers),

@@ -62,12 +62,12 @@ class World:
             self.logs.append(disk.log)
             topic_partition = TopicPartition("t", number)
             self.replicas.known.add(topic_partition)
-            partition = self.replicas.manager.new_partition(topic_partition)
+            partition = self.replicas.manager.hosted.new_partition(topic_partition)
             partition.become_leader(role(leader=1, isr=(1,)), disk.log, 0)
-            self.replicas.manager.partitions[topic_partition] = partition
+            self.replicas.manager.hosted.partitions[topic_partition] = partition
 
     def append(self, *parts, acks=1) -> None:
-        self.replicas.manager.append(
+        self.replicas.manager.appends.append(
             [(topic_partition, memoryview(data)) for topic_partition, data in parts], acks, 1000, self.answers.append,
             trust=HeaderTrust("client", random.Random(1)),
         )  # fmt: skip
@@ -129,7 +129,7 @@ def test_a_refused_batch_lets_those_behind_it_pass() -> None:
 def test_who_no_longer_leads_when_the_work_is_done_appends_nothing() -> None:
     world = World()
     world.append((T0, large()))
-    world.replicas.manager.partitions[T0].resign()
+    world.replicas.manager.hosted.partitions[T0].resign()
     world.background.finish_one()
     assert world.offsets == [[(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]]
     assert world.logs[0].log_end_offset == 0
@@ -137,7 +137,7 @@ def test_who_no_longer_leads_when_the_work_is_done_appends_nothing() -> None:
 
 def test_replicas_that_fell_behind_while_a_batch_was_worked_on_are_too_few_for_it() -> None:
     world = World(settings={"min.insync.replicas": 2})
-    partition = world.replicas.manager.partitions[T0]
+    partition = world.replicas.manager.hosted.partitions[T0]
     partition.isr = Committed(frozenset({1, 2}))
     world.append((T0, large()), acks=-1)
     partition.isr = Committed(frozenset({1}))
@@ -150,7 +150,7 @@ def test_a_batch_is_appended_in_the_leader_epoch_in_which_its_work_is_done() -> 
     world = World()
     world.append((T0, large()))
     log = world.logs[0]
-    world.replicas.manager.partitions[T0].become_leader(role(leader=1, epoch=4, isr=(1,)), log, 0)
+    world.replicas.manager.hosted.partitions[T0].become_leader(role(leader=1, epoch=4, isr=(1,)), log, 0)
     world.background.finish_one()
     assert world.offsets == [[(ErrorCode.NONE, 0)]]
     assert log.epoch_of(LARGE - 1) == log.latest_epoch == 4

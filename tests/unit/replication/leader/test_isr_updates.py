@@ -201,7 +201,7 @@ async def test_a_follower_joins_at_the_watermark_and_at_the_start_of_the_leaders
     """The sum of W8.1 and the rule of S2-033: the follower's end must reach the watermark, not the log end."""
     leader = Leader(8, isr=(1,))
     me = leader.me
-    me.manager.fetches.on_isr_pending = leader.updates.submit
+    me.on_isr_pending = leader.updates.submit
     me.append(*[b"m"] * 5)
     follower = leader.world.replicas[2]
     follower.follow(me, 4)

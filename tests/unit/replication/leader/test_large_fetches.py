@@ -169,10 +169,8 @@ async def test_shrinking_of_in_sync_sets_takes_its_turns() -> None:
     world = world_of(isr=(1, 2))
     world.append(*ALL)
     world.clock.advance(60_000)
-    pending = []
-    world.manager.fetches.on_isr_pending = pending.append
     task = asyncio.ensure_future(world.manager.fetches.shrink_isrs())
     await asyncio.sleep(0)
-    assert 0 < len(pending) < COUNT
+    assert 0 < len(world.isr_pending) < COUNT
     await task
-    assert len(pending) == COUNT
+    assert len(world.isr_pending) == COUNT

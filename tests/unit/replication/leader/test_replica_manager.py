@@ -107,7 +107,7 @@ def test_what_is_owed_while_following_is_not_for_the_leaders_round(world: Replic
     log.config.__dict__["flush_messages"] = 1
     world.append(T0)
     log.flushes.pop()(False)
-    world.manager.partitions[T0].resign()
+    world.manager.hosted.partitions[T0].resign()
     asyncio.run(world.manager.appends.sync_all_owed())
     assert not log.flushes
 
@@ -152,12 +152,10 @@ def test_a_refused_batch_tells_the_log_start_unless_the_error_says_nothing_of_th
 
 def test_an_io_error_is_a_storage_error_and_is_reported(world: ReplicaWorld) -> None:
     log = world.lead(T0)
-    reported: list[TopicPartition] = []
-    world.manager.on_storage_error = lambda topic_partition, _error: reported.append(topic_partition)
     log.failure = OSError("disk gone")
     world.append(T0)
     assert world.appended[0][0].error is ErrorCode.KAFKA_STORAGE_ERROR
-    assert reported == [T0]
+    assert world.failed == [T0]
 
 
 def test_offline_partitions_answer_storage_errors_and_what_is_parked_on_them_is_answered(world: ReplicaWorld) -> None:
@@ -280,7 +278,7 @@ def test_reads_of_what_the_cluster_has_are_counted_whoever_hosts_it(world: Repli
 def test_reads_that_may_not_be_are_not_counted(world: ReplicaWorld) -> None:
     world.lead(T0)
     params = FetchParams(-1, 0, 1, 1000, Isolation.READ_UNCOMMITTED, may_read=lambda _topic: False)
-    world.manager.fetch(params, PlainSource([FetchEntry(T0, 0, 1000)]), world.fetched.append)
+    world.manager.fetches.fetch(params, PlainSource([FetchEntry(T0, 0, 1000)]), world.fetched.append)
     assert world.fetched[0][0][1].error is ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert world.metrics.all_topics.fetch_requests == 0
 

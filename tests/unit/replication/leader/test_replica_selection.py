@@ -32,18 +32,17 @@ def test_the_choice(rack: str, followers: list[Candidate], chosen: int) -> None:
 def fetch(world: ReplicaWorld, rack: str, offset: int = 0, replica_id: int = -1):  # type: ignore[no-untyped-def]
     isolation = Isolation.LOG_END if replica_id >= 0 else Isolation.READ_UNCOMMITTED
     params = FetchParams(replica_id, 500, 1, 1000, isolation, leader_only=False, rack=rack)
-    world.manager.fetch(params, PlainSource([FetchEntry(T0, offset, 1000)]), world.fetched.append)
+    world.manager.fetches.fetch(params, PlainSource([FetchEntry(T0, offset, 1000)]), world.fetched.append)
     return world.fetched[-1][0][1]
 
 
 @pytest.fixture
 def world() -> ReplicaWorld:
     """Broker 1 in rack a leads, broker 2 in rack b follows and is at offset 3."""
-    world = ReplicaWorld()
+    world = ReplicaWorld(choose_replica=RackAware({1: "a", 2: "b"}.get))
     world.lead(T0, isr=(1, 2))
     world.append(T0)
     world.fetch(FetchEntry(T0, 3, 1000, log_start_offset=0), replica_id=2, max_wait_ms=0)
-    world.manager.fetches.choose_replica = RackAware({1: "a", 2: "b"}.get)
     return world
 
 

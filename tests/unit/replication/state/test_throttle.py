@@ -10,7 +10,7 @@ from kafka_py.replication.state.isr import Committed
 from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
 
 def throttle(*named: str, limit: int = 1000, clock: ManualClock | None = None) -> Throttle:
@@ -52,16 +52,16 @@ def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
     return run
 
 
-def byte_rate(replica: Replica) -> ByteRate:
-    return ByteRate(replica.clock, 11, 1000)
+def byte_rate() -> ByteRate:
+    return ByteRate(virtual_clock(), 11, 1000)
 
 
 @story
 async def test_a_new_replica_is_filled_no_faster_than_the_leader_may() -> None:
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
-    leader, follower = Replica(1, world), Replica(2, world)
+    limit = Throttle(1, byte_rate(), 1000, lambda _partition: ["0:1"])
+    leader, follower = Replica(1, world, leader_throttle=limit), Replica(2, world)
     leader.lead(0, isr=(1,))
-    leader.manager.fetches.throttle = Throttle(1, byte_rate(leader), 1000, lambda _partition: ["0:1"])
     leader.append(*[b"x" * 932] * 60)  # a thousand bytes each
     follower.follow(leader, 0)
     await asyncio.sleep(30)
@@ -74,11 +74,10 @@ async def test_a_new_replica_is_filled_no_faster_than_the_leader_may() -> None:
 @story
 async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_is_lifted() -> None:
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
-    leader, follower = Replica(1, world), Replica(2, world)
+    limit = Throttle(2, byte_rate(), 1000, lambda _partition: ["*"])
+    leader, follower = Replica(1, world), Replica(2, world, follower_throttle=limit)
     leader.lead(0, isr=(1,))
     leader.append(*[b"x" * 932] * 60)
-    limit = Throttle(2, byte_rate(follower), 1000, lambda _partition: ["*"])
-    follower.fetchers._following.throttle = limit
     follower.follow(leader, 0)
     await asyncio.sleep(30)
     assert 30_000 < follower.log.size_bytes < 45_000
@@ -91,12 +90,11 @@ async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_
 async def test_a_replica_that_is_held_back_is_released_when_it_is_no_longer_named() -> None:
     """The limit stays, and stays passed: what matters is that the partition is not throttled any longer."""
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
-    leader, follower = Replica(1, world), Replica(2, world)
+    named = ["0:2"]
+    limit = Throttle(2, byte_rate(), 1, lambda _partition: named)
+    leader, follower = Replica(1, world), Replica(2, world, follower_throttle=limit)
     leader.lead(0, isr=(1,))
     leader.append(*[b"x" * 932] * 60)
-    named = ["0:2"]
-    limit = Throttle(2, byte_rate(follower), 1, lambda _partition: named)
-    follower.fetchers._following.throttle = limit
     follower.follow(leader, 0)
     await asyncio.sleep(2)
     held_at = follower.log.size_bytes
@@ -113,10 +111,10 @@ async def test_a_replica_that_is_held_back_is_released_when_it_is_no_longer_name
 @story
 async def test_a_replica_that_the_leader_holds_back_is_released_when_it_is_no_longer_named() -> None:
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
-    leader, follower = Replica(1, world), Replica(2, world)
-    leader.lead(0, isr=(1,))
     named = ["0:1"]
-    limit = leader.manager.fetches.throttle = Throttle(1, byte_rate(leader), 1, lambda _partition: named)
+    limit = Throttle(1, byte_rate(), 1, lambda _partition: named)
+    leader, follower = Replica(1, world, leader_throttle=limit), Replica(2, world)
+    leader.lead(0, isr=(1,))
     leader.append(*[b"x" * 932] * 60)
     follower.follow(leader, 0)
     await asyncio.sleep(2)
