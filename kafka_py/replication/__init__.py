@@ -4,8 +4,9 @@
     leader/          appends, fetches, parked requests, in-sync sets
     follower/        fetching from a leader, and truncation
     stale_logs.py    directories that a deleted topic left behind
+    role_orders.py   LeaderAndIsr and StopReplica, decided
+    role_changes.py  LeaderAndIsr and StopReplica, done
     mover.py         replicas moved between log directories
-    role_changes.py  LeaderAndIsr and StopReplica from the controller
 
 Not obvious: everything runs on the broker's one loop; only the (I/O) files await. A change of the in-sync set counts
 when it is written; until then the larger of the two sets holds the high watermark. A follower's late answers are told

@@ -1,8 +1,8 @@
 """LeaderAndIsr and StopReplica: the controller tells this broker which role it has in which partition (I/O).
 
-One change at a time: LeaderAndIsr, StopReplica and UpdateMetadata share one lock and one highest controller epoch.
-Knows the replica manager and the logs; the follower's fetching, the coordinators and the metadata cache are reached
-through the callbacks in RoleCallbacks.
+Does what role_orders.py decides. One change at a time: LeaderAndIsr, StopReplica and UpdateMetadata share one lock and
+one highest controller epoch. Knows the replica manager and the logs; the follower's fetching, the coordinators and the
+metadata cache are reached through the callbacks in RoleCallbacks.
 Source: docs/reference/replication.md, section 5; docs/reference/controller.md, section 13.
 """
 
@@ -16,7 +16,7 @@ from functools import partial
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.base.state_changes import LOG, named
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.texts import listed
@@ -25,8 +25,18 @@ from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication import stale_logs
 from kafka_py.replication.leader.replica_manager import ReplicaManager
-from kafka_py.replication.state.partition import NO_EPOCH, Partition
-from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
+from kafka_py.replication.role_orders import (
+    EPOCH_DURING_DELETE,
+    Held,
+    RoleRequest,
+    StopRequest,
+    by_role,
+    check_role,
+    check_stop,
+    role_to_take,
+)
+from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.roles import DELETED, NO_EPOCH, NONE
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.topics import TopicIdentity
@@ -34,8 +44,6 @@ from kafka_py.zk.topics import TopicIdentity
 log = logging.getLogger(__name__)
 
 _ACTIVITY = "change of role"
-EPOCH_DURING_DELETE = -2
-"""StopReplica's leader epoch for a topic in deletion: it stops whatever epoch the replica has."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,28 +62,6 @@ class RoleCallbacks:
     on_stop_following: Sequence[Callable[[list[TopicPartition]], None]] = ()
     on_roles_changed: Sequence[Callable[[list[Partition], list[Partition]], None]] = ()
     on_stopped: Sequence[Callable[[list[tuple[TopicPartition, bool]]], None]] = ()
-
-
-@dataclass(slots=True, frozen=True)
-class RoleRequest:
-    """One entry of LeaderAndIsr with its topic; `topic_id` is the zero uuid where the version has none."""
-
-    topic_partition: TopicPartition
-    topic_id: TopicId
-    state: LeaderAndIsrPartitionState
-
-
-@dataclass(slots=True, frozen=True)
-class StopRequest:
-    """One entry of StopReplica. leader_epoch: -1 unknown, -2 topic in deletion, else not older than ours.
-
-    Of an entry that does not delete it must be newer. With `delete` the same epoch will do (KAFKA-13972): nobody raises
-    it between the addition of a replica and the cancellation of the reassignment that added it.
-    """
-
-    topic_partition: TopicPartition
-    leader_epoch: int
-    delete: bool
 
 
 class RoleChanges:
@@ -134,8 +120,7 @@ class RoleChanges:
                 outcome.update({request.topic_partition: self._check(request) for request in some})
             await self._delete_stale(requests, outcome)
             accepted = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
-            leading = [request for request in accepted if request.state.leader == self._hosted.broker_id]
-            following = [request for request in accepted if request.state.leader != self._hosted.broker_id]
+            leading, following = by_role(accepted, self._hosted.broker_id)
             await self._stop_following(leading)
             leaders = await self._each(leading, self._make_leader, outcome)
             followers = await self._make_followers(following, outcome)
@@ -171,25 +156,26 @@ class RoleChanges:
                     )  # fmt: skip
 
     def _check(self, request: RoleRequest) -> ErrorCode:
-        hosted = self._hosted
-        topic_partition, state = request.topic_partition, request.state
-        if topic_partition in hosted.offline:
-            return ErrorCode.KAFKA_STORAGE_ERROR
-        partition = hosted.partitions.get(topic_partition)
-        if stale_logs.differs(self._held_id(topic_partition), request.topic_id):
-            return ErrorCode.INCONSISTENT_TOPIC_ID
-        if state.leader_epoch <= (partition.leader_epoch if partition is not None else NO_EPOCH):
-            return ErrorCode.STALE_CONTROLLER_EPOCH
-        if hosted.broker_id not in state.replicas:
-            log.warning("%s is assigned to %s, not to this broker", topic_partition, listed(state.replicas))
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.NONE
+        code = check_role(request, self._held(request.topic_partition), self._hosted.broker_id)
+        if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            assigned = listed(request.state.replicas)
+            log.warning("%s is assigned to %s, not to this broker", request.topic_partition, assigned)
+        return code
+
+    def _held(self, topic_partition: TopicPartition) -> Held:
+        partition = self._hosted.partitions.get(topic_partition)
+        partition_log = self._replicas.log_dirs.get(topic_partition)
+        topic_id = None if partition is None else partition.topic_id
+        if topic_id is None and partition_log is not None:
+            topic_id = partition_log.topic_id
+        return Held(
+            is_offline=topic_partition in self._hosted.offline,
+            is_hosted=partition is not None,
+            leader_epoch=NO_EPOCH if partition is None else partition.leader_epoch,
+            topic_id=topic_id,
+        )
 
     # ---- what a deleted topic left behind
-
-    def _held_id(self, topic_partition: TopicPartition) -> TopicId | None:
-        partition = self._hosted.partitions.get(topic_partition)
-        return stale_logs.id_of(partition, self._replicas.log_dirs.get(topic_partition))
 
     async def _delete_stale(self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]) -> None:
         """Deletes logs under these names that belong to deleted topics, and checks their requests again.
@@ -218,8 +204,9 @@ class RoleChanges:
     async def _replace(self, request: RoleRequest, present: TopicIdentity | None) -> ErrorCode:
         """Deletes the log of another topic, if it is stale; returns whether the role can be taken then."""
         topic_partition, named = request.topic_partition, request.topic_id
-        held, found = self._held_id(topic_partition), self._replicas.log_dirs.get(topic_partition)
-        if not stale_logs.is_stale(found, named, present, request.state, self._hosted.broker_id):
+        held, found = self._held(topic_partition).topic_id, self._replicas.log_dirs.get(topic_partition)
+        end_offset = None if found is None else found.log_end_offset
+        if not stale_logs.is_stale(end_offset, named, present, request.state, self._hosted.broker_id):
             log.error("%s has topic id %s, not %s", topic_partition, held, named)
             return ErrorCode.INCONSISTENT_TOPIC_ID
         log.warning(
@@ -265,7 +252,7 @@ class RoleChanges:
         def make_follower(request: RoleRequest) -> Partition:
             partition, partition_log = self._with_log(request)
             state = request.state
-            if not self._is_live(state.leader):
+            if role_to_take(state, self._hosted.broker_id, self._is_live) is NONE:
                 log.error("%s: its leader %d is not alive, waiting for word", request.topic_partition, state.leader)
                 self._hosted.partitions[request.topic_partition] = partition
                 return partition
@@ -309,7 +296,7 @@ class RoleChanges:
             self.accept_controller(controller_id, controller_epoch)
             outcome: dict[TopicPartition, ErrorCode] = {}
             async for some in sliced(requests):
-                outcome.update({request.topic_partition: self._check_stop(request) for request in some})
+                outcome.update({one.topic_partition: check_stop(one, self._held(one.topic_partition)) for one in some})
             stopping = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
             await self._stop_following(stopping)
             turn = Turn(self._clock)
@@ -332,15 +319,6 @@ class RoleChanges:
             for topic in sorted(topics.difference(one.topic for one in self._hosted.partitions)):
                 self._replicas.metrics.drop_topic(topic)
 
-    def _check_stop(self, request: StopRequest) -> ErrorCode:
-        if request.topic_partition in self._hosted.offline:
-            return ErrorCode.KAFKA_STORAGE_ERROR
-        partition = self._hosted.partitions.get(request.topic_partition)
-        if partition is None or request.leader_epoch in (NO_EPOCH, EPOCH_DURING_DELETE):
-            return ErrorCode.NONE
-        lowest = partition.leader_epoch if request.delete else partition.leader_epoch + 1
-        return ErrorCode.NONE if request.leader_epoch >= lowest else ErrorCode.FENCED_LEADER_EPOCH
-
     def _stop(self, request: StopRequest) -> ErrorCode:
         """Stops one partition; whatever fails is the error of this one alone."""
         try:
@@ -357,7 +335,7 @@ class RoleChanges:
             return
         partition = self._hosted.partitions.pop(topic_partition, None)
         if partition is not None:
-            partition.resign()
+            partition.leave(DELETED)
         self._replicas.parked.complete(topic_partition, partition)
         if self._replicas.log_dirs.get(topic_partition) is not None:
             self._replicas.log_dirs.delete(topic_partition)

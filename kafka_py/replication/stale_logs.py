@@ -11,21 +11,23 @@ Source: KIP-516; docs/reference/log.md, section 2; PartitionMetadataFile.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from kafka_py.base.ids import ZERO_UUID, TopicId
-from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.replication.state.partition import Partition
-from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
-from kafka_py.zk.topics import TopicIdentity
+from kafka_py.replication.state.roles import RoleState
 
 FIRST_EPOCH = 0
 """The leader epoch in which a partition is created; every step of a reassignment has a later one."""
 
 
-def id_of(partition: Partition | None, partition_log: PartitionLog | None) -> TopicId | None:
-    """The id of the topic whose replica this broker has; None without a replica, or for a topic without an id."""
-    if partition is not None and partition.topic_id is not None:
-        return partition.topic_id
-    return partition_log.topic_id if partition_log is not None else None
+class PresentTopic(Protocol):
+    """What ZooKeeper has under a topic's name. is_original: it has had this id, and no other, since it was created."""
+
+    @property
+    def topic_id(self) -> TopicId | None: ...
+
+    @property
+    def is_original(self) -> bool: ...
 
 
 def differs(held: TopicId | None, named: TopicId) -> bool:
@@ -34,25 +36,26 @@ def differs(held: TopicId | None, named: TopicId) -> bool:
 
 
 def is_stale(
-    partition_log: PartitionLog | None,
+    log_end_offset: int | None,
     named: TopicId,
-    present: TopicIdentity | None,
-    state: LeaderAndIsrPartitionState,
+    present: PresentTopic | None,
+    state: RoleState,
     broker_id: int,
 ) -> bool:
     """Whether a log whose id is not the one in LeaderAndIsr cannot hold records of the present topic that count.
 
+    log_end_offset: of the log; None if there is none.
     named: the id in LeaderAndIsr. present: what ZooKeeper has under the topic's name, None if it has nothing. The two
         ids must be equal, so that a delayed request, or one of a former controller, deletes nothing.
     state: what LeaderAndIsr says of the partition; broker_id: of the broker whose log it is.
     """
     if broker_id not in state.replicas or present is None or present.topic_id != named:
         return False
-    never_written = partition_log is None or partition_log.log_end_offset == 0
+    never_written = log_end_offset is None or log_end_offset == 0
     return never_written or present.is_original or _is_without_records(state, broker_id)
 
 
-def _is_without_records(state: LeaderAndIsrPartitionState, broker_id: int) -> bool:
+def _is_without_records(state: RoleState, broker_id: int) -> bool:
     """Whether the controller expects no record on this replica: it is being added, or the partition is new.
 
     A replica that is in sync may be announced as new once more: by a controller that took over during its reassignment.

@@ -8,6 +8,7 @@ from kafka_py.controller.model import elections
 from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.partition import truncation
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.replication.state import partition
 from kafka_py.replication.state.isr import Shrinking
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import Isolation
@@ -44,16 +45,13 @@ def read_to_the_end():
 
 def shrink_at_once():
     """A replica that leaves the in-sync set counts no longer before that is written."""
-    Shrinking.maximal = property(lambda self: self.intended)
+    Shrinking.__post_init__ = lambda self: object.__setattr__(self, "maximal", self.intended)
 
 
 def join_too_early():
     """A follower joins the in-sync set although it does not hold all that is committed."""
-    Partition._may_join = lambda self, progress: (
-        self.log is not None
-        and not self.isr.in_flight
-        and self.leader_epoch_start is not None
-        and progress.log_end_offset >= self.leader_epoch_start
+    partition.may_join = lambda isr, end_offset, high_watermark, leader_epoch_start: (
+        not isr.in_flight and leader_epoch_start is not None and end_offset >= leader_epoch_start
     )
 
 

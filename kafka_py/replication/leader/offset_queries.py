@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.partition.partition_log import TimestampOffset
-from kafka_py.replication.state.partition import NO_EPOCH, NO_TIMESTAMP, Partition
+from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, EpochEnd, Isolation
+from kafka_py.replication.state.roles import NO_EPOCH
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
+NO_TIMESTAMP = -1
 UNKNOWN_END = EpochEnd(-1, -1)
 
 

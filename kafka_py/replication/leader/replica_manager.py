@@ -22,6 +22,7 @@ from kafka_py.replication.leader.time_lookups import TimeLookups
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.metrics import ReplicaMetrics
 from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.roles import OFFLINE
 from kafka_py.replication.state.throttle import Throttle
 
 
@@ -68,6 +69,8 @@ class ReplicaManager:
         for topic_partition in topic_partitions:
             partition = self.hosted.partitions.pop(topic_partition, None)
             self.hosted.offline.add(topic_partition)
+            if partition is not None:
+                partition.leave(OFFLINE)
             self.parked.complete(topic_partition, partition)
 
     def close(self) -> None:

@@ -8,47 +8,51 @@ Source: docs/reference/replication.md, sections 1 to 6; docs/reference/controlle
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.log.partition.partition_log import AppendInfo, Origin, PartitionLog
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
-from kafka_py.replication.state.isr import NOBODY, Committed, Expanding, Isr, Shrinking
+from kafka_py.replication.state.divergence import diverging_end
+from kafka_py.replication.state.high_watermark import committed_end
+from kafka_py.replication.state.isr import (
+    NOBODY,
+    Committed,
+    Expanding,
+    Isr,
+    Shrinking,
+    late_members,
+    may_join,
+)
 from kafka_py.replication.state.progress import NEVER, FollowerProgress
 from kafka_py.replication.state.reads import (
-    EpochEnd,
     FetchEntry,
     Isolation,
     NewsListener,
     PartitionRead,
 )
+from kafka_py.replication.state.roles import (
+    DELETED,
+    FOLLOWER,
+    LEADER,
+    MOVES,
+    NO_EPOCH,
+    NO_LEADER,
+    NONE,
+    OFFLINE,
+    Role,
+    RoleState,
+)
 
 _new = tuple.__new__
 
-NO_EPOCH = -1
-NO_LEADER = -1
-NO_TIMESTAMP = -1
-
-
-class RoleState(Protocol):
-    """What the controller says of a partition: an entry of LeaderAndIsr."""
-
-    controller_epoch: int
-    leader: int
-    leader_epoch: int
-    isr: list[int]
-    zk_version: int
-    replicas: list[int]
-    adding_replicas: list[int]
-    removing_replicas: list[int]
-    is_new: bool
 
 
 class Partition:
     """The state of one hosted partition, changed by appends, fetches, role changes, ISR updates and the mover only.
 
+    role: changed by `_become` alone. is_leader: whether that is LEADER; every append and read asks for it.
     leader_epoch: of the last accepted LeaderAndIsr; -1 before the first, so that epoch 0 is accepted.
     leader_epoch_start: where this leader's own epoch began; None unless it leads.
     isr: meaningful on the leader only.
@@ -70,6 +74,7 @@ class Partition:
         "noted_log_start",
         "removing_replicas",
         "replicas",
+        "role",
         "topic_id",
         "topic_partition",
         "zk_version",
@@ -79,6 +84,7 @@ class Partition:
         self.topic_partition = topic_partition
         self.local_id = local_id
         self.log: PartitionLog | None = None
+        self.role = NONE
         self.leader_id = NO_LEADER
         self.is_leader = False
         self.leader_epoch = NO_EPOCH
@@ -108,7 +114,7 @@ class Partition:
         self.isr = Committed(frozenset(state.isr))
         self.leader_epoch_start = log.log_end_offset
         log.assign_epoch(state.leader_epoch, log.log_end_offset)
-        self.is_leader = True
+        self._become(LEADER)
         self._reset_followers(now_ms, log.log_end_offset, forget_offsets=newly_elected)
         self.maybe_raise_high_watermark(now_ms)
         return newly_elected
@@ -118,7 +124,7 @@ class Partition:
         changed = (state.leader, state.leader_epoch) != (self.leader_id, self.leader_epoch)
         self._take_assignment(state, log)
         self.isr = NOBODY
-        self.is_leader = False
+        self._become(FOLLOWER)
         self.leader_epoch_start = None
         self.followers.clear()
         return changed
@@ -127,12 +133,18 @@ class Partition:
         """The same records in another directory; the role goes on."""
         self.log = log
 
-    def resign(self) -> None:
-        """Gives the role up, as the partition leaves this broker; who still holds it gets NOT_LEADER_OR_FOLLOWER."""
-        self.is_leader = False
+    def leave(self, role: Role) -> None:
+        """This broker hosts it no longer: it is DELETED or OFFLINE. Later calls fail with NOT_LEADER_OR_FOLLOWER."""
+        assert role in (DELETED, OFFLINE)
+        self._become(role)
         self.leader_epoch_start = None
         self.isr = NOBODY
         self.log = None
+
+    def _become(self, role: Role) -> None:
+        """Raises IllegalMove when the partition has left this broker."""
+        self.role = MOVES.after(self.role, role)
+        self.is_leader = role is LEADER
 
     def _take_assignment(self, state: RoleState, log: PartitionLog) -> None:
         self.log = log
@@ -235,19 +247,14 @@ class Partition:
     # ---- high watermark
 
     def maybe_raise_high_watermark(self, now_ms: float) -> bool:
-        """Moves the leader's high watermark to what every replica that counts holds; says whether it moved.
-
-        Those that count: the maximal in-sync set, and any follower caught up a moment ago (it may be about to join).
-        """
+        """Moves the leader's high watermark up to what every replica that counts holds; says whether it moved."""
         log = self.log
         if log is None:
             return False
         candidate = log.log_end_offset if log.held_end is None else log.held_end  # counted_end_offset, for every append
-        if self.followers:
-            maximal = self.isr.maximal
-            for broker_id, progress in self.followers.items():
-                if broker_id in maximal or now_ms - progress.last_caught_up_ms <= self._lag_max_ms:
-                    candidate = min(candidate, progress.log_end_offset)
+        followers = self.followers
+        if followers:
+            candidate = committed_end(candidate, followers, self.isr.maximal, now_ms, self._lag_max_ms)
         if candidate <= log.high_watermark:
             return False
         log.update_high_watermark(candidate)
@@ -270,40 +277,20 @@ class Partition:
     # ---- in-sync set
 
     def _may_join(self, progress: FollowerProgress) -> bool:
-        """Whether a follower has all that is committed, and has come as far as this leader's own epoch."""
         log = self.log
-        return (
-            log is not None
-            and not self.isr.in_flight
-            and progress.log_end_offset >= log.high_watermark
-            and self.leader_epoch_start is not None
-            and progress.log_end_offset >= self.leader_epoch_start
+        return log is not None and may_join(
+            self.isr, progress.log_end_offset, log.high_watermark, self.leader_epoch_start
         )
 
     def shrink_isr(self, now_ms: float) -> bool:
-        """Begins to take out who fell behind for longer than replica.lag.time.max.ms, or is no replica; whether any.
-
-        Until the change is committed, or refused for good, they count as in sync.
-        """
-        log = self.log
-        members = self.isr.members
-        if not self.is_leader or log is None or len(members) < 2 or self.isr.in_flight:
+        """Begins to take out who fell behind for longer than replica.lag.time.max.ms, or is no replica; whether any."""
+        log, isr = self.log, self.isr
+        if not self.is_leader or log is None:
             return False
-        end_offset = log.log_end_offset
-        late = frozenset(
-            broker_id
-            for broker_id in members
-            if broker_id != self.local_id and self._is_late(self.followers.get(broker_id), end_offset, now_ms)
-        )
+        late = late_members(isr, self.local_id, self.followers, log.log_end_offset, now_ms, self._lag_max_ms)
         if late:
-            self.isr = Shrinking(members, late)
+            self.isr = Shrinking(isr.members, late)
         return bool(late)
-
-    def _is_late(self, progress: FollowerProgress | None, end_offset: int, now_ms: float) -> bool:
-        """Whether a member of the in-sync set has to leave it; None for one that is not assigned."""
-        if progress is None:
-            return True
-        return progress.log_end_offset != end_offset and now_ms - progress.caught_up_ms() > self._lag_max_ms
 
     def commit_isr(self, written: Expanding | Shrinking, zk_version: int, now_ms: float) -> bool:
         """The change is durable; returns whether the high watermark moved. Nothing when the role changed meanwhile."""
@@ -342,7 +329,9 @@ class Partition:
             log = self.readable_log(entry.current_leader_epoch, leader_only=leader_only)
         high_watermark, log_start_offset, stable = log.high_watermark, log.log_start_offset, log.last_stable_offset
         end_offset = high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.end_offset(isolation)
-        diverging = self._divergence(log, entry) if entry.last_fetched_epoch >= 0 else None
+        diverging = None
+        if entry.last_fetched_epoch >= 0:
+            diverging = diverging_end(entry, log.end_offset_for_epoch(entry.last_fetched_epoch), log_start_offset)
         if diverging is not None:
             return PartitionRead(
                 ErrorCode.NONE, high_watermark, stable, log_start_offset,
@@ -359,18 +348,6 @@ class Partition:
                 data.slice, data.size, end_offset, None, aborted, -1, self,
             ),
         )  # fmt: skip
-
-    def _divergence(self, log: PartitionLog, entry: FetchEntry) -> EpochEnd | None:
-        """Where the reader's log must be cut when its last epoch ends earlier here (KIP-595); None when it need not."""
-        end = log.end_offset_for_epoch(entry.last_fetched_epoch)
-        if end.epoch < 0 or end.end_offset < 0 or entry.fetch_offset < log.log_start_offset:
-            raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{self.topic_partition}: offset {entry.fetch_offset} in epoch {entry.last_fetched_epoch}",
-            )
-        if end.epoch < entry.last_fetched_epoch or end.end_offset < entry.fetch_offset:
-            return EpochEnd(end.epoch, end.end_offset)
-        return None
 
     # ---- gauges
 

@@ -10,7 +10,8 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges, RoleRequest, StopRequest
+from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
+from kafka_py.replication.role_orders import RoleRequest, StopRequest
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import FetchEntry
 from kafka_py.testing.fakes.replicas import ReplicaWorld, role

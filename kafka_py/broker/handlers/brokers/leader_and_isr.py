@@ -10,7 +10,7 @@ from kafka_py.base.turns import Turn, release, sliced
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.log.disk.filenames import can_have_directory
-from kafka_py.replication.role_changes import RoleRequest
+from kafka_py.replication.role_orders import RoleRequest
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,

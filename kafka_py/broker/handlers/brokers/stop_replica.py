@@ -13,8 +13,8 @@ from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.handlers.brokers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
-from kafka_py.replication.role_changes import StopRequest
-from kafka_py.replication.state.partition import NO_EPOCH
+from kafka_py.replication.role_orders import StopRequest
+from kafka_py.replication.state.roles import NO_EPOCH
 from kafka_py.wire.messages.stop_replica import StopReplicaPartitionError, StopReplicaRequest, StopReplicaResponse
 
 

@@ -13,6 +13,7 @@ from kafka_py.broker.requests.fetch_contexts import FetchContext, IncrementalFet
 from kafka_py.broker.requests.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION, next_epoch
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PartitionRead
+from kafka_py.replication.state.roles import DELETED
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.logs import slice_bytes
 from kafka_py.testing.fakes.replicas import ReplicaWorld, role
@@ -199,7 +200,7 @@ def test_a_long_poll_in_a_session_is_woken_when_its_partition_is_taken_away(read
     reader.fetch(max_wait_ms=500)
     world = reader.world
     partition = world.manager.hosted.partitions.pop(T0)
-    partition.resign()
+    partition.leave(DELETED)
     world.known.discard(T0)
     world.manager.parked.complete(T0, partition)
     reader.take()

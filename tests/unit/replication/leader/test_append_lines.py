@@ -22,6 +22,7 @@ from kafka_py.records.varints import encode_varint
 from kafka_py.replication.leader.append_lines import AT_ONCE
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.replication.state.isr import Committed
+from kafka_py.replication.state.roles import DELETED
 from kafka_py.testing.fakes.replicas import ReplicaWorld, role
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch, slice_bytes
 
@@ -129,7 +130,7 @@ def test_a_refused_batch_lets_those_behind_it_pass() -> None:
 def test_who_no_longer_leads_when_the_work_is_done_appends_nothing() -> None:
     world = World()
     world.append((T0, large()))
-    world.replicas.manager.hosted.partitions[T0].resign()
+    world.replicas.manager.hosted.partitions[T0].leave(DELETED)
     world.background.finish_one()
     assert world.offsets == [[(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]]
     assert world.logs[0].log_end_offset == 0

@@ -9,7 +9,7 @@ from kafka_py.replication.leader.delayed import DeleteRecordsResult
 from kafka_py.replication.leader.record_deletion import RecordDeletion
 from kafka_py.replication.state.reads import FetchEntry
 from kafka_py.testing.fakes.logs import MemoryLog
-from kafka_py.testing.fakes.replicas import ReplicaWorld
+from kafka_py.testing.fakes.replicas import ReplicaWorld, role
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -122,7 +122,8 @@ def test_losing_the_leadership_answers_it(world: World) -> None:
     world.lead_with_records(T0, isr=(1, 2))
     world.delete({T0: 5})
     partition = world.partition(T0)
-    partition.is_leader = False
+    assert partition.log is not None
+    partition.become_follower(role(leader=2, epoch=1, isr=(2,), replicas=(1, 2)), partition.log)
     world.manager.parked.complete(T0, partition)
     assert world.rows == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
 

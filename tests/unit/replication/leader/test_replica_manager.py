@@ -7,6 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PlainSource
+from kafka_py.replication.state.roles import DELETED
 from kafka_py.testing.fakes.logs import slice_bytes
 from kafka_py.testing.fakes.replicas import ReplicaWorld
 
@@ -107,7 +108,7 @@ def test_what_is_owed_while_following_is_not_for_the_leaders_round(world: Replic
     log.config.__dict__["flush_messages"] = 1
     world.append(T0)
     log.flushes.pop()(False)
-    world.manager.hosted.partitions[T0].resign()
+    world.manager.hosted.partitions[T0].leave(DELETED)
     asyncio.run(world.manager.appends.sync_all_owed())
     assert not log.flushes
 
