@@ -1,4 +1,4 @@
-"""What a fetcher knows of one partition that it follows. A value with a request's face; decides nothing.
+"""What a fetcher knows of one partition that it follows; also read as a row of the fetch request. Decides nothing.
 
 Source: docs/reference/replication.md, section 7.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.replication.follower.states import NEW
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import EpochEnd
 from kafka_py.wire.messages.fetch import FetchPartition
@@ -18,19 +19,21 @@ UNKNOWN_LAG = -1
 class Followed:
     """One partition in one leader epoch; in another epoch it is another value, so that late answers are told apart.
 
+    state: changed by FollowedPartitions alone.
     initial_offset: where following began, the high watermark: what is below it is never cut for lack of epochs.
     fetch_offset: asked for next. lag: records behind the leader's high watermark, UNKNOWN_LAG before the first answer.
     last_fetched_epoch: of the last appended batch, -1 when fetches do not carry it. told_log_start: the log start that
-    the leader knows. resume_ms: when a delayed one goes on, monotonic. is_truncating: the leader's epochs were not
-    compared to the end yet.
+    the leader knows. resume_ms: when a delayed one continues, monotonic. is_truncating: the leader's epochs were not
+    compared to the end yet; it stays while the partition is DELAYED.
     """
 
     __slots__ = (
         "fetch_offset", "initial_offset", "is_truncating", "lag", "last_fetched_epoch", "leader_epoch", "max_bytes",
-        "partition", "resume_ms", "sends_epoch", "told_log_start", "topic_partition",
+        "partition", "resume_ms", "sends_epoch", "state", "told_log_start", "topic_partition",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, log: PartitionLog, max_bytes: int, version: InterBrokerVersion) -> None:
+        self.state = NEW
         self.partition = partition
         self.topic_partition: TopicPartition = partition.topic_partition
         self.leader_epoch = partition.leader_epoch

@@ -26,6 +26,7 @@ from kafka_py.replication.follower.following import Following, pieces
 from kafka_py.replication.follower.leader_comparison import LeaderComparison
 from kafka_py.replication.follower.leader_link import Leader, LinkFailed, error_of
 from kafka_py.replication.follower.partition_states import ACTIVITY, OnFailed, PartitionStates
+from kafka_py.replication.follower.states import DELAYED, FETCHING, HELD_BACK, SYNCING
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.reads import EpochEnd
 from kafka_py.replication.state.throttle import Throttle
@@ -102,8 +103,7 @@ class Fetcher:
             present = self.followed.get(one.topic_partition)
             if present is not None and present.leader_epoch == one.leader_epoch:
                 continue
-            self._places.leave(one.topic_partition)
-            self.followed[one.topic_partition] = one
+            self._places.add(one)
             self._states.resume(one)
         self._woken.set()
 
@@ -116,7 +116,7 @@ class Fetcher:
         """Looks for log starts that moved by themselves (retention): the leader is told."""
         for one in list(self.followed.values()):
             with self._supervisor.guard(ACTIVITY, one.topic_partition):
-                if one.log.log_start_offset != one.told_log_start and self._places.is_fetching(one):
+                if one.log.log_start_offset != one.told_log_start and one.state is FETCHING:
                     self._states.want(one)
 
     # ---- the loop
@@ -128,7 +128,7 @@ class Fetcher:
             self._note_failure(error)
             self._session.failed()
             for one in list(self.followed.values()):
-                if one.topic_partition not in self._places.delayed and one.topic_partition not in self._places.syncing:
+                if one.state is not DELAYED and one.state is not SYNCING:
                     self._places.delay(one)
 
     def _after_failure(self, _error: Exception) -> None:
@@ -142,7 +142,7 @@ class Fetcher:
                 self._states.went_wrong(one, error)
 
     async def _round(self) -> None:
-        for one in self._places.take_due() if self._places.delayed else ():
+        for one in self._places.due() if self._places.delayed else ():
             self._states.resume(one)
         if self._places.truncating:
             await self._comparison.truncate(dict(self._places.truncating))
@@ -159,12 +159,10 @@ class Fetcher:
     def _apply_throttle(self, throttle: Throttle | None) -> None:
         """Leaves out what is throttled and behind while the limit is passed; takes it up again afterwards."""
         for one in list(self.followed.values()):
-            topic_partition = one.topic_partition
-            held = one.lag != 0 and throttle is not None and throttle.holds_back(topic_partition)
-            if held and self._places.is_fetching(one):
-                self._session.forget(topic_partition)
-                self._places.held_back[topic_partition] = one
-            elif not held and self._places.held_back.pop(topic_partition, None) is not None:
+            held = one.lag != 0 and throttle is not None and throttle.holds_back(one.topic_partition)
+            if held and one.state is FETCHING:
+                self._places.move(one, HELD_BACK)
+            elif not held and one.state is HELD_BACK:
                 self._states.want(one)
 
     async def _wait(self) -> None:
@@ -215,7 +213,7 @@ class Fetcher:
             for answer in topic.partition_responses:
                 topic_partition = TopicPartition(topic.topic, answer.partition)
                 one = self.followed.get(topic_partition)
-                if one is None or one is not sent.get(topic_partition) or not self._places.is_fetching(one):
+                if one is None or one is not sent.get(topic_partition) or one.state is not FETCHING:
                     self._session.not_heeded(topic_partition)
                     continue
                 try:
@@ -235,11 +233,8 @@ class Fetcher:
                     self._states.want(one)
             else:
                 await self._append(one, answer, turn)
-        elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._session.forget(one.topic_partition)
-            self._places.out_of_range[one.topic_partition] = one
         else:
-            self._states.refused(one, error_of(code), "fetch")
+            self._states.fetch_refused(one, error_of(code))
 
     async def _append(self, one: Followed, answer: FetchablePartitionResponse, turn: Turn) -> None:
         """One write, but for very many small batches."""

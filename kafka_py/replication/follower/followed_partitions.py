@@ -1,6 +1,7 @@
-"""Where each partition of a fetcher is: in the fetch session, or outside of it while it is dealt with otherwise.
+"""The partitions of a fetcher by their states: in the fetch session, or outside of it while something else is due.
 
-Synchronous; moves partitions from one place to another, and does nothing of what a place stands for: fetcher.py does.
+Synchronous; moves partitions from one state to another as states.py allows, and does nothing of what a state stands
+for: fetcher.py does.
 """
 
 from __future__ import annotations
@@ -11,17 +12,26 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.follower.fetch_session import FollowerSession
 from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.states import (
+    DELAYED,
+    DROPPED,
+    FETCHING,
+    HELD_BACK,
+    MOVES,
+    OUT_OF_RANGE,
+    SYNCING,
+    TRUNCATING,
+    FollowedState,
+)
 
 Place = dict[TopicPartition, Followed]
 
 
 class FollowedPartitions:
-    """The partitions that a fetcher follows; each is in the session or in one of the other places.
+    """The partitions that a fetcher follows.
 
-    all: wherever they are. session: what is fetched. truncating: not compared with the leader's epochs yet.
-    out_of_range: the leader does not hold their fetch offset. delayed: they wait until their `resume_ms`.
-    held_back: throttled. syncing: not fetched, which acknowledges, before what flush.messages asks for is synced.
-    backoff_ms: how long a delay lasts.
+    all: whatever their state. session: those that are FETCHING. truncating, out_of_range, syncing, held_back, delayed:
+    those in the state of that name. backoff_ms: how long a delay lasts.
     """
 
     def __init__(self, session: FollowerSession, clock: Clock, backoff_ms: Callable[[], float]) -> None:
@@ -29,30 +39,46 @@ class FollowedPartitions:
         self.session = session
         self.truncating: Place = {}
         self.out_of_range: Place = {}
-        self.delayed: Place = {}
-        self.held_back: Place = {}
         self.syncing: Place = {}
+        self.held_back: Place = {}
+        self.delayed: Place = {}
+        self._places: dict[FollowedState, Place] = {
+            TRUNCATING: self.truncating,
+            OUT_OF_RANGE: self.out_of_range,
+            SYNCING: self.syncing,
+            HELD_BACK: self.held_back,
+            DELAYED: self.delayed,
+        }
         self._clock = clock
         self._backoff_ms = backoff_ms
 
-    def leave(self, topic_partition: TopicPartition) -> None:
-        """Takes it out of its place; it stays among all."""
-        self.session.forget(topic_partition)
-        for place in (self.truncating, self.out_of_range, self.delayed, self.held_back, self.syncing):
-            place.pop(topic_partition, None)
+    def add(self, one: Followed) -> None:
+        """Follows it, in place of the one of its name if there is one."""
+        former = self.all.get(one.topic_partition)
+        if former is not None:
+            self.move(former, DROPPED)
+        self.all[one.topic_partition] = one
 
-    def remove(self, topic_partition: TopicPartition) -> bool:
-        """Takes it out of all; False when it was not followed."""
-        if self.all.pop(topic_partition, None) is None:
+    def remove(self, topic_partition: TopicPartition, state: FollowedState = DROPPED) -> bool:
+        """Takes it out of all: it is DROPPED or FAILED. False when it was not followed."""
+        one = self.all.pop(topic_partition, None)
+        if one is None:
             return False
-        self.leave(topic_partition)
+        self.move(one, state)
         return True
 
-    def is_fetching(self, one: Followed) -> bool:
-        """Whether it is in the session."""
-        topic_partition = one.topic_partition
-        elsewhere = (self.truncating, self.out_of_range, self.delayed, self.held_back, self.syncing)
-        return not any(topic_partition in others for others in elsewhere)
+    def move(self, one: Followed, state: FollowedState) -> None:
+        """Changes its state. Raises IllegalMove."""
+        topic_partition, before = one.topic_partition, one.state
+        one.state = MOVES.after(before, state)
+        if before is FETCHING:
+            self.session.forget(topic_partition)
+        elif before in self._places:
+            self._places[before].pop(topic_partition, None)
+        if state is FETCHING:
+            self.session.want(one)
+        elif state in self._places:
+            self._places[state][topic_partition] = one
 
     def is_current(self, one: Followed) -> bool:
         """Whether it was neither dropped nor followed in another epoch while an answer was on its way."""
@@ -60,17 +86,13 @@ class FollowedPartitions:
 
     def delay(self, one: Followed) -> None:
         """Leaves it alone for a while."""
-        self.leave(one.topic_partition)
         one.resume_ms = self._clock.monotonic_ms() + self._backoff_ms()
-        self.delayed[one.topic_partition] = one
+        self.move(one, DELAYED)
 
-    def take_due(self) -> list[Followed]:
-        """Those of the delayed that have waited long enough, which are in no place now."""
+    def due(self) -> list[Followed]:
+        """Those of the delayed that have waited long enough."""
         now_ms = self._clock.monotonic_ms()
-        due = [one for one in self.delayed.values() if one.resume_ms <= now_ms]
-        for one in due:
-            del self.delayed[one.topic_partition]
-        return due
+        return [one for one in self.delayed.values() if one.resume_ms <= now_ms]
 
     def wait_ms(self) -> float | None:
         """How long until one that is delayed or held back is to be looked at, at least 1; None without one."""

@@ -18,6 +18,7 @@ from kafka_py.replication.follower.followed_partitions import FollowedPartitions
 from kafka_py.replication.follower.following import Following
 from kafka_py.replication.follower.leader_link import EpochQuestion, Leader, OffsetReply
 from kafka_py.replication.follower.partition_states import PartitionStates
+from kafka_py.replication.follower.states import OUT_OF_RANGE
 from kafka_py.replication.follower.truncation import Cut, OwnLog, after_out_of_range, cut_after
 from kafka_py.replication.leader.offset_queries import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.replication.state.reads import EpochEnd
@@ -91,7 +92,6 @@ class LeaderComparison:
         self._following.truncate(one, cut.offset)
         if one.is_truncating and cut.complete:
             one.is_truncating = False
-            del self._places.truncating[one.topic_partition]
             self._states.want(one)
 
     async def _cut_in_turns(self, one: Followed, offset: int) -> bool:
@@ -111,12 +111,13 @@ class LeaderComparison:
         undecided = {
             topic_partition: one
             for topic_partition, one in lost.items()
-            if topic_partition in latest and latest[topic_partition] >= one.log.log_end_offset
+            if topic_partition in latest
+            and after_out_of_range(one.log.log_end_offset, latest[topic_partition], None) is None
         }
         earliest = await self._offsets(EARLIEST_TIMESTAMP, undecided) if undecided else {}
         for topic_partition, leader_end in latest.items():
             one = lost[topic_partition]
-            if not self._places.is_current(one) or topic_partition not in self._places.out_of_range:
+            if one.state is not OUT_OF_RANGE:
                 continue
             decision = after_out_of_range(one.log.log_end_offset, leader_end, earliest.get(topic_partition))
             if decision is None:
@@ -133,7 +134,6 @@ class LeaderComparison:
             except Exception as error:
                 self._states.went_wrong(one, error)
                 continue
-            del self._places.out_of_range[topic_partition]
             self._states.want(one)
 
     async def _offsets(self, timestamp: int, wanted: dict[TopicPartition, Followed]) -> dict[TopicPartition, int]:

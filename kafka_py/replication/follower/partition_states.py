@@ -1,7 +1,7 @@
 """What becomes of each partition of a fetcher: fetched, synced first, tried again after a while, or not fetched again.
 
-Moves partitions between the places of followed_partitions.py; what is asked of the leader is in fetcher.py and
-leader_comparison.py. Source: docs/reference/replication.md, section 7; AbstractFetcherThread.
+Does what reactions.py decides, by moving partitions between the states of states.py; what is asked of the leader is in
+fetcher.py and leader_comparison.py. Source: docs/reference/replication.md, section 7; AbstractFetcherThread.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.supervision import Supervisor
-from kafka_py.log.model.answers import NoDescriptorsLeft
+from kafka_py.replication.follower import reactions
 from kafka_py.replication.follower.fetch_state import Followed
 from kafka_py.replication.follower.followed_partitions import FollowedPartitions
+from kafka_py.replication.follower.reactions import Reaction
+from kafka_py.replication.follower.states import FAILED, FETCHING, OUT_OF_RANGE, SYNCING, TRUNCATING
 
 _log = logging.getLogger(__name__)
 
@@ -21,19 +23,9 @@ ACTIVITY = "replica fetcher"
 
 OnFailed = Callable[[Followed], None]
 
-_EXPECTED = frozenset(
-    (
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-    )
-)
-"""What a leader says that has not heard the controller yet, or whose disk failed: time will tell."""
-
 
 class PartitionStates:
-    """Decides for each partition of a fetcher, which `name` stands for in the log, where it goes next.
+    """Moves each partition of a fetcher, which `name` stands for in the log, to the state that follows.
 
     on_failed: called with a partition that is not fetched again until the controller sends its next state.
     wake: the fetcher has something to look at.
@@ -57,27 +49,27 @@ class PartitionStates:
     def want(self, one: Followed) -> None:
         """Fetches it with the next request, which acknowledges what the log holds; what flush.messages wants synced
         is synced before."""
+        self._want(one, may_sync=one.state is not SYNCING)
+
+    def _want(self, one: Followed, *, may_sync: bool) -> None:
+        """may_sync: a sync may begin, as none runs for it."""
         try:
-            if one.log.owes_flush:
-                self._hold_until_synced(one)
-            else:
-                self._places.session.want(one)
+            if not one.log.owes_flush:
+                if one.state is FETCHING:
+                    self._places.session.want(one)  # its numbers changed
+                else:
+                    self._places.move(one, FETCHING)
+            elif may_sync:
+                self._places.move(one, SYNCING)
+                one.log.flush_in_background(then=lambda succeeded: self._synced(one, succeeded))
         except Exception as error:
             self.went_wrong(one, error)
 
-    def _hold_until_synced(self, one: Followed) -> None:
-        if self._places.syncing.get(one.topic_partition) is one:
-            return
-        self._places.session.forget(one.topic_partition)
-        self._places.syncing[one.topic_partition] = one
-        one.log.flush_in_background(then=lambda succeeded: self._synced(one, succeeded))
-
     def _synced(self, one: Followed, succeeded: bool) -> None:
-        if self._places.syncing.get(one.topic_partition) is not one:
+        if one.state is not SYNCING:
             return
-        del self._places.syncing[one.topic_partition]
         if succeeded:
-            self.want(one)
+            self._want(one, may_sync=True)
         elif one.log.is_usable:  # there was no descriptor left
             self._places.delay(one)
         else:
@@ -86,7 +78,7 @@ class PartitionStates:
 
     def give_up(self, one: Followed, reason: object) -> None:
         _log.warning("%s: %s is no longer fetched: %s", self._name, one.topic_partition, reason)
-        self._places.remove(one.topic_partition)
+        self._places.remove(one.topic_partition, FAILED)
         self._on_failed(one)
 
     def went_wrong(self, one: Followed, error: Exception) -> None:
@@ -95,7 +87,7 @@ class PartitionStates:
             self._supervisor.report(ACTIVITY, error, one.topic_partition)
         if not self._places.is_current(one):
             return
-        if isinstance(error, NoDescriptorsLeft):
+        if reactions.to_exception(error) is Reaction.WAIT:
             _log.warning("%s: %s waits to be tried again: %s", self._name, one.topic_partition, error)
             self._places.delay(one)
         else:
@@ -104,17 +96,27 @@ class PartitionStates:
     def resume(self, one: Followed) -> None:
         """Begins it, or continues after a delay."""
         if one.is_truncating:
-            self._places.truncating[one.topic_partition] = one
+            self._places.move(one, TRUNCATING)
         else:
             self.want(one)
 
+    def fetch_refused(self, one: Followed, error: ErrorCode) -> None:
+        """The leader answered a fetch of one partition with an error."""
+        self._react(one, reactions.to_fetch_error(error), error, "fetch")
+
     def refused(self, one: Followed, error: ErrorCode, what: str) -> None:
-        """The leader answered one partition with an error that has no procedure of its own."""
-        if error is ErrorCode.FENCED_LEADER_EPOCH:
+        """The leader answered a question about one partition, which `what` names, with an error."""
+        self._react(one, reactions.to_error(error), error, what)
+
+    def _react(self, one: Followed, reaction: Reaction, error: ErrorCode, what: str) -> None:
+        if reaction is Reaction.FIND_RANGE:
+            self._places.move(one, OUT_OF_RANGE)
+            return
+        if reaction is Reaction.GIVE_UP:
             self.give_up(one, f"{what}: {error.name} in leader epoch {one.leader_epoch}")
             return
         _log.log(
-            logging.DEBUG if error in _EXPECTED else logging.ERROR,
+            logging.DEBUG if reaction is Reaction.WAIT else logging.ERROR,
             "%s: %s of %s was answered by %s", self._name, what, one.topic_partition, error.name,
         )  # fmt: skip
         self._places.delay(one)
