@@ -1,7 +1,7 @@
 """What LeaderAndIsr and StopReplica ask of a broker, and whether it does it: decided for one partition at a time.
 
 Pure: what the broker has comes in as values. role_changes.py does what is decided.
-Source: docs/reference/replication.md, section 5; docs/reference/controller.md, section 13; KAFKA-13972.
+Source: docs/reference/replication.md, section 5; docs/reference/controller.md, section 13; ReplicaManager.
 """
 
 from __future__ import annotations

@@ -64,9 +64,6 @@ class Node:
     metadata_answers: MetadataAnswers
     log_dirs: LogDirs
     replicas: ReplicaManager
-    hosted: HostedPartitions
-    appends: Appends
-    fetches: Fetches
     replication: Replication
     deletion: RecordDeletion
     roles: RoleChanges
@@ -87,6 +84,14 @@ class Node:
     alter_policy: AlterPolicy | None = None
     config_locks: KeyedLocks = field(default_factory=KeyedLocks)
     apply_settings: Callable[[str], Awaitable[None]] = _apply_nothing
+    hosted: HostedPartitions = field(init=False)
+    appends: Appends = field(init=False)
+    fetches: Fetches = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hosted = self.replicas.hosted
+        self.appends = self.replicas.appends
+        self.fetches = self.replicas.fetches
 
     @property
     def is_cluster_known(self) -> bool:

@@ -9,7 +9,7 @@
 Where a partition is fetched from next, it is synced first if flush.messages asks for that: every arrow to FETCHING may
 lead to SYNCING instead. From every state it may become DELAYED, and then is TRUNCATING or FETCHING again; FAILED, until
 the controller sends its next role; or DROPPED, which is the end. A new leader epoch is a new value.
-Pure. Source: docs/reference/replication.md, section 7; PartitionFetchState, ReplicaState.
+Pure. Source: docs/reference/replication.md, section 7; AbstractFetcherThread.
 """
 
 from enum import Enum

@@ -99,7 +99,7 @@ def test_a_request_that_waits_for_followers_keeps_none_of_its_records() -> None:
     """Up to the queued bytes of a connection would stay in memory while one follower is slow."""
     kept: list[Any] = []
 
-    class Replicas:
+    class Appends:
         def new_trust(self, client: str) -> HeaderTrust:
             return HeaderTrust(client, random.Random(1))
 
@@ -107,7 +107,7 @@ def test_a_request_that_waits_for_followers_keeps_none_of_its_records() -> None:
             kept.append(on_done)
 
     node = SimpleNamespace(
-        replicas=Replicas(), authorizer=ALLOW_ALL,
+        appends=Appends(), authorizer=ALLOW_ALL,
         metadata=SimpleNamespace(has_partition=lambda topic_partition: topic_partition.partition == 0),
     )  # fmt: skip
     connection = SimpleNamespace(batch_trust=None, client_software=UNKNOWN_SOFTWARE, peer_host="h")
@@ -126,7 +126,7 @@ def test_a_request_that_waits_for_followers_keeps_none_of_its_records() -> None:
 def test_an_answer_that_names_single_records_is_not_taken_for_a_short_one(record_errors: Any, is_short: bool) -> None:
     """A thousand records may be refused for each of many small batches: too many to be encoded without a pause."""
 
-    class Replicas:
+    class Appends:
         def append(self, accepted: Any, acks: int, timeout_ms: int, on_done: Any, **_: Any) -> None:
             [(topic_partition, _records)] = accepted
             result = AppendResult(topic_partition, ErrorCode.INVALID_RECORD, "refused")
@@ -134,7 +134,7 @@ def test_an_answer_that_names_single_records_is_not_taken_for_a_short_one(record
             on_done([result])
 
     node = SimpleNamespace(
-        replicas=Replicas(), authorizer=ALLOW_ALL, metadata=SimpleNamespace(has_partition=lambda _: True)
+        appends=Appends(), authorizer=ALLOW_ALL, metadata=SimpleNamespace(has_partition=lambda _: True)
     )
     answers: list[Any] = []
     context = SimpleNamespace(
