@@ -9,7 +9,7 @@
 A LEADER or FOLLOWER gets the same role again with each new leader epoch. DELETED and OFFLINE are the end of a
 Partition: what is created later under its name is another one, and an offline directory comes back only with a restart.
 StopReplica without delete ends the fetching and changes no role, nor does a move between log directories (mover.py).
-Pure. Source: docs/reference/replication.md, section 5; ReplicaManager; Partition.
+Pure. Source: docs/reference/replication.md, section 5; ReplicaManager.
 """
 
 from enum import Enum
