@@ -42,7 +42,7 @@ from kafka_py.log.loading.meta_properties import MetaProperties, check_cluster_i
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.network import Network
-from kafka_py.net.socket_server import SocketServer
+from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.wire.apis import size_fault
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.metrics import measure
@@ -184,18 +184,15 @@ class KafkaServer:
         dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
         sockets = self._sockets = SocketServer(
             self._live.current,
-            self._listeners.listening.listeners,
-            self._listeners.listening.inter_broker_listener,
-            dispatcher.on_request,
+            self._listeners.listening,
+            RequestService(dispatcher.on_request, dispatcher.on_sent, size_fault),
             loop=self.loop,
             clock=self.clock,
             registry=self.registry,
             executor=self._executor,
             watch=self._watch,
-            on_sent=dispatcher.on_sent,
             supervisor=self.supervisor,
             network=self._network,
-            size_fault=size_fault,
         )
         self._listeners.ports = sockets.bind()
         advertised = self._listeners.advertised()

@@ -19,7 +19,7 @@ OnSent = Callable[[list[object], float, float], None]
 """(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, by `now_s`."""
 
 
-def _forget(*_: object) -> None:
+def forget(*_: object) -> None:
     """Nobody wants to know."""
 
 
@@ -39,8 +39,8 @@ class ConnectionServices:
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
-        max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = _forget,
-        on_described: Callable[[Connection], None] = _forget, size_fault: SizeFault = any_size,
+        max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = forget,
+        on_described: Callable[[Connection], None] = forget, size_fault: SizeFault = any_size,
         now_s: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
         self.loop = loop

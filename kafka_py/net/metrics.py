@@ -1,5 +1,8 @@
 """What sockets count. Source: docs/reference/metrics.tsv (kafka.network and socket-server-metrics)."""
 
+import math
+from typing import Protocol, runtime_checkable
+
 from kafka_py.base.meters import MetricTable
 from kafka_py.base.metric_rows import Counter, Gauge, Rate, Sampled, Total
 from kafka_py.net.frames_in import MemoryPool
@@ -7,13 +10,22 @@ from kafka_py.net.frames_in import MemoryPool
 _SELECTOR_TAGS = ("listener", "networkProcessor")
 
 
+@runtime_checkable
+class TrafficCounts(Protocol):
+    """Of one listener."""
+
+    def open_connections(self) -> int: ...
+
+    def count_requests(self) -> None: ...
+
+
 class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True, tags=_SELECTOR_TAGS):
     """One listener's traffic. There is one event loop, so networkProcessor is always 0.
 
-    The owner, if any, is a function that brings the counts of requests and responses up to date: connections know them.
+    The owner is the listener; it brings the counts of requests and responses up to date, which its connections know.
     """
 
-    connections = Gauge("connection-count", about="Open connections.")
+    connections = Gauge("connection-count", of=lambda served: served.open_connections(), about="Open connections.")
     created = Total("connection-creation-total", rate="connection-creation-rate", about="New connections.")
     closed = Total("connection-close-total", rate="connection-close-rate", about="Closed connections.")
     bytes_received = Total("incoming-byte-total", rate="incoming-byte-rate", unit="bytes", about="Bytes received.")
@@ -22,8 +34,8 @@ class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics"
     receives = Total("response-total", rate="response-rate", about="Requests received.")
 
     def settle(self) -> None:
-        if callable(self.owner):
-            self.owner()
+        if isinstance(self.owner, TrafficCounts):
+            self.owner.count_requests()
 
 
 class SoftwareMetrics(
@@ -62,18 +74,43 @@ class AcceptorMetrics(MetricTable, group="kafka.network:type=Acceptor", tags=("l
 
 
 class SocketServerMetrics(MetricTable, group="kafka.network:type=SocketServer"):
-    """All listeners together."""
+    """All listeners together; the owner is the SocketServer."""
 
     control_plane_idle_share = Gauge(
-        "ControlPlaneNetworkProcessorAvgIdlePercent", about="The same loop's share; NaN without a control plane."
+        "ControlPlaneNetworkProcessorAvgIdlePercent",
+        of=lambda _server: math.nan,
+        about="The same loop's share; NaN without a control plane.",
     )
     control_plane_expired = Gauge("ControlPlaneExpiredConnectionsKilledCount", about="Always 0: nobody logs in there.")
-    idle_share = Gauge("NetworkProcessorAvgIdlePercent", about="Share of time the event loop waited, 0 to 1.")
+    idle_share = Gauge(
+        "NetworkProcessorAvgIdlePercent",
+        of=lambda server: server.watch.idle_share if server.watch else 0,
+        about="Share of time the event loop waited, 0 to 1.",
+    )
     expired = Gauge("ExpiredConnectionsKilledCount", about="Connections closed for not re-authenticating.")
-    pool_available = Gauge("MemoryPoolAvailable", unit="bytes", about="Room for requests being received.")
-    pool_used = Gauge("MemoryPoolUsed", unit="bytes", about="Taken by large requests being received.")
-    longest_stall_ms = Gauge("LoopLongestStallMs", unit="ms", about="Longest turn of the event loop lately.")
-    cold_reads = Gauge("ColdReads", about="File slices that had to be read in from disk before they were sent.")
+    pool_available = Gauge(
+        "MemoryPoolAvailable",
+        unit="bytes",
+        of=lambda server: server.pool.available_bytes,
+        about="Room for requests being received.",
+    )
+    pool_used = Gauge(
+        "MemoryPoolUsed",
+        unit="bytes",
+        of=lambda server: server.pool.used_bytes,
+        about="Taken by large requests being received.",
+    )
+    longest_stall_ms = Gauge(
+        "LoopLongestStallMs",
+        unit="ms",
+        of=lambda server: server.watch.longest_stall_ms if server.watch else 0,
+        about="Longest turn of the event loop lately.",
+    )
+    cold_reads = Gauge(
+        "ColdReads",
+        of=lambda server: server.cold_reads.cold_count,
+        about="File slices that had to be read in from disk before they were sent.",
+    )
     refused = Counter("ConnectionsRefused", about="Connections closed for max.connections.per.ip.")
 
 

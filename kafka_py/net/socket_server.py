@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import socket
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable
@@ -20,8 +20,8 @@ from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection, OnRequest
-from kafka_py.net.connection_services import ConnectionServices, OnSent
-from kafka_py.net.endpoints import Endpoint, bracketed
+from kafka_py.net.connection_services import ConnectionServices, OnSent, forget
+from kafka_py.net.endpoints import Endpoint, Listening, bracketed
 from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size
 from kafka_py.net.limits import Admission, ConnectionLimits
 from kafka_py.net.listener import Listener
@@ -53,18 +53,27 @@ class _Served:
     """What belongs to one listener."""
 
     __slots__ = (
-        "_gone_receives", "_gone_sends", "accept", "acceptor", "connections", "held_since_ms", "listener", "traffic",
+        "_gone_receives", "_gone_sends", "_limits", "accept", "acceptor", "connections", "held_since_ms", "listener",
+        "name", "traffic",
     )  # fmt: skip
 
-    def __init__(self, registry: MetricRegistry, name: str) -> None:
-        self.listener: Listener
+    def __init__(
+        self, registry: MetricRegistry, name: str, limits: ConnectionLimits, listen: Callable[[_Served], Listener]
+    ) -> None:
+        self.name = name
+        self._limits = limits
         self.connections: dict[Connection, None] = {}
         self._gone_receives = 0
         self._gone_sends = 0
-        self.traffic = SocketMetrics(registry, self._count_requests, listener=name, networkProcessor="0")
+        self.traffic = SocketMetrics(registry, self, listener=name, networkProcessor="0")
         self.accept = AcceptMetrics(registry, listener=name)
         self.acceptor = AcceptorMetrics(registry, listener=name)
         self.held_since_ms: float | None = None
+        self.listener = listen(self)
+
+    def open_connections(self) -> int:
+        """As the limits count them."""
+        return self._limits.open_connections(self.name)
 
     def forget(self, connection: Connection) -> None:
         """The connection has ended."""
@@ -72,7 +81,7 @@ class _Served:
         self._gone_receives += connection.received_requests
         self._gone_sends += connection.sent_responses
 
-    def _count_requests(self) -> None:
+    def count_requests(self) -> None:
         """What connections know is added up when somebody asks."""
         traffic = self.traffic
         traffic.receives = self._gone_receives + sum(each.received_requests for each in self.connections)
@@ -84,52 +93,63 @@ class _Served:
             table.close()
 
 
+class RequestService(NamedTuple):
+    """Who serves the requests that arrive.
+
+    on_request: takes every request, see connection.py. on_sent: notified of answers that have left.
+    size_fault: (api key, size) -> why a frame that large is refused, or None.
+    """
+
+    on_request: OnRequest
+    on_sent: OnSent = forget
+    size_fault: SizeFault = any_size
+
+
 class SocketServer:
     """The network side of a broker.
 
-    listeners: where to listen, checked (endpoints.py). inter_broker_listener: protected from max.connections.
-    on_request: takes every request, see connection.py. executor: reads cold file data in; None for the loop's own.
-    watch: measures the loop; its figures appear among the metrics. on_sent: told of answers that have left.
-    network: TCP unless given. size_fault: (api key, size) -> why a frame that large is refused, or None.
+    listening: where to listen, checked; its inter-broker listener is protected from max.connections.
+    executor: reads cold file data in; None for the loop's own.
+    watch: measures the loop; its figures appear among the metrics. network: TCP unless given.
     """
 
     def __init__(
-        self, options: NetOptions, listeners: list[Endpoint], inter_broker_listener: str, on_request: OnRequest, *,
-        loop: asyncio.AbstractEventLoop, clock: Clock, registry: MetricRegistry, executor: Executor | None = None,
-        watch: LoopWatch | None = None, on_sent: OnSent | None = None, network: Network | None = None,
-        size_fault: SizeFault = any_size, supervisor: Supervisor | None = None,
+        self, options: NetOptions, listening: Listening, service: RequestService, *, loop: asyncio.AbstractEventLoop,
+        clock: Clock, registry: MetricRegistry, executor: Executor | None = None, watch: LoopWatch | None = None,
+        network: Network | None = None, supervisor: Supervisor | None = None,
     ) -> None:  # fmt: skip
         self._options = options
         self._supervisor = supervisor or Supervisor(clock)
         self._loop = loop
         self._network = network or TcpNetwork()
         self._clock = clock
-        self._on_request = on_request
+        self._on_request = service.on_request
         self._buffer_bytes = (
             options.buffer_bytes(NetOptions.socket_send_buffer_bytes),
             options.buffer_bytes(NetOptions.socket_receive_buffer_bytes),
         )
-        names = [endpoint.listener_name for endpoint in listeners]
-        self._limits = ConnectionLimits(options, names, inter_broker_listener)
-        self._inter_broker_listener = inter_broker_listener
-        self._pool = MemoryPool(options.queued_max_request_bytes, clock.monotonic_ms)
-        self._cold_reads = ColdReads(loop, executor)
+        names = [endpoint.listener_name for endpoint in listening.listeners]
+        self._limits = ConnectionLimits(options, names, listening.inter_broker_listener)
+        self.watch = watch
+        self.pool = MemoryPool(options.queued_max_request_bytes, clock.monotonic_ms)
+        self.cold_reads = ColdReads(loop, executor)
         self._services = ConnectionServices(
-            loop, self._cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
-            max_queued=options.queued_max_requests, pool=self._pool,
-            on_described=lambda each: self._count_software(each, 1), size_fault=size_fault,
-            now_s=clock.monotonic_s, **({"on_sent": on_sent} if on_sent else {}),
+            loop, self.cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
+            max_queued=options.queued_max_requests, pool=self.pool,
+            on_described=lambda each: self._count_software(each, 1), on_sent=service.on_sent,
+            size_fault=service.size_fault, now_s=clock.monotonic_s,
         )  # fmt: skip
-        self.metrics = SocketServerMetrics(registry)
+        self.metrics = SocketServerMetrics(registry, self)
         self._registry = registry
-        self._accepts = BrokerAcceptMetrics(registry, self._pool)
+        self._accepts = BrokerAcceptMetrics(registry, self.pool)
         self._tables: list[MetricTable] = [
             self._accepts, RequestChannelMetrics(registry, self), ResponseQueueMetrics(registry, self, processor="0"),
         ]  # fmt: skip
         self._software: dict[tuple[str, ClientSoftware], SoftwareMetrics] = {}
-        self._describe(watch)
+        if watch is not None:
+            self._tables.append(ProcessorMetrics(registry, watch, networkProcessor="0"))
         self._served: dict[str, _Served] = {}
-        for endpoint in listeners:
+        for endpoint in listening.listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
         self._resets = ResetWatch(loop)
@@ -137,24 +157,15 @@ class SocketServer:
         self._sweep: asyncio.TimerHandle | None = None
         self._watchers: list[Callable[[Connection], None]] = []
 
-    def _describe(self, watch: LoopWatch | None) -> None:
-        self.metrics.pool_used = lambda: self._pool.used_bytes
-        self.metrics.pool_available = lambda: self._pool.available_bytes
-        self.metrics.cold_reads = lambda: self._cold_reads.cold_count
-        self.metrics.control_plane_idle_share = math.nan
-        if watch is not None:
-            self._tables.append(ProcessorMetrics(self._registry, watch, networkProcessor="0"))
-            self.metrics.idle_share = lambda: watch.idle_share
-            self.metrics.longest_stall_ms = lambda: watch.longest_stall_ms
-
     def _add_listener(self, endpoint: Endpoint, registry: MetricRegistry) -> None:
+        def listen(served: _Served) -> Listener:
+            return Listener(
+                endpoint, self._loop, self._network,
+                lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted),
+            )  # fmt: skip
+
         name = endpoint.listener_name
-        served = self._served[name] = _Served(registry, name)
-        served.traffic.connections = lambda: self._limits.open_connections(name)
-        served.listener = Listener(
-            endpoint, self._loop, self._network,
-            lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted),
-        )
+        self._served[name] = _Served(registry, name, self._limits, listen)
 
     # -- life
 

@@ -16,9 +16,9 @@ from kafka_py.net import client
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
-from kafka_py.net.endpoints import listeners_of
+from kafka_py.net.endpoints import listening_of
 from kafka_py.net.loop import new_event_loop
-from kafka_py.net.socket_server import SocketServer
+from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.frames import encode_response, read_request_header
 from kafka_py.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -37,7 +37,7 @@ class Broker:
         self.garbage: bytes | None = None
         options = NetOptions.parse({"listeners": "PLAINTEXT://127.0.0.1:0"})
         self.server = SocketServer(
-            options, listeners_of(options), "PLAINTEXT", self.on_request,
+            options, listening_of(options), RequestService(self.on_request),
             loop=asyncio.get_running_loop(), clock=SystemClock(), registry=MetricRegistry(SystemClock()),
         )  # fmt: skip
         self.port = self.server.bind()["PLAINTEXT"]

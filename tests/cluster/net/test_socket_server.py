@@ -20,7 +20,7 @@ from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import listening_of
 from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import new_event_loop
-from kafka_py.net.socket_server import SocketServer
+from kafka_py.net.socket_server import RequestService, SocketServer
 
 try:
     import uvloop  # noqa: F401
@@ -55,7 +55,7 @@ class Server:
         self.ended: list[Connection] = []
         self.slice: FileSlice | None = None
         self.server = SocketServer(
-            self.options, listening.listeners, listening.inter_broker_listener, self.on_request,
+            self.options, listening, RequestService(self.on_request),
             loop=loop, clock=SystemClock(), registry=self.registry,
         )  # fmt: skip
         self.server.on_disconnect(self.ended.append)
@@ -456,7 +456,7 @@ def test_half_open_requests_cost_little(loop: asyncio.AbstractEventLoop) -> None
         held = sum(len(each._receiver._frame or b"") for each in server.server.connections.values())
         assert held <= 50 * 128 * 1024
         server.server.close()
-        assert server.server._pool.used_bytes == 0
+        assert server.server.pool.used_bytes == 0
 
     loop.run_until_complete(scenario())
 
