@@ -36,10 +36,16 @@ from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
 
 
-def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable[[], Awaitable[None]]) -> Node:
+def assemble(
+    env: BrokerEnvironment,
+    log_dirs: LogDirs,
+    register_again: Callable[[], Awaitable[None]],
+    apply_settings: Callable[[str], Awaitable[None]],
+) -> Node:
     """Makes the broker's parts and joins them; nothing happens yet.
 
     register_again: puts the broker among the live ones once more, after its ZooKeeper session was lost.
+    apply_settings: see Node.
     """
     config = env.live.current
     metadata = MetadataCache()
@@ -56,17 +62,7 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         supervisor=env.supervisor,
     )
     controller = _make_controller(env, register_again)
-    topics = TopicAdmin(
-        env.store,
-        lambda: env.live.current,
-        live_brokers=lambda: [BrokerRack(*row) for row in metadata.racks().items()],
-        validate_configs=lambda overrides: LogConfig.check(overrides, env.live.current),
-        chance=env.chance,
-        clock=env.clock,
-        exists=metadata.has_topic,
-        is_queued=controller.is_queued_for_deletion,
-        policy=load_policy(config.create_topic_policy_class_name, config.originals),
-    )
+    topics = _make_topics(env, metadata, controller)
     return Node(
         broker_id=env.broker_id,
         cluster_id=env.cluster_id,
@@ -92,6 +88,8 @@ def assemble(env: BrokerEnvironment, log_dirs: LogDirs, register_again: Callable
         coordinators=coordinators,
         controller=controller,
         request_metrics=AllRequestMetrics(env.registry),
+        had_topics=env.had_topics,
+        apply_settings=apply_settings,
         alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),
     )
 
@@ -110,6 +108,21 @@ def _role_callbacks(replication: Replication, coordinators: Coordinators) -> Rol
         on_stop_following=(fetchers.stop,),
         on_roles_changed=(replication.resume_moves, coordinators.roles_changed),
         on_stopped=(coordinators.stopped,),
+    )
+
+
+def _make_topics(env: BrokerEnvironment, metadata: MetadataCache, controller: Controller) -> TopicAdmin:
+    config = env.live.current
+    return TopicAdmin(
+        env.store,
+        lambda: env.live.current,
+        live_brokers=lambda: [BrokerRack(*row) for row in metadata.racks().items()],
+        validate_configs=lambda overrides: LogConfig.check(overrides, env.live.current),
+        chance=env.chance,
+        clock=env.clock,
+        exists=metadata.has_topic,
+        is_queued=controller.is_queued_for_deletion,
+        policy=load_policy(config.create_topic_policy_class_name, config.originals),
     )
 
 

@@ -33,6 +33,10 @@ class DynamicListeners:
         """Takes the settings before anything is bound."""
         self.listening = listening_of(config)
 
+    def bind(self, sockets: SocketServer) -> None:
+        """Takes the ports. Raises BindFailed."""
+        self.ports = sockets.bind()
+
     def advertised(self) -> list[Endpoint]:
         """The addresses that clients are given."""
         return self.listening.advertise(self.ports, socket.getfqdn())

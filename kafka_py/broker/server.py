@@ -9,11 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import Executor
 from enum import IntEnum
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
@@ -34,14 +31,13 @@ from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
+from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.controller.controller import Controller
 from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
-from kafka_py.log.disk.files import Files, RealFiles, open_files_limit
+from kafka_py.log.disk.files import open_files_limit
 from kafka_py.log.disk.handles import handles_within
 from kafka_py.log.loading.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
 from kafka_py.log.log_manager import LogDirs
-from kafka_py.net.loop import LoopWatch
-from kafka_py.net.network import Network
 from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.wire.apis import size_fault
 from kafka_py.zk.kazoo_session import KazooSession
@@ -69,43 +65,29 @@ class BrokerState(IntEnum):
 class KafkaServer:
     """One broker. `start`, then `shutdown`; `failed` is done when it cannot go on (all log directories are lost).
 
-    session: not yet connected; None for the one that the settings describe. network: TCP unless given. executor: runs
-    what blocks; a pool of its own unless given.
+    environment: the machine's own, unless given.
     """
 
     node: Node
 
-    def __init__(
-        self,
-        config: BrokerConfig,
-        *,
-        clock: Clock | None = None,
-        chance: Chance | None = None,
-        files: Files | None = None,
-        session: ZkSession | None = None,
-        watch: LoopWatch | None = None,
-        network: Network | None = None,
-        executor: Executor | None = None,
-    ) -> None:
+    def __init__(self, config: BrokerConfig, environment: ServerEnvironment | None = None) -> None:
+        given = environment or ServerEnvironment()
         self.config = config
         self.state = BrokerState.NOT_RUNNING
         self.cluster_id: str | None = None
         self.broker_id = config.broker_id
-        self.clock = clock or SystemClock()
-        self._chance = chance or Chance()
+        self.clock = given.clock
         self.registry = MetricRegistry(self.clock)
         self.loop = asyncio.get_running_loop()
         self.failed: asyncio.Future[str] = self.loop.create_future()
-        self._files = files or RealFiles()
-        self._watch = watch
-        self._network = network
-        self._session: ZkSession = session if session is not None else KazooSession.of(config, clock=self.clock)
-        self._store = ZkStore(self._session)
+        self._outside = given
+        self._session: ZkSession = given.session or KazooSession.of(config, clock=self.clock)
+        self.store = ZkStore(self._session)
         self._timers = Timers(self.clock, self.loop.call_later)
-        self._executor = executor or ResizablePool(config.num_io_threads, "kafka-io")
+        self._executor = given.executor or ResizablePool(config.num_io_threads, "kafka-io")
         self._background = CountedBackground(self._executor, self.loop)
         self._cleaner_pool = ResizablePool(config.log_cleaner_threads, "kafka-log-cleaner")
-        self._cleaner_background = CountedBackground(executor or self._cleaner_pool, self.loop)
+        self._cleaner_background = CountedBackground(given.executor or self._cleaner_pool, self.loop)
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
         self._log_dirs: LogDirs | None = None
@@ -116,11 +98,11 @@ class KafkaServer:
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
         self._listeners = DynamicListeners(config, self.supervisor)
-        self._failures = LogDirFailures(lambda: self.node, self._store.notifications, self.supervisor, self.failed)
+        self._failures = LogDirFailures(lambda: self.node, self.store.notifications, self.supervisor, self.failed)
         self._session.supervise(self.supervisor)
         self._started_ms = self.clock.wall_ms()
         self._began_ms = self.clock.monotonic_ms()
-        process = measure_server(self, self.registry, watch, self._started_ms)
+        process = measure_server(self, self.registry, given.watch, self._started_ms)
         self.observation = Observation(
             config, self.registry, process, self.clock, self._executor, self.supervisor
         )
@@ -163,8 +145,8 @@ class KafkaServer:
         await self.observation.start(self._every)
         measure(self._session, self.registry)
         await self._session.connect()
-        await self._store.brokers.ensure_top_level_paths()
-        self.cluster_id = await self._store.brokers.cluster_id_or_create(self._chance.new_uuid)
+        await self.store.brokers.ensure_top_level_paths()
+        self.cluster_id = await self.store.brokers.cluster_id_or_create(self._outside.chance.new_uuid)
         log.info("Cluster ID = %s", self.cluster_id)
         log_dirs = self._log_dirs = self._open_log_dirs()
         self.broker_id = await self._find_broker_id(log_dirs)
@@ -176,11 +158,12 @@ class KafkaServer:
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
         self.state = BrokerState.STARTING
-        offsets_partitions = await self._store.topics.partition_count(OFFSETS_TOPIC)
-        self.node = self._assemble(log_dirs, offsets_partitions or self.config.offsets_topic_num_partitions)
-        self.node.apply_settings = changes.apply
+        offsets_partitions = await self.store.topics.partition_count(OFFSETS_TOPIC)
+        env = self._environment(
+            offsets_partitions or self.config.offsets_topic_num_partitions, bool(await self.store.topics.names())
+        )
+        self.node = assemble(env, log_dirs, self._register_again, changes.apply)
         self._controller = self.node.controller
-        self.node.had_topics = bool(await self._store.topics.names())
         dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
         sockets = self._sockets = SocketServer(
             self._live.current,
@@ -190,18 +173,18 @@ class KafkaServer:
             clock=self.clock,
             registry=self.registry,
             executor=self._executor,
-            watch=self._watch,
+            watch=self._outside.watch,
             supervisor=self.supervisor,
-            network=self._network,
+            network=self._outside.network,
         )
-        self._listeners.ports = sockets.bind()
+        self._listeners.bind(sockets)
         advertised = self._listeners.advertised()
-        self._registration = Registration(self._store.brokers, self.broker_id, advertised, self.config, self.clock)
-        self.node.broker_epoch = await self._registration.register_first()
+        self._registration = Registration(self.store.brokers, self.broker_id, advertised, self.config, self.clock)
+        self.node.begin_epoch(await self._registration.register_first())
         log_dirs.write_meta(MetaProperties(self.broker_id, self.cluster_id))
         await self.node.controller.start()
         await self.node.producer_ids.claim_first()
-        self._listener = config_change_listener(self._store.znodes, changes.apply, self.clock, self.supervisor)
+        self._listener = config_change_listener(self.store.znodes, changes.apply, self.clock, self.supervisor)
         await self._listener.start()
         self._start_tasks()
         sockets.start()
@@ -211,9 +194,9 @@ class KafkaServer:
     def _open_log_dirs(self) -> LogDirs:
         log_dirs = LogDirs(
             self.config,
-            self._files,
+            self._outside.files,
             self.clock,
-            self._chance,
+            self._outside.chance,
             background=self._background,
             cleaner_background=self._cleaner_background,
             later=self._timers.schedule,
@@ -237,13 +220,13 @@ class KafkaServer:
             config.broker_id, meta.broker_id, generation_enabled=config.broker_id_generation_enable
         )
         if broker_id is None:
-            broker_id = await self._store.brokers.generate_id(config.reserved_broker_max_id)
+            broker_id = await self.store.brokers.generate_id(config.reserved_broker_max_id)
         return broker_id
 
     def _config_changes(self, log_dirs: LogDirs) -> ConfigChanges:
         return ConfigChanges(
             self.broker_id,
-            self._store.configs,
+            self.store.configs,
             self._live,
             self._topic_configs,
             log_dirs,
@@ -269,31 +252,31 @@ class KafkaServer:
             self._sockets.reconfigure(config)
             self._listeners.relisten(self._sockets, self._registration, config)
 
-    def _assemble(self, log_dirs: LogDirs, offsets_partitions: int) -> Node:
+    def _environment(self, offsets_partitions: int, had_topics: bool) -> BrokerEnvironment:
         assert self.cluster_id is not None
-        env = BrokerEnvironment(
+        return BrokerEnvironment(
             broker_id=self.broker_id,
             cluster_id=self.cluster_id,
             live=self._live,
             topic_configs=self._topic_configs,
             listening=self._listeners.listening,
             clock=self.clock,
-            chance=self._chance,
+            chance=self._outside.chance,
             timers=self._timers,
             loop=self.loop,
             registry=self.registry,
-            store=self._store,
-            network=self._network,
+            store=self.store,
+            network=self._outside.network,
             executor=self._executor,
             supervisor=self.supervisor,
             offsets_partitions=offsets_partitions,
+            had_topics=had_topics,
         )
-        return assemble(env, log_dirs, register_again=self._register_again)
 
     async def _register_again(self) -> None:
         """A new ZooKeeper session: the broker is back under a new epoch, so requests for its former life are stale."""
         assert self._registration is not None
-        self.node.broker_epoch = await self._registration.register()
+        self.node.begin_epoch(await self._registration.register())
 
     def _start_tasks(self) -> None:
         assert self._log_dirs is not None
@@ -323,12 +306,12 @@ class KafkaServer:
         if self.config.controlled_shutdown_enable and self._session.state is SessionState.CONNECTED:
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
             await leave_in_order(
-                self._store,
+                self.store,
                 self.broker_id,
                 lambda: self.node.broker_epoch,
                 self.config,
                 self._listeners.listening.inter_broker_listener,
-                self._network,
+                self._outside.network,
                 self.clock,
             )
         self.state = BrokerState.SHUTTING_DOWN

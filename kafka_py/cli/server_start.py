@@ -21,6 +21,7 @@ from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.properties import read_properties
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.cli.java_compat.server_logs import ServerLogs, set_up
 from kafka_py.log.disk.files import raise_open_files_limit
 from kafka_py.log.loading.log_dir import LogDirError
@@ -115,7 +116,7 @@ async def _run(config: BrokerConfig, watch: LoopWatch, logs: ServerLogs) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _set, stop, signal.Signals(number).name)
     try:
-        server = KafkaServer(config, watch=watch)
+        server = KafkaServer(config, ServerEnvironment(watch=watch))
         logs.set_broker(lambda: server.broker_id)
         started = loop.create_task(server.start())
         both: set[asyncio.Future[Any]] = {started, stop}

@@ -82,7 +82,7 @@ class Turn:
 class PartitionLoad:
     """One reading of one partition.
 
-    is_wanted: false as soon as the partition was lost again; the reading then ends. settle: see Surroundings.
+    is_wanted: false as soon as the partition was lost again; the reading then ends. settle: see RuntimeServices.
     """
 
     def __init__(

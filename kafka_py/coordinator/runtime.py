@@ -56,7 +56,7 @@ class KeptState(Protocol):
 
 
 @dataclass(slots=True, frozen=True)
-class Surroundings:
+class RuntimeServices:
     """What the runtime needs of the broker.
 
     append: see Append. log_of: the partition's log when this broker leads it. in_thread: runs what blocks.
@@ -92,7 +92,7 @@ class CoordinatorRuntime:
     """
 
     def __init__(
-        self, topic: str, partition_count: int, state: KeptState, around: Surroundings, *, buffer_bytes: int
+        self, topic: str, partition_count: int, state: KeptState, around: RuntimeServices, *, buffer_bytes: int
     ) -> None:
         self.topic = topic
         self.partition_count = partition_count

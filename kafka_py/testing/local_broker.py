@@ -15,13 +15,14 @@ import tempfile
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from kafka_py.base.clock import Clock
+from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings import loggers
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.log.disk.files import Files
+from kafka_py.broker.wiring.server_environment import ServerEnvironment
+from kafka_py.log.disk.files import Files, RealFiles
 from kafka_py.net.client import BrokerConnection
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.zookeeper import FakeSession, FakeZookeeper
@@ -55,10 +56,10 @@ class LocalBroker:
         settings: Mapping[str, str],
         *,
         files: Files | None = None,
-        clock: Clock | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.folder = folder
-        self.files = files
+        self.files = files or RealFiles()
         self.clock = clock
         self.zookeeper = zookeeper
         self.settings = {
@@ -80,16 +81,15 @@ class LocalBroker:
     @property
     def store(self) -> ZkStore:
         """What the broker itself reads and writes."""
-        return self.server._store
+        return self.server.store
 
     async def start(self, **changes: str) -> None:
         """Starts it, the second time on what is in its folder. changes: settings, `_` for `.`."""
         loggers.link()
         self.settings.update(_settings(changes))
         self.session = self.zookeeper.session()
-        self.server = KafkaServer(
-            BrokerConfig.parse(self.settings), session=self.session, files=self.files, clock=self.clock
-        )
+        environment = ServerEnvironment(clock=self.clock, files=self.files, session=self.session)
+        self.server = KafkaServer(BrokerConfig.parse(self.settings), environment)
         await self.server.start()
         self.client = await self.connect()
         await self.until(lambda: self.server.node.metadata.is_live(self.server.broker_id))

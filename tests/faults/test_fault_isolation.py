@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
 from kafka_py.coordinator.groups.offsets import CommittedOffset
 from kafka_py.coordinator.groups.records import ValueVersions
 from kafka_py.coordinator.groups.states import STABLE
-from kafka_py.coordinator.runtime import Appended, Surroundings
+from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.model.answers import Origin
 from kafka_py.replication.leader.isr_updates import QUIET_MS, IsrUpdates
 from kafka_py.replication.state.isr import Committed, Expanding
@@ -322,7 +323,7 @@ class Groups:
     def __init__(self, supervisor: Supervisor, clock: VirtualClock) -> None:
         self.disks = {number: LogWorld(topic_partition=TopicPartition(TOPIC, number)) for number in range(50)}
         options = CoordinatorOptions.parse({})
-        around = Surroundings(
+        around = RuntimeServices(
             append=self._append, log_of=lambda number: self.disks[number].log, in_thread=self._in_thread,
             spawn=lambda work: supervisor.spawn(work, "group coordinator"), clock=clock, supervisor=supervisor,
         )  # fmt: skip
@@ -411,7 +412,8 @@ async def one_listener_of_loaded_groups_that_fails_leaves_the_other_groups_alone
     after = Groups(supervisor, clock)
     after.disks = before.disks
     told: list[str] = []
-    after.store.events.on_loaded = fails_for(first, lambda group: told.append(group.id), lambda group: group.id)
+    note = fails_for(first, lambda group: told.append(group.id), lambda group: group.id)
+    after.store.attach(SimpleNamespace(on_loaded=note))
     await after.own(first, second)
     assert (after.store.runtime.owned, told) == ({number}, [second])
 
@@ -425,7 +427,8 @@ async def unloading_expiry_and_deleted_topics_go_group_by_group(
     (number,) = await groups.own(first, second)
     one, other = groups.make(first), groups.make(second)
     told: list[str] = []
-    groups.store.events.on_unloaded = fails_for(first, lambda group: told.append(group.id), lambda group: group.id)
+    note = fails_for(first, lambda group: told.append(group.id), lambda group: group.id)
+    groups.store.attach(SimpleNamespace(on_unloaded=note))
     monkeypatch.setattr(groups.store, "_forget", fails_for(one, groups.store._forget, lambda group, _: group))
     for _ in groups.store.remove_topics([FIRST.topic]):
         pass

@@ -93,6 +93,10 @@ class Node:
         self.appends = self.replicas.appends
         self.fetches = self.replicas.fetches
 
+    def begin_epoch(self, broker_epoch: int) -> None:
+        """The broker is registered, for the first time or again after its session was lost."""
+        self.broker_epoch = broker_epoch
+
     @property
     def is_cluster_known(self) -> bool:
         """Whether the controller has described a cluster of which this broker is part, with its topics.

@@ -23,6 +23,7 @@ class BrokerEnvironment:
     """Of one broker that runs in this process.
 
     supervisor: of all background work, until the broker stops. offsets_partitions: of the topic where groups are kept.
+    had_topics: whether the cluster had topics when this broker started.
     """
 
     broker_id: int
@@ -36,7 +37,8 @@ class BrokerEnvironment:
     loop: asyncio.AbstractEventLoop
     registry: MetricRegistry
     store: ZkStore
-    network: Network | None
+    network: Network
     executor: Executor
     supervisor: Supervisor
     offsets_partitions: int
+    had_topics: bool

@@ -27,7 +27,7 @@ from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
 from kafka_py.coordinator.groups.records import ValueVersions
 from kafka_py.coordinator.loading import Turn
 from kafka_py.coordinator.metrics import GroupCoordinatorMetrics, GroupMetrics
-from kafka_py.coordinator.runtime import Appended, Surroundings
+from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.partition.partition_log import Origin, PartitionLog
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.replication.leader.replica_manager import ReplicaManager
@@ -82,7 +82,7 @@ class Coordinators:
             lambda: live.current,
             lambda: value_versions(live),
             partition_count,
-            Surroundings(
+            RuntimeServices(
                 append=self._append,
                 log_of=self._log_of,
                 in_thread=self._in_thread,
@@ -90,11 +90,11 @@ class Coordinators:
                 clock=clock,
                 # A million offsets live as long as the leadership: the collector must not walk them again and again.
                 settle=gc.freeze,
-                loaded=lambda took_ms: metrics.load_time.update(took_ms),
+                loaded=self._count_load,
                 supervisor=supervisor,
             ),
         )
-        metrics = GroupCoordinatorMetrics(registry, self.groups)
+        self._metrics = GroupCoordinatorMetrics(registry, self.groups)
         GroupMetrics(registry, self.groups)
         self.membership = Membership(
             self.groups,
@@ -102,12 +102,11 @@ class Coordinators:
             timers,
             lambda: live.current,
             rebalances=rebalances,
-            on_rebalance_completed=metrics.count_rebalance,
+            on_rebalance_completed=self._metrics.count_rebalance,
             new_id=lambda: str(chance.new_uuid()),
         )
         PurgatoryMetrics(registry, self.membership.sessions, delayedOperation="Heartbeat")
-        self.groups.events.on_loaded = self.membership.on_loaded
-        self.groups.events.on_unloaded = self.membership.on_unloaded
+        self.groups.attach(self.membership)
 
     # ---- what the coordinators need
 
@@ -128,6 +127,9 @@ class Coordinators:
     def _log_of(self, partition: int) -> PartitionLog | None:
         found = self._hosted.partitions.get(TopicPartition(TOPIC, partition))
         return found.log if found is not None and found.is_leader else None
+
+    def _count_load(self, took_ms: float) -> None:
+        self._metrics.load_time.update(took_ms)
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
@@ -182,4 +184,4 @@ class Coordinators:
 
     def close(self) -> None:
         """The broker stops: nobody is served any more."""
-        self.groups.is_active = False
+        self.groups.close()

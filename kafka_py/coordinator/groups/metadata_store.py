@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -24,7 +24,7 @@ from kafka_py.coordinator.groups.offsets import Commits, GroupOffsets, TxnEnd
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, group_value, offset_keys, offset_value
 from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.states import DEAD
-from kafka_py.coordinator.runtime import CoordinatorRuntime, Surroundings
+from kafka_py.coordinator.runtime import CoordinatorRuntime, RuntimeServices
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 
@@ -40,16 +40,12 @@ _TOMBSTONE_BATCH_BYTES = 256 * 1024
 _NO_WAIT = 0
 
 
-def _nothing(_group: Group) -> None:
-    """Membership that does not care."""
+class GroupListener(Protocol):
+    """Who is notified when groups come and go with their partition: membership starts and ends its timers then."""
 
+    def on_loaded(self, group: Group) -> None: ...
 
-@dataclass(slots=True)
-class GroupEvents:
-    """Whom to tell when groups come and go with their partition: membership starts and ends its timers then."""
-
-    on_loaded: Callable[[Group], None] = _nothing
-    on_unloaded: Callable[[Group], None] = _nothing
+    def on_unloaded(self, group: Group) -> None: ...
 
 
 class GroupStore:
@@ -63,11 +59,10 @@ class GroupStore:
         options: Callable[[], CoordinatorOptions],
         versions: Callable[[], ValueVersions],
         partition_count: int,
-        around: Surroundings,
+        around: RuntimeServices,
     ) -> None:
-        self.events = GroupEvents()
-        self.is_active = True
-        """False from the broker's stop on, when nothing is answered."""
+        self._listener: GroupListener | None = None
+        self._is_active = True
         self.committed_count = 0
         """Offsets committed so far."""
         self.expired_count = 0
@@ -81,6 +76,14 @@ class GroupStore:
             TOPIC, partition_count, self, around, buffer_bytes=options().offsets_load_buffer_size
         )
 
+    def attach(self, listener: GroupListener) -> None:
+        """Before the first partition is loaded."""
+        self._listener = listener
+
+    def close(self) -> None:
+        """The broker stops: from now on nothing is answered."""
+        self._is_active = False
+
     # ---- what membership and the handlers ask
 
     def check(self, group_id: str | None, *, may_be_empty: bool = False) -> None:
@@ -89,7 +92,7 @@ class GroupStore:
         """
         if group_id is None or not (group_id or may_be_empty):
             raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id must not be empty")
-        if not self.is_active:
+        if not self._is_active:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker is about to stop")
         self.runtime.check(self.runtime.partition_for(group_id))
 
@@ -295,13 +298,15 @@ class GroupStore:
             self.complete_txn(partition, marker)
 
     def _tell_loaded(self, group: Group) -> None:
-        self.events.on_loaded(group)
+        if self._listener is not None:
+            self._listener.on_loaded(group)
 
     def unload(self, partition: int) -> Iterator[object]:
         self._late_markers.pop(partition, None)
         for group in self._groups.pop(partition, {}).values():
-            with self.guard(group):
-                self.events.on_unloaded(group)
+            if self._listener is not None:
+                with self.guard(group):
+                    self._listener.on_unloaded(group)
             if not group.is_dead:
                 group.become(DEAD, self._clock.wall_ms())
             yield group

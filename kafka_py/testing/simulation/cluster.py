@@ -15,6 +15,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.net.client import BrokerConnection
@@ -99,10 +100,10 @@ class SimulatedBroker:
         settings["advertised.listeners"] = f"PLAINTEXT://{self.name}:{PORT}"
         self.session = cluster.zookeeper.session()
         self.ends = {}  # it copies and serves before its start has ended
-        server = KafkaServer(
-            BrokerConfig.parse(settings), session=self.session, files=self.files, clock=self.clock, chance=self._chance,
-            network=cluster.network.of(node), executor=InlineExecutor(),
-        )  # fmt: skip
+        environment = ServerEnvironment(
+            self.clock, self._chance, self.files, cluster.network.of(node), self.session, InlineExecutor()
+        )
+        server = KafkaServer(BrokerConfig.parse(settings), environment)
         try:
             await server.start()
             self.server = server

@@ -13,7 +13,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.loading import RECORDS_AT_ONCE, TURN_MS, Turn
-from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, Surroundings
+from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, RuntimeServices
 from kafka_py.log.partition.partition_log import Origin, PartitionLog
 from kafka_py.log.validation.record_work import LEAST_PLAIN_LIMIT
 from kafka_py.records.batch import BatchHeader, Record, read_header
@@ -62,7 +62,7 @@ class World:
         self.tasks: list[Coroutine[Any, Any, None]] = []
         self.hosted = True
         self.before_read: Callable[[], None] = lambda: None
-        around = Surroundings(
+        around = RuntimeServices(
             append=self._append,
             log_of=self._log_of,
             in_thread=self._in_thread,

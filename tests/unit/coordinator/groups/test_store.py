@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset
 from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.requests import Leaver
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
-from kafka_py.coordinator.runtime import Appended, Surroundings
+from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record
@@ -62,7 +63,7 @@ class World:
         def settle() -> None:
             self.settled += 1
 
-        around = Surroundings(
+        around = RuntimeServices(
             append=self._append,
             log_of=self._log_of,
             in_thread=self._in_thread,
@@ -155,7 +156,7 @@ def test_other_partitions_are_refused(world: World) -> None:
     assert refusal(world.store, "") is ErrorCode.INVALID_GROUP_ID
     assert refusal(world.store, None, may_be_empty=True) is ErrorCode.INVALID_GROUP_ID
     assert refusal(world.store, "", may_be_empty=True) is ErrorCode.NOT_COORDINATOR
-    world.store.is_active = False
+    world.store.close()
     assert refusal(world.store, GROUP) is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
@@ -262,8 +263,10 @@ def test_membership_hears_of_groups_that_come_and_go(world: World) -> None:
     world.persist(world.stable_group())
     loaded: list[str] = []
     world.store = world.new_store()
-    world.store.events.on_loaded = lambda group: loaded.append(group.id)
-    world.store.events.on_unloaded = lambda group: loaded.append(f"not {group.id}")
+    listener = SimpleNamespace(
+        on_loaded=lambda group: loaded.append(group.id), on_unloaded=lambda group: loaded.append(f"not {group.id}")
+    )
+    world.store.attach(listener)
     world.own()
     group = world.store.get(GROUP)
     assert loaded == [GROUP]
