@@ -213,7 +213,7 @@ class Cleaner:
     def _examined(self, log: PartitionLog, now_ms: int) -> Dirtiness | None:
         """How dirty a log is; None for one that is not to be compacted now."""
         where = log.topic_partition
-        if not log.config.is_compacted or log.is_future or len(log.segments) < 2 or where in self._running:
+        if not log.config.is_compacted or log.files.is_future or len(log.segments) < 2 or where in self._running:
             return None
         if self._is_paused(log) or not self._is_current(log):
             return None
@@ -240,7 +240,7 @@ class Cleaner:
         options = self._options
         began_ms, cancelled = self._clock.monotonic_ms(), Event()
         try:
-            job = log.clean_job(
+            job = log.compaction.clean_job(
                 dirtiness,
                 buffer_bytes=options.log_cleaner_dedupe_buffer_size // max(options.log_cleaner_threads, 1),
                 load_factor=options.log_cleaner_io_buffer_load_factor,
@@ -266,7 +266,7 @@ class Cleaner:
     def _has_effect(self, run: _Run) -> bool:
         """Whether the log is still the one that the compaction began with."""
         is_wanted = not self._stopped and not run.cancelled.is_set()
-        return is_wanted and self._is_current(run.log) and run.log.is_unchanged_since(run.job)
+        return is_wanted and self._is_current(run.log) and run.log.compaction.is_unchanged_since(run.job)
 
     def _put_in_place(self, run: _Run) -> None:
         """Puts the result in place, a few segments at a time."""
@@ -274,12 +274,13 @@ class Cleaner:
             if not self._has_effect(run):
                 self._discard(run)
                 return
-            run.log.take_cleaned(run.job)
+            run.log.compaction.take_cleaned(run.job)
         except Exception as error:
             self._failed(run, error)
             return
         if not run.job.cleaned:
-            self._background.run(run.log.names_sync(), lambda _: self._done(run), lambda e: self._failed(run, e))
+            sync = run.log.compaction.names_sync()
+            self._background.run(sync, lambda _: self._done(run), lambda e: self._failed(run, e))
         elif self._later is None:
             self._put_in_place(run)
         else:
@@ -289,12 +290,12 @@ class Cleaner:
         """The new segments are on disk, under their names: from now on the log counts as compacted."""
         log, job = run.log, run.job
         if self._has_effect(run):
-            log.note_cleaned(job)
+            log.compaction.note_cleaned(job)
             self._supervisor.call(_ACTIVITY, lambda: self._save(log.log_dir), log.topic_partition)
             self._failing.release(log.topic_partition)
             _log.info(
                 "%s: compacted offsets %d to %d, kept %d of %d bytes", log.topic_partition, job.first_dirty,
-                log.cleaned_to, job.bytes_written, sum(part.size for part in job.parts),
+                log.compaction.cleaned_to, job.bytes_written, sum(part.size for part in job.parts),
             )  # fmt: skip
         if job.unused:
             self._discard(run)

@@ -42,7 +42,7 @@ def describe_directory(
 
 def _describe(log: PartitionLog, current: Callable[[TopicPartition], PartitionLog | None]) -> LogDescription:
     tp = log.topic_partition
-    if not log.is_future:
+    if not log.files.is_future:
         return LogDescription(tp, log.size_bytes, max(log.high_watermark - log.log_end_offset, 0), False)
     present = current(tp)
     lag = present.log_end_offset - log.log_end_offset if present is not None else -1

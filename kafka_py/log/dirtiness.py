@@ -21,7 +21,7 @@ def dirtiness_of(log: PartitionLog, now_ms: int) -> Dirtiness:
     Raises OSError, CorruptBatch.
     """
     start, config, segments = log.log_start_offset, log.config, log.segments
-    first_dirty = max(log.cleaned_to, start)
+    first_dirty = max(log.compaction.cleaned_to, start)
     closed = segments[:-1]
     limit = min(log.last_stable_offset, segments[-1].base_offset)
     dirty = [segment for segment, following in zip(closed, segments[1:], strict=False)

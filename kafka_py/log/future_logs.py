@@ -104,14 +104,14 @@ class FutureLogs:
         if topic_partition not in self._found or current is None or future is None:
             return
         self._found.discard(topic_partition)
-        if future.cleaned_to != current.cleaned_to:
+        if future.compaction.cleaned_to != current.compaction.cleaned_to:
             _log.info("%s: compacted since its copy to %s began, copying it again", topic_partition, future.log_dir)
             future.truncate_fully_and_start_at(current.log_start_offset)
             self._note_copied_from(current, future)
 
     def _note_copied_from(self, current: PartitionLog, future: PartitionLog) -> None:
-        future.cleaned_to = current.cleaned_to
-        if current.cleaned_to:
+        future.compaction.begin_copy_of(current.compaction)
+        if current.compaction.cleaned_to:
             self._checkpoints.write(filenames.CLEANER_CHECKPOINT, only=future.log_dir)
 
     def drop(self, topic_partition: TopicPartition) -> None:
@@ -134,20 +134,20 @@ class FutureLogs:
         log_dir = self._dirs[future.log_dir]
         future.update_high_watermark(current.high_watermark)
         try:
-            future.move_to(log_dir.file(filenames.partition_directory(topic_partition)))
+            future.files.move(log_dir.file(filenames.partition_directory(topic_partition)))
         except OSError as error:
             self._io_failed(future.log_dir, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot move {future.directory}: {error}") from error
-        future.take_over_from(current)
+        future.compaction.take_over_from(current.compaction)
         self._cleaner.forget(topic_partition)
         self._logs.promote(topic_partition)
         if current.topic_id is not None:
-            future.assign_topic_id(current.topic_id)
+            future.topic_id_file.assign(current.topic_id)
         _log.info("%s: moved from %s to %s", topic_partition, current.log_dir, future.log_dir)
         try:
             self._removal.retire(current)
         except KafkaError as error:
             _log.error("%s: what was moved could not be deleted: %s", topic_partition, error)
-            current.let_go("moved to another log directory")
+            current.failures.let_go("moved to another log directory")
         self._checkpoints.removed(topic_partition)
         return future

@@ -248,7 +248,7 @@ class LogDirs:
             log_dir = self._placement.directory_for(topic_partition)
             log = self._create(log_dir, topic_partition, config or self._default_config)
         if topic_id is not None:
-            log.assign_topic_id(topic_id)
+            log.topic_id_file.assign(topic_id)
         return log
 
     def _create(self, log_dir: LogDir, topic_partition: TopicPartition, config: LogConfig) -> PartitionLog:
@@ -345,7 +345,7 @@ class LogDirs:
         log_dir.go_offline(error)
         lost: list[TopicPartition] = []
         for log in self._logs.in_directory(path):
-            log.let_go(f"in the offline directory {path}")
+            log.failures.let_go(f"in the offline directory {path}")
             lost.append(log.topic_partition)
             if self.get(log.topic_partition) is log:
                 self.cleaner.forget(log.topic_partition)
@@ -382,6 +382,6 @@ class LogDirs:
         self.cleaner.stop()
         self._checkpoints.stop()
         for log in self.all_logs():
-            log.let_go("abandoned")
+            log.failures.let_go("abandoned")
         for log_dir in self._dirs.values():
             log_dir.close()

@@ -36,7 +36,7 @@ class LogRegistry:
 
     def add(self, log: PartitionLog) -> PartitionLog:
         """Adds a log unless there is one of its kind for the partition; the one that is there now."""
-        held = (self.future if log.is_future else self.present).setdefault(log.topic_partition, log)
+        held = (self.future if log.files.is_future else self.present).setdefault(log.topic_partition, log)
         if held is log:
             self.counts[log.log_dir] += 1
         return held

@@ -43,11 +43,11 @@ class LogRemoval:
         log_dir = self._dirs[log.log_dir]
         path = log_dir.file(filenames.delete_directory(log.topic_partition, self._new_uuid()))
         try:
-            log.move_to(path)
+            log.files.move(path)
         except OSError as error:
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
-        log.let_go("deleted")
+        log.failures.let_go("deleted")
         _log.debug("the log of %s is renamed to %s and will be removed", log.topic_partition, path)
         self.remove_later(log_dir, path, log.config.file_delete_delay_ms)
 

@@ -18,6 +18,7 @@ from kafka_py.base.supervision import Periodic, Supervisor
 from kafka_py.log.disk.background import Background
 from kafka_py.log.disk.context import LATER, LONGEST_DELAY_MS
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.log.retention_looks import looks_at
 
 _log = logging.getLogger(__name__)
@@ -113,7 +114,7 @@ class Upkeep:
             return
         most = None if self._later is None else _SEGMENTS_TURN
         try:
-            deleted = log.delete_old_segments(self._clock.wall_ms(), most)
+            deleted = delete_old_segments(log, self._clock.wall_ms(), most)
         except KafkaError as error:
             _log.error("retention of %s: %s", log.topic_partition, error)
             return
@@ -129,13 +130,13 @@ class Upkeep:
         self._for_each(self._flush_if_due, "flush of logs", _MEMORY_TURN)
 
     def _flush_if_due(self, log: PartitionLog) -> None:
-        if self._clock.wall_ms() - log.last_flush_ms >= log.config.flush_ms:
-            log.flush_in_background()
+        if self._clock.wall_ms() - log.flushing.last_ms >= log.config.flush_ms:
+            log.flushing.in_background()
 
     def remove_expired_producers(self) -> None:
         """Forgets producers that have been silent for transactional.id.expiration.ms."""
         now_ms = self._clock.wall_ms()
-        self._for_each(lambda log: log.remove_expired_producers(now_ms), "expiry of producers", _MEMORY_TURN)
+        self._for_each(lambda log: log.files.remove_expired_producers(now_ms), "expiry of producers", _MEMORY_TURN)
 
     def _for_each(
         self, work: Callable[[PartitionLog], object], activity: str, logs_a_turn: int, prepare: Prepare = _at_once

@@ -19,8 +19,8 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Quarantine, Supervisor
 from kafka_py.log.log_manager import LogDirs
-from kafka_py.log.model.answers import NoDescriptorsLeft
-from kafka_py.log.partition.partition_log import PartitionLog, UnexpectedAppendOffset
+from kafka_py.log.model.answers import NoDescriptorsLeft, UnexpectedAppendOffset
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.follower.truncation import OwnLog, cut_after
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
@@ -199,7 +199,7 @@ class LogDirMover:
         if self._finish(partition, present, future):
             return _AT_ONCE
         if future.log_end_offset == present.log_end_offset:  # its epochs are still on their way to the disk
-            return _LOOK_AGAIN_S if future.save_again() else _SAVING_S
+            return _LOOK_AGAIN_S if future.files.epoch_checkpoint.save_again() else _SAVING_S
         if self.throttle.holds_back(topic_partition):
             return _LOOK_AGAIN_S
         if future.log_end_offset < present.log_start_offset:
@@ -237,10 +237,10 @@ class LogDirMover:
         """Lets the future log take over if it has all; nothing can come in between."""
         if future.log_end_offset != present.log_end_offset:
             return False
-        for start in present.epoch_entries:  # a leader's epoch without records is in no batch
-            if start.epoch > future.latest_epoch:
+        for start in present.epochs.entries():  # a leader's epoch without records is in no batch
+            if start.epoch > future.epochs.latest:
                 future.assign_epoch(*start)
-        if not future.can_move:
+        if not future.files.can_move:
             return False
         del self.moving[partition.topic_partition]
         partition.replace_log(self._log_dirs.futures.promote(partition.topic_partition))
@@ -249,17 +249,17 @@ class LogDirMover:
     def _align(self, topic_partition: TopicPartition, present: PartitionLog, future: PartitionLog) -> None:
         """Cuts a future log that was begun in another epoch to what it shares with the present one."""
         def end_of_epoch(epoch: int) -> EpochEnd:
-            return EpochEnd(*future.end_offset_for_epoch(epoch))
+            return EpochEnd(*future.epochs.end_offset_for(epoch, future.log_end_offset))
 
-        complete = future.latest_epoch < 0
+        complete = future.epochs.latest < 0
         if complete:
             future.truncate_to(future.high_watermark)
         while not complete:
-            answer = EpochEnd(*present.end_offset_for_epoch(future.latest_epoch))
+            answer = EpochEnd(*present.epochs.end_offset_for(future.epochs.latest, present.log_end_offset))
             own = OwnLog(future.log_end_offset, future.high_watermark, end_of_epoch)
             offset, complete = cut_after(answer, own)
             future.truncate_to(offset)
-            complete = complete or future.latest_epoch < 0
+            complete = complete or future.epochs.latest < 0
         if future.log_end_offset > present.log_end_offset:
             future.truncate_to(present.log_end_offset)
         self._unaligned.discard(topic_partition)

@@ -11,6 +11,7 @@ from kafka_py.log.disk.files import RealFiles
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.records.compression import Codec
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles
@@ -99,7 +100,7 @@ def test_truncation_and_retention_survive_a_restart(make):
     dirs.get(PARTITIONS[1]).truncate_fully_and_start_at(100)
     log = dirs.get(PARTITIONS[2])
     log.config = LogConfig.for_topic(dirs.options, {"retention.bytes": "0"})
-    assert log.delete_old_segments(0) > 0
+    assert delete_old_segments(log, 0) > 0
     start = log.log_start_offset
     make.clock.advance(60_000)
     dirs.shutdown()

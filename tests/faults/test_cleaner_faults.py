@@ -88,7 +88,7 @@ def operations_of_a_round() -> list[tuple[str, int]]:
     broker.reopen()
     broker.files.calls.clear()
     broker.clock.advance(OLD_ENOUGH_MS)
-    assert broker.bad.cleaned_to == broker.good.cleaned_to == 3
+    assert broker.bad.compaction.cleaned_to == broker.good.compaction.cleaned_to == 3
     of_bad = [operation for operation, path in broker.files.calls if "/bad-0" in path]
     return [(one, number) for one in sorted(set(of_bad)) for number in range(of_bad.count(one))]
 
@@ -107,12 +107,12 @@ def test_an_error_at_any_call_leaves_the_other_log_alone(operation: str, number:
     broker.reopen()
     broker.files.fail(operation, error, path="/bad-0", after=number, times=1000)
     broker.clock.advance(OLD_ENOUGH_MS)
-    assert broker.good.cleaned_to == 3
+    assert broker.good.compaction.cleaned_to == 3
     assert "/b" in broker.dirs.live_directories
     broker.files.heal()
     broker.put(broker.good, "later")
     broker.clock.advance(OLD_ENOUGH_MS)
-    assert broker.good.cleaned_to == 4, "the cleaner is still there"
+    assert broker.good.compaction.cleaned_to == 4, "the cleaner is still there"
 
 
 @pytest.mark.parametrize(("operation", "number"), [one for one in ROUND if one[0] == "open"])
@@ -124,7 +124,7 @@ def test_a_lack_of_descriptors_takes_no_directory_offline_and_ends(operation: st
     assert broker.dirs.offline_directories == []
     broker.files.heal()
     broker.clock.advance(2_000_000)
-    assert broker.bad.cleaned_to == 3
+    assert broker.bad.compaction.cleaned_to == 3
     assert not broker.dirs.cleaner.uncleanable
 
 
@@ -137,10 +137,10 @@ def test_a_file_with_any_flipped_byte_leaves_the_other_log_alone(suffix: str, ba
         broker.reopen()
         broker.files.corrupt(f"/a/bad-0/{base:020}{suffix}", position, flip=0x80)
         broker.clock.advance(OLD_ENOUGH_MS)
-        assert broker.good.cleaned_to == 3, position
+        assert broker.good.compaction.cleaned_to == 3, position
         assert broker.dirs.offline_directories == [], position
         is_young = suffix == ".log" and position in MAX_TIMESTAMP  # it then looks as if min.compaction.lag.ms held it
-        is_done = broker.bad.cleaned_to == 3
+        is_done = broker.bad.compaction.cleaned_to == 3
         assert is_young or is_done is (BAD not in broker.dirs.cleaner.uncleanable), position
 
 
@@ -153,7 +153,7 @@ def test_a_corrupt_log_is_left_alone_until_the_next_start() -> None:
     begun = broker.dirs.cleaner.begun
     broker.clock.advance(10 * OLD_ENOUGH_MS)
     assert broker.dirs.cleaner.begun == begun
-    assert broker.good.cleaned_to == 3
+    assert broker.good.compaction.cleaned_to == 3
     broker.dirs.delete(BAD)
     assert not broker.dirs.cleaner.uncleanable, "another log of that name is not concerned"
 
@@ -187,7 +187,7 @@ def test_a_failure_that_is_not_the_logs_is_tried_again_later_each_time(
     broker = Broker()
     calls = failing(monkeypatch, error, times=3)
     at_ms: list[float] = []
-    while broker.bad.cleaned_to < 3:
+    while broker.bad.compaction.cleaned_to < 3:
         before = len(calls)
         broker.clock.advance(1000)
         at_ms += [broker.clock.monotonic_ms()] * (len(calls) - before)
@@ -195,7 +195,7 @@ def test_a_failure_that_is_not_the_logs_is_tried_again_later_each_time(
     pauses = [later - earlier for earlier, later in itertools.pairwise(at_ms)]
     assert len(calls) == 4 and pauses == sorted(pauses) and pauses[-1] >= 2 * pauses[0] > 0
     assert broker.dirs.offline_directories == []
-    assert broker.good.cleaned_to == 3
+    assert broker.good.compaction.cleaned_to == 3
     assert not broker.dirs.cleaner.uncleanable
     assert broker.supervisor.failures["log cleaner"] == 3
 
@@ -205,7 +205,7 @@ def test_a_failed_disk_takes_its_directory_offline_and_the_other_log_is_compacte
     broker.files.fail("write", errno.EIO, path="/a/bad-0")
     broker.clock.advance(OLD_ENOUGH_MS)
     assert broker.dirs.offline_directories == ["/a"]
-    assert broker.good.cleaned_to == 3
+    assert broker.good.compaction.cleaned_to == 3
 
 
 def test_what_fails_because_the_log_was_cut_meanwhile_says_nothing_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def test_what_fails_because_the_log_was_cut_meanwhile_says_nothing_about_it(monk
     for number in range(3):
         broker.put(broker.bad, str(number))
     broker.clock.advance(OLD_ENOUGH_MS)
-    assert broker.bad.cleaned_to == 4
+    assert broker.bad.compaction.cleaned_to == 4
 
 
 @pytest.mark.parametrize("error", [KafkaError, TypeError, OSError, CorruptBatch, RecursionError])
@@ -241,33 +241,36 @@ def test_a_look_that_fails_is_followed_by_another(error: type[Exception], monkey
 
     monkeypatch.setattr(broker.dirs.cleaner, "_logs", logs)
     broker.clock.advance(OLD_ENOUGH_MS + 5 * LOOK_MS)
-    assert broker.good.cleaned_to == broker.bad.cleaned_to == 3
+    assert broker.good.compaction.cleaned_to == broker.bad.compaction.cleaned_to == 3
 
 
 # ---- upkeep
 
 
-TASKS: dict[str, Callable[[LogDirs], object]] = {
-    "delete_old_segments": lambda dirs: dirs.upkeep.delete_old_segments(),
-    "flush_in_background": lambda dirs: dirs.upkeep.flush_dirty_logs(),
-    "remove_expired_producers": lambda dirs: dirs.upkeep.remove_expired_producers(),
-}
+TASKS: dict[str, tuple[str, Callable[[LogDirs], object]]] = {
+    "retention": ("kafka_py.log.upkeep.delete_old_segments", lambda dirs: dirs.upkeep.delete_old_segments()),
+    "flush": ("kafka_py.log.partition.flushing.Flushing.in_background", lambda dirs: dirs.upkeep.flush_dirty_logs()),
+    "expiry": ("kafka_py.log.partition.log_files.LogFiles.remove_expired_producers",
+               lambda dirs: dirs.upkeep.remove_expired_producers()),
+}  # fmt: skip
+"""What is called for each log, and what calls it."""
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_upkeep_that_fails_for_one_log_continues_with_the_next(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broker = Broker(**{"flush.ms": 0})
-    done: list[PartitionLog] = []
+    done: list[object] = []
+    what, work = TASKS[name]
 
-    def act(log: PartitionLog, *_: object) -> None:
-        if log is broker.bad:
+    def act(part: object, *_: object) -> None:
+        if part in (broker.bad, broker.bad.flushing, broker.bad.files):
             raise ValueError("a mistake")
-        done.append(log)
+        done.append(part)
 
-    monkeypatch.setattr(PartitionLog, name, act)
-    TASKS[name](broker.dirs)
+    monkeypatch.setattr(what, act)
+    work(broker.dirs)
     broker.clock.advance(0)
-    assert done == [broker.good]
+    assert len(done) == 1 and done[0] in (broker.good, broker.good.flushing, broker.good.files)
     assert sum(broker.supervisor.failures.values()) == 1
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.testing.clock import START_MS
-from kafka_py.testing.fakes.stored_logs import LogWorld
+from kafka_py.testing.fakes.stored_logs import LogWorld, offset_for_timestamp
 from kafka_py.testing.fakes.stored_logs import batch as stored_batch
 from kafka_py.testing.local_broker import LocalBroker, batch
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -32,12 +33,12 @@ def test_a_jump_within_retention_rolls_and_deletes_nothing(jump_ms: int) -> None
     world.log.update_high_watermark(20)
     segments = world.names(".log")
     world.clock.jump_wall(jump_ms)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 0
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 0
     info = world.append(stored_batch([b"y"], timestamp=START_MS + 20))
     assert (info.first_offset, info.rolled) == (20, False)
     assert world.names(".log") == segments
     world.clock.jump_wall(-jump_ms)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 0
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 0
     assert len(world.read_all()) == 21
 
 
@@ -48,12 +49,12 @@ def test_append_times_that_go_back_leave_offsets_and_look_ups_in_order() -> None
         for _ in range(6):
             world.append(stored_batch([b"x" * 100]))
     assert [record.offset for record in world.read_all()] == list(range(30))
-    found = world.log.offset_for_timestamp(START_MS + 1)
+    found = offset_for_timestamp(world.log, START_MS + 1)
     assert found is not None and found.offset == 6
     world.crash()
-    assert world.log.offset_for_timestamp(START_MS + 1) == found
+    assert offset_for_timestamp(world.log, START_MS + 1) == found
     world.log.update_high_watermark(30)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 0
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 0
 
 
 def test_producers_are_not_forgotten_when_the_clock_goes_back() -> None:
@@ -61,7 +62,7 @@ def test_producers_are_not_forgotten_when_the_clock_goes_back() -> None:
     first = {"producer_id": 4, "producer_epoch": 0, "base_sequence": 0, "timestamp": START_MS}
     world.append(stored_batch([b"a"], **first))
     world.clock.jump_wall(-DAY_MS)
-    world.log.remove_expired_producers(world.clock.wall_ms())
+    world.log.files.remove_expired_producers(world.clock.wall_ms())
     assert world.append(stored_batch([b"a"], **first)).duplicate
 
 

@@ -61,7 +61,7 @@ class Run:
         log = self.topic.log
         found = {key: value for key, value in self.topic.texts().items() if value is not None}
         assert found == self.history.values(), self.did
-        assert log.cleaned_to <= log.segments[-1].base_offset
+        assert log.compaction.cleaned_to <= log.segments[-1].base_offset
 
     # ---- what happens
 
@@ -134,7 +134,7 @@ class Run:
     def go_on_with_move(self) -> None:
         future = self.topic.dirs.futures.get(T)
         for _ in range(self.rng.randrange(20)):
-            if future is not None and self.topic.copy_piece() and future.can_move:
+            if future is not None and self.topic.copy_piece() and future.files.can_move:
                 self.topic.dirs.futures.promote(T)
                 self.sync()
                 return
@@ -186,11 +186,11 @@ def test_the_steps_do_what_they_are_for() -> None:
         run = Run(seed)
         for _ in range(STEPS):
             before, directory = run.topic.log, run.topic.log.log_dir
-            cleaned_to = before.cleaned_to
+            cleaned_to = before.compaction.cleaned_to
             run.step()
             after = run.topic.log
-            compactions += after is before and after.cleaned_to > cleaned_to
-            cut_below += after is before and after.cleaned_to < cleaned_to
+            compactions += after is before and after.compaction.cleaned_to > cleaned_to
+            cut_below += after is before and after.compaction.cleaned_to < cleaned_to
             moves += after.log_dir != directory
             deleted = {key for _, key, _ in run.history.rows} - run.history.values().keys()
             tombstones_gone += bool(deleted - run.topic.texts().keys())

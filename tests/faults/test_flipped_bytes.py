@@ -21,7 +21,7 @@ from kafka_py.records.batch import CorruptBatch, iter_headers, iter_records, ver
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
-from kafka_py.testing.fakes.stored_logs import batch, slice_bytes
+from kafka_py.testing.fakes.stored_logs import batch, offset_for_timestamp, slice_bytes
 
 TP = TopicPartition("t", 0)
 OTHER = TopicPartition("other", 1)
@@ -201,10 +201,12 @@ def log_lookups(dirs: LogDirs) -> None:
     """Whatever is asked gets an answer or an error that clients know."""
     log = dirs.get(TP)
     for look in (
-        lambda: log.offset_for_timestamp(1010),
-        lambda: log.bytes_available(3, log.log_end_offset),
-        lambda: log.aborted_transactions(0, log.read(0, 10_000, up_to_offset=log.log_end_offset, min_one_batch=True)),
-        lambda: log.end_offset_for_epoch(1),
+        lambda: offset_for_timestamp(log, 1010),
+        lambda: log.lookups.bytes_available(3, log.log_end_offset),
+        lambda: log.lookups.aborted_transactions(
+            0, log.read(0, 10_000, up_to_offset=log.log_end_offset, min_one_batch=True)
+        ),
+        lambda: log.epochs.end_offset_for(1, log.log_end_offset),
         lambda: log.truncate_to(5),
     ):
         try:

@@ -7,10 +7,11 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.controller.model.placement import MOST_REPLICAS, BrokerRack, place
 from kafka_py.log.loading.recovery import Checkpointed
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.records.crc32c import crc32c
 from kafka_py.testing.fakes.files import Loss
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.znodes import TopicZNode
 
@@ -114,8 +115,8 @@ def test_wrong_times_in_the_index_delete_nothing_and_mislead_no_look_up() -> Non
         for entry in range(0, len(world.data(name)), 12):
             world.files.corrupt(f"{world.directory}/{name}", entry + 6, 0x04)
     log = world.open(is_clean=True, checkpointed=Checkpointed(0, 30, 30))
-    assert log.delete_old_segments(1500) == 0
-    assert [log.offset_for_timestamp(1000 + number) for number in range(30)] == [
+    assert delete_old_segments(log, 1500) == 0
+    assert [offset_for_timestamp(log, 1000 + number) for number in range(30)] == [
         (1000 + number, number, 0) for number in range(30)
     ]
 

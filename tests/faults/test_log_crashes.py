@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import KafkaError
 from kafka_py.records.control import ControlType
 from kafka_py.testing.fakes.files import FakeFiles, Loss
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp
 
 NOW = 1_600_000_000_000
 
@@ -77,7 +77,7 @@ def test_every_flipped_byte_cuts_at_its_batch_and_nothing_before_it():
 def test_power_loss_keeps_exactly_what_was_flushed():
     world = LogWorld({"segment.bytes": 1700})
     world.append_many(7)
-    world.log.flush()
+    world.log.flushing.now()
     world.append_many(5)
     world.crash(Loss.UNSYNCED)
     assert world.log.log_end_offset >= 7
@@ -105,7 +105,7 @@ def test_two_rounds_of_torn_crashes_keep_a_clean_prefix_that_holds_all_that_was_
             world.append(batch([value], timestamp=rng.randrange(1000, 2000)), epoch=_round)
             expected.append(value)
             if rng.random() < 0.15:
-                world.log.flush()
+                world.log.flushing.now()
                 flushed = len(expected)
         flushed = max(flushed, world.log.recovery_point)
         world.crash(Loss.TORN, rng)
@@ -118,13 +118,13 @@ def test_two_rounds_of_torn_crashes_keep_a_clean_prefix_that_holds_all_that_was_
         again = world.crash(Loss.NOTHING)
         assert values(world) == kept
         assert again.log_end_offset == len(kept)
-        assert all(start <= len(kept) for _, start in again.epoch_entries)
+        assert all(start <= len(kept) for _, start in again.epochs.entries())
 
 
 def test_a_crash_right_after_recovery_loses_nothing_more():
     world = LogWorld({"segment.bytes": 1700})
     world.append_many(25)
-    world.log.flush()
+    world.log.flushing.now()
     world.append_many(3)
     world.crash(Loss.NOTHING)
     point = world.log.recovery_point
@@ -170,7 +170,7 @@ def test_a_transaction_open_at_the_crash_is_open_after_it():
     assert world.log.last_stable_offset == 12
     world.crash(Loss.NOTHING)
     data = world.log.read(0, 10_000, up_to_offset=12, min_one_batch=True)
-    assert world.log.aborted_transactions(0, data) == [(4, 0)]
+    assert world.log.lookups.aborted_transactions(0, data) == [(4, 0)]
 
 
 def test_a_truncation_before_a_crash_does_not_come_back():
@@ -182,7 +182,7 @@ def test_a_truncation_before_a_crash_does_not_come_back():
         world.append(batch([b"new"], timestamp=1000), epoch=9)
     world.crash(Loss.NOTHING)
     assert values(world) == [b"x" * 100] * 8 + [b"new"] * 4
-    assert world.log.epoch_entries == [(0, 0), (1, 5), (9, 8)]
+    assert world.log.epochs.entries() == [(0, 0), (1, 5), (9, 8)]
 
 
 def test_a_truncation_that_was_lost_with_the_power_is_not_taken_for_the_new_leaders_records():
@@ -190,19 +190,19 @@ def test_a_truncation_that_was_lost_with_the_power_is_not_taken_for_the_new_lead
     world = LogWorld({"segment.bytes": 100_000})
     for number in range(20):
         world.append(batch([b"old"], timestamp=1000), epoch=number // 5)
-    world.log.flush()
+    world.log.flushing.now()
     world.log.truncate_to(8)
     for _ in range(4):
         world.append(batch([b"new"], timestamp=1000), epoch=9)
     world.crash(Loss.UNSYNCED)
     assert values(world) == [b"old"] * 20
-    assert world.log.epoch_entries == [(0, 0), (1, 5), (2, 10), (3, 15)]
+    assert world.log.epochs.entries() == [(0, 0), (1, 5), (2, 10), (3, 15)]
 
 
 def test_a_clean_stop_whose_last_trim_was_lost_with_the_power_still_opens():
     world = LogWorld({"segment.bytes": 100_000})
     world.append_many(20)
-    world.log.flush()
+    world.log.flushing.now()
     checkpointed = world.checkpointed()
     world.log.close()
     world.files.crash(Loss.UNSYNCED)
@@ -210,7 +210,7 @@ def test_a_clean_stop_whose_last_trim_was_lost_with_the_power_still_opens():
     world.open(is_clean=True, checkpointed=checkpointed)
     assert world.log.log_end_offset == 20
     assert world.read_all(17)[0].offset == 17
-    assert world.log.offset_for_timestamp(1015) == (1015, 15, 0)
+    assert offset_for_timestamp(world.log, 1015) == (1015, 15, 0)
     assert world.append().first_offset == 20
 
 

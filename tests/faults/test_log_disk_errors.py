@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.partition.flushing import flush_job
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.testing.fakes.files import Loss
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
@@ -77,7 +77,7 @@ def test_a_failed_flush_does_not_raise_the_recovery_point():
     world = LogWorld()
     world.append_many(3)
     world.files.fail("sync", errno.EIO)
-    refused(world.log.flush)
+    refused(world.log.flushing.now)
     assert world.log.recovery_point == 0
     assert len(world.failures) == 1
 
@@ -153,11 +153,11 @@ def test_an_epoch_that_cannot_be_written_takes_the_directory_offline():
 def test_failures_of_a_deleted_log_concern_nobody():
     world = LogWorld()
     world.append_many(3)
-    job = flush_job(world.log)
-    world.log.move_to("/logs/t-0.0123456789abcdef0123456789abcdef-delete")
-    world.log.let_go("deleted")
+    job = world.log.flushing.job()
+    world.log.files.move("/logs/t-0.0123456789abcdef0123456789abcdef-delete")
+    world.log.failures.let_go("deleted")
     job.run()
-    world.log.background_failed(FileNotFoundError("gone"))
+    world.log.failures.in_background(FileNotFoundError("gone"))
     assert world.failures == []
 
 
@@ -166,5 +166,5 @@ def test_retention_that_cannot_rename_takes_the_directory_offline():
     world.append_many(5)
     world.log.update_high_watermark(5)
     world.files.fail("rename", errno.EIO)
-    refused(lambda: world.log.delete_old_segments(0))
+    refused(lambda: delete_old_segments(world.log, 0))
     assert len(world.failures) == 1

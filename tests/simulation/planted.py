@@ -6,8 +6,9 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.controller.model import elections
 from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.partition import truncation
+from kafka_py.log.partition.log_compaction import LogCompaction
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.state import producer_replay
 from kafka_py.replication.state import partition
 from kafka_py.replication.state.isr import Shrinking
 from kafka_py.replication.state.partition import Partition
@@ -57,14 +58,14 @@ def join_too_early():
 
 def forget_truncations():
     """A log that is cut below what is compacted counts as compacted as far as before."""
-    ends_at = truncation._ends_at
+    ends_at = PartitionLog.ends_at
 
-    def ends_at_and_forget(log, *offsets):
-        before = log.cleaned_to
-        ends_at(log, *offsets)
-        log.cleaned_to = before
+    def ends_at_and_forget(self, *offsets):
+        before = self.compaction.cleaned_to
+        ends_at(self, *offsets)
+        self.compaction.cleaned_to = before
 
-    truncation._ends_at = ends_at_and_forget
+    PartitionLog.ends_at = ends_at_and_forget
 
 
 def skip_the_table():
@@ -75,7 +76,7 @@ def skip_the_table():
     def begin_and_skip(self, *arguments, **options):
         if self.config.is_compacted and self.log_end_offset > 90 and id(self) not in skipped:
             skipped.add(id(self))
-            self.cleaned_to = max(self.cleaned_to, self.segments[-1].base_offset)
+            self.compaction.cleaned_to = max(self.compaction.cleaned_to, self.segments[-1].base_offset)
         return begin(self, *arguments, **options)
 
     PartitionLog.begin_append = begin_and_skip
@@ -85,20 +86,21 @@ def inherit_compaction():
     """A topic that is made again counts as compacted as far as the former one of its name was on that broker."""
     known = {}
     begin = PartitionLog.begin_append
-    note = PartitionLog.note_cleaned
+    note = LogCompaction.note_cleaned
 
     def begin_and_inherit(self, *arguments, **options):
         cleaned_to, topic_id = known.get((current_node(), self.topic_partition), (0, self.topic_id))
         if topic_id != self.topic_id and self.log_end_offset >= cleaned_to:
-            self.cleaned_to = max(self.cleaned_to, min(cleaned_to, self.segments[-1].base_offset))
+            self.compaction.cleaned_to = max(self.compaction.cleaned_to, min(cleaned_to, self.segments[-1].base_offset))
         return begin(self, *arguments, **options)
 
     def note_and_keep(self, job):
         note(self, job)
-        known.setdefault((current_node(), self.topic_partition), (self.cleaned_to, self.topic_id))
+        log = self._log
+        known.setdefault((current_node(), log.topic_partition), (self.cleaned_to, log.topic_id))
 
     PartitionLog.begin_append = begin_and_inherit
-    PartitionLog.note_cleaned = note_and_keep
+    LogCompaction.note_cleaned = note_and_keep
 
 
 def compact_while_moving():
@@ -114,7 +116,7 @@ def compact_while_moving():
 
 def append_repeated():
     """Batches that producers send again are appended again."""
-    PartitionLog._check_producer = lambda self, records, header, origin: None
+    producer_replay.check_batch = lambda producers, records, header, *, from_client: None
 
 
 def elect_anybody():

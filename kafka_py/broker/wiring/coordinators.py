@@ -28,7 +28,8 @@ from kafka_py.coordinator.groups.records import ValueVersions
 from kafka_py.coordinator.loading import Turn
 from kafka_py.coordinator.metrics import GroupCoordinatorMetrics, GroupMetrics
 from kafka_py.coordinator.runtime import Appended, RuntimeServices
-from kafka_py.log.partition.partition_log import Origin, PartitionLog
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.state.partition import Partition

@@ -1,6 +1,6 @@
 """One compaction of one log: reads its segments, writes what stays into `.cleaned` files. Blocks; for a thread.
 
-Captured on the loop as plain values, so that nothing of the live log is touched from here; PartitionLog.take_cleaned
+Captured on the loop as plain values, so that nothing of the live log is touched from here; LogCompaction.take_cleaned
 puts the result in place. Pauses often, for the loop needs the processor too.
 Source: docs/reference/log.md, sections 15 and 16.
 """
@@ -31,19 +31,13 @@ WORK_MS = 1.0
 PAUSE_MS = 0.5
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Stops nothing."""
     return False
 
 
 class Stopped(Exception):
     """The cleaning was told to stop, or the log has changed under it."""
-
-
-class CleanedDirectory(PartitionDirectory):
-    """The same directory, with names that say that the work is not done: `<base>.log.cleaned`."""
-
-    def segment_path(self, base_offset: int, suffix: str) -> str:
-        return super().segment_path(base_offset, suffix) + filenames.CLEANED
 
 
 @dataclass(slots=True)
@@ -59,7 +53,7 @@ class Cleaned:
     source_bytes: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class CleanJob:
     """What to do and, after `run`, what came of it.
 
@@ -83,7 +77,7 @@ class CleanJob:
     buffer_bytes: int
     load_factor: float
     bytes_per_s: float
-    is_stopped: Callable[[], bool] = _never
+    is_stopped: Callable[[], bool] = never
     sleep: Callable[[float], None] = system_sleep
     cleaned: list[Cleaned] = field(default_factory=list)
     unused: list[Cleaned] = field(default_factory=list)
@@ -127,6 +121,16 @@ class CleanJob:
         self.bytes_read, self.bytes_written = done.bytes_read, done.bytes_written
         self.records_read, self.records_kept = done.records_read, done.records_kept
         self.table_fullness = done.table_fullness
+
+    def take(self, count: int) -> list[Cleaned]:
+        """Takes out the next `count` results, to be put in place."""
+        taken, self.cleaned = self.cleaned[:count], self.cleaned[count:]
+        return taken
+
+    def note_unused(self, cleaned: Cleaned, *, is_left: bool) -> None:
+        """A result could not be put in place. is_left: the log still has some of what it would have replaced."""
+        self.unused.append(cleaned)
+        self.is_complete = self.is_complete and not is_left
 
     def discard(self) -> None:
         """Removes what was written."""
@@ -216,7 +220,7 @@ class CleanJob:
     def _clean_group(self, place: PartitionDirectory, group: Sequence[Part], sieve: Sieve, horizon_ms: int) -> None:
         """Writes one `.cleaned` segment out of several, synced, with the last one's time of modification."""
         base_offset = group[0].base_offset
-        target_place = CleanedDirectory(self.path, self.files, OpenHandles())
+        target_place = PartitionDirectory(self.path, self.files, OpenHandles(), state=filenames.CLEANED)
         target = Segment.create(target_place, base_offset, self.config, 0)
         sieve.transactions.kept.clear()
         try:
@@ -242,7 +246,7 @@ class CleanJob:
         target.append(batch, header.last_offset, largest, self.config.index_interval_bytes)
         self.bytes_written += len(batch)
 
-    def _sync(self, place: CleanedDirectory, base_offset: int, modified_ms: int) -> None:
+    def _sync(self, place: PartitionDirectory, base_offset: int, modified_ms: int) -> None:
         for suffix in filenames.SEGMENT_SUFFIXES:
             path = place.segment_path(base_offset, suffix)
             if self.files.exists(path):

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from kafka_py.log.compaction.cleaning import CleanJob, Stopped
+from kafka_py.log.compaction.cleaning import CleanJob, Stopped, never
 from kafka_py.log.disk.files import RealFiles
 
 SMALL_BYTES = 8 * 1024 * 1024
@@ -44,7 +44,7 @@ def run_cleaning(job: CleanJob, small_bytes: int = SMALL_BYTES) -> CleanJob:
 
 
 def _in_process(job: CleanJob) -> CleanJob:
-    task = pickle.dumps(replace(job, is_stopped=_never))
+    task = pickle.dumps(replace(job, is_stopped=never))
     command = [sys.executable, "-c", "from kafka_py.log.compaction.cleaning_process import work; work()"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     try:
@@ -89,18 +89,13 @@ def _ask(worker: subprocess.Popen[bytes], task: bytes, is_stopped: Callable[[], 
             parts.append(part)
 
 
-def _never() -> bool:
-    return False
-
-
 def work() -> None:
     """What the process does: one job from standard input; the job, or why it failed, to standard output."""
     os.nice(_NICENESS)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     size = int.from_bytes(source.read(_SIZE_BYTES), "big")
-    job: CleanJob = pickle.loads(source.read(size))
+    job: CleanJob = replace(pickle.loads(source.read(size)), sleep=_sleep_when_bounded)
     threading.Thread(target=_end_with_the_broker, daemon=True).start()
-    job.sleep = _sleep_when_bounded
     try:
         outcome: object = job.run()
     except Exception as error:

@@ -15,14 +15,18 @@ from kafka_py.log.disk.handles import OpenHandles
 
 
 class PartitionDirectory:
-    """The directory of one log and what its files are opened with."""
+    """The directory of one log and what its files are opened with.
 
-    __slots__ = ("_names", "files", "handles", "path")
+    state: what the names of its segments' files end in, such as `.cleaned` while a compaction writes them.
+    """
 
-    def __init__(self, path: str, files: Files, handles: OpenHandles) -> None:
+    __slots__ = ("_names", "_state", "files", "handles", "path")
+
+    def __init__(self, path: str, files: Files, handles: OpenHandles, state: str = "") -> None:
         self.path = path
         self.files = files
         self.handles = handles
+        self._state = state
         self._names = threading.Lock()  # held while a path is made out and used, never while anything is synced
 
     def file(self, name: str) -> str:
@@ -31,7 +35,7 @@ class PartitionDirectory:
 
     def segment_path(self, base_offset: int, suffix: str) -> str:
         """The path of a segment's file; `suffix` may carry a state too, as `.log.deleted`."""
-        return f"{self.path}/{base_offset:020d}{suffix}"
+        return f"{self.path}/{base_offset:020d}{suffix}{self._state}"
 
     def open(self, base_offset: int, suffix: str, *, create: bool = False) -> File:
         """A segment's file, for reading and writing."""

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from kafka_py.base.errors import KafkaError
 from kafka_py.log.disk import filenames
 from kafka_py.log.loading.log_dir import LogDir
+from kafka_py.log.loading.offset_checkpoints import start_row
 from kafka_py.log.partition.partition_log import PartitionLog
 
 _log = logging.getLogger(__name__)
@@ -26,13 +27,13 @@ def close_directory(log_dir: LogDir, logs: Sequence[PartitionLog], threads: int)
         list(pool.map(_close, logs))
     if not log_dir.is_online:
         return
-    starts = {log.topic_partition: log.start_to_checkpoint for log in logs}
+    starts = {log.topic_partition: start_row(log) for log in logs}
     try:
         points = {log.topic_partition: log.recovery_point for log in logs}
         log_dir.checkpoint(filenames.RECOVERY_POINT_CHECKPOINT, points, now=True)
         above = {tp: start for tp, start in starts.items() if start is not None}
         log_dir.checkpoint(filenames.LOG_START_CHECKPOINT, above, now=True)
-        if all(log.is_closed for log in logs):
+        if all(log.failures.is_closed for log in logs):
             log_dir.leave_clean_mark()
     except OSError as error:
         log_dir.go_offline(error)

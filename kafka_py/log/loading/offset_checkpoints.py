@@ -22,15 +22,20 @@ _PAUSE_MS = 200
 """How soon lowered rows are written again: a request may delete thousands of logs, over many turns of the loop."""
 
 
+def start_row(log: PartitionLog) -> int | None:
+    """The row of log-start-offset-checkpoint; none where the first segment's name says it already."""
+    return log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None
+
+
 def cleaned_row(log: PartitionLog) -> int | None:
     """The row of cleaner-offset-checkpoint; none for a log that was never compacted."""
-    return log.cleaned_to or None
+    return log.compaction.cleaned_to or None
 
 
 _ROWS: dict[str, Callable[[PartitionLog], int | None]] = {
     filenames.HIGH_WATERMARK_CHECKPOINT: lambda log: log.high_watermark,
     filenames.RECOVERY_POINT_CHECKPOINT: lambda log: log.recovery_point,
-    filenames.LOG_START_CHECKPOINT: lambda log: log.start_to_checkpoint,
+    filenames.LOG_START_CHECKPOINT: start_row,
     filenames.CLEANER_CHECKPOINT: cleaned_row,
 }
 _LOWERED = (filenames.RECOVERY_POINT_CHECKPOINT, filenames.LOG_START_CHECKPOINT, filenames.CLEANER_CHECKPOINT)

@@ -18,7 +18,10 @@ from kafka_py.log.disk.files import FileInfo, write_atomically
 from kafka_py.log.loading.leftovers import finish_swaps, remove_leftovers
 from kafka_py.log.loading.overflow import OffsetOverflow, split_segment
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.partition.topic_id_file import TopicIdFile
 from kafka_py.log.segments.log_segments import LogSegments
 from kafka_py.log.segments.scanning import iter_file_batches, iter_file_headers
 from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
@@ -26,6 +29,7 @@ from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.log.segments.txn_index import CorruptTxnIndex
 from kafka_py.log.state import producer_replay
 from kafka_py.log.state.checkpoints import create_if_missing, format_epochs, read_epochs
+from kafka_py.log.state.epoch_checkpoint import EpochCheckpoint
 from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
 from kafka_py.log.state.partition_metadata import read_topic_id
 from kafka_py.log.state.producer_state import ProducerStates
@@ -96,20 +100,20 @@ class _Loading:
         log_end_offset = self._activate()
         self._trim_epochs(written_epochs, epochs_path, log_end_offset, is_clean)
         self._load_producers(log_end_offset, had_snapshots or not is_clean)
+        failures = Failures(topic_partition, self.context, segments := LogSegments(self.segments))
+        place = self.place
+        epochs = EpochCheckpoint(place, self.context.background, failures.in_background, self.epochs.entries())
+        topic_id = read_topic_id(place.files, place.file(filenames.PARTITION_METADATA))
         log = PartitionLog(
             topic_partition,
-            self.place,
             self.config,
-            self.context,
-            LogSegments(self.segments),
-            producers=self.producers,
-            snapshots=self.snapshots,
-            epochs=self.epochs.entries(),
+            LogFiles(place, self.context, segments, epochs, self.producers, self.snapshots),
+            failures,
+            TopicIdFile(place, self.context, failures, topic_id),
             log_start_offset=self.log_start_offset,
             log_end_offset=log_end_offset,
             recovery_point=log_end_offset if is_clean else min(checkpointed.recovery_point, log_end_offset),
             cleaned_to=checkpointed.cleaned_to,
-            topic_id=read_topic_id(self.place.files, self.place.file(filenames.PARTITION_METADATA)),
         )
         log.update_high_watermark(checkpointed.high_watermark)
         return log
@@ -169,7 +173,7 @@ class _Loading:
         except ValueError as error:  # an offset that the index refuses
             _log.warning("%s: offsets go backwards, dropping the whole segment: %s", segment.path, error)
             segment.reset_indexes(self.config)
-            self.producers.end_offset = segment.base_offset
+            self.producers.reached(segment.base_offset)
             valid = 0
         cut = segment.size - valid
         if cut:
@@ -200,7 +204,7 @@ class _Loading:
                 self.epochs.found(header.partition_leader_epoch, header.base_offset)
                 if aborted is not None:
                     segment.txn_index.append(aborted)
-                self.producers.end_offset = header.next_offset
+                self.producers.reached(header.next_offset)
                 valid = position + len(batch)
         except CorruptBatch as corrupt:
             _log.warning("%s: %s", segment.path, corrupt)
@@ -218,29 +222,30 @@ class _Loading:
 
     def _activate(self) -> int:
         """Makes the last segment active, or a new one where there is none; the log end offset."""
-        end_offset = self._open_last() if self.segments else self.log_start_offset
+        jitter_ms = self.context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
+        end_offset = self._open_last(jitter_ms) if self.segments else self.log_start_offset
         if self.segments and end_offset < self.log_start_offset:
             _log.warning("%s: ends at %d, before its start %d", self.place.path, end_offset, self.log_start_offset)
             self._drop_segments(0)
             end_offset = self.log_start_offset
         if not self.segments:
-            self.segments.append(Segment.create(self.place, self.log_start_offset, self.config, self.now_ms))
-        jitter = self.context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
-        self.segments[-1].roll_jitter_ms = jitter
+            self.segments.append(
+                Segment.create(self.place, self.log_start_offset, self.config, self.now_ms, jitter_ms)
+            )
         return end_offset
 
-    def _open_last(self) -> int:
+    def _open_last(self, jitter_ms: int) -> int:
         """Makes the last segment active; the offset after its last batch. What cannot be read at its end is cut."""
         segment = self.segments[-1]
         try:
-            segment.make_active(self.config)
+            segment.make_active(self.config, jitter_ms)
             return segment.next_offset()
         except CorruptBatch as corrupt:  # only after a clean stop: everything else has been checked
             _log.warning("%s: %s", segment.path, corrupt)
         self._producers_before(len(self.segments) - 1)
         cut = self._recover_segment(segment, None)
         _log.warning("%s: cut %d bytes after the last sound batch", segment.path, cut)
-        segment.make_active(self.config)
+        segment.make_active(self.config, jitter_ms)
         return segment.next_offset()
 
     def _trim_epochs(self, written: list[EpochStart], path: str, log_end_offset: int, is_clean: bool) -> None:
@@ -262,7 +267,7 @@ class _Loading:
         if not kept_snapshots and log_end_offset > self.log_start_offset:
             # Written by a version that kept none: there are no producers to know of.
             for offset in sorted({*bases[-2:], log_end_offset}):
-                self.producers.end_offset = offset
+                self.producers.reached(offset)
                 self._snapshot()
             return
         strays = [offset for offset in self.snapshots if offset not in bases and offset <= log_end_offset]
@@ -274,8 +279,8 @@ class _Loading:
 
     def _load_snapshot(self, end_offset: int) -> None:
         producer_replay.load_snapshot(
-            self.place, self.producers, self.snapshots, self.log_start_offset, end_offset,
-            self.now_ms, self.context.producer_expiration_ms,
+            self.place, self.producers, self.snapshots, log_start_offset=self.log_start_offset, end_offset=end_offset,
+            now_ms=self.now_ms, expiration_ms=self.context.producer_expiration_ms,
         )  # fmt: skip
 
     def _snapshot(self) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.slices import FileSlice
+from kafka_py.records.batch import NO_TIMESTAMP
 
 
 class Origin(Enum):
@@ -44,6 +45,11 @@ class AppendInfo(NamedTuple):
     duplicate: bool = False
     rolled: bool = False
     flush_due: bool = False
+
+    @classmethod
+    def nothing(cls, log_start_offset: int) -> AppendInfo:
+        """There was nothing to append."""
+        return cls(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, log_start_offset, record_count=0, size_bytes=0)
 
 
 class LogRead(NamedTuple):

@@ -1,17 +1,14 @@
 """The files of one partition's log: segments, producer snapshots, leader epochs; which of their names were synced.
 
-`OpenLog` is what the parts of this room need of the log that the files belong to. Every call may raise OSError; what
-that means is the log's to say. Source: docs/reference/log.md, sections 1 and 3.
+Every call may raise OSError; what that means is the log's to say (failures.py).
+Source: docs/reference/log.md, sections 1 and 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NoReturn, Protocol
+from collections.abc import Sequence
 
-from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk import filenames
-from kafka_py.log.disk.background_file import BackgroundFile
 from kafka_py.log.disk.context import LONGEST_DELAY_MS, LogContext
 from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.disk.files import remove_files
@@ -21,19 +18,18 @@ from kafka_py.log.segments.segment import Segment
 from kafka_py.log.state import producer_replay
 from kafka_py.log.state.epoch_checkpoint import EpochCheckpoint
 from kafka_py.log.state.producer_state import ProducerStates
-from kafka_py.records.batch import CorruptBatch
 
 
 class LogFiles:
     """What is stored of one log.
 
     snapshots: offsets of the producer snapshots there are. generation: counts truncations and moves; what was captured
-    before one of them says nothing afterwards. names_changed: whether files were made since the last flush, so that
-    their directory needs a sync too. is_lowered: whether a checkpoint may hold an offset that a truncation made wrong.
+    before one of them says nothing afterwards.
     """
 
     __slots__ = (
-        "context", "epochs", "generation", "is_lowered", "names_changed", "place", "producers", "segments", "snapshots",
+        "_is_lowered", "_names_changed", "_snapshots", "context", "epoch_checkpoint", "generation", "place",
+        "producers", "segments",
     )  # fmt: skip
 
     def __init__(
@@ -41,26 +37,32 @@ class LogFiles:
         place: PartitionDirectory,
         context: LogContext,
         segments: LogSegments,
-        epochs: EpochCheckpoint,
+        epoch_checkpoint: EpochCheckpoint,
         producers: ProducerStates,
         snapshots: list[int],
     ) -> None:
         self.place = place
         self.context = context
         self.segments = segments
-        self.epochs = epochs
+        self.epoch_checkpoint = epoch_checkpoint
         self.producers = producers
-        self.snapshots = snapshots
+        self._snapshots = snapshots
         self.generation = 0
-        self.names_changed = True
-        self.is_lowered = False
+        self._names_changed = True
+        self._is_lowered = False
+
+    @property
+    def is_future(self) -> bool:
+        """Whether the log is a replica that is being moved here from another directory."""
+        return self.place.path.endswith("-future")
+
+    # -- segments
 
     def add_segment(self, base_offset: int, config: LogConfig, now_ms: int) -> None:
         """A new active segment; a leftover file of its name is overwritten."""
-        segment = Segment.create(self.place, base_offset, config, now_ms)
-        segment.roll_jitter_ms = self.context.roll_jitter(config.segment_jitter_ms, config.segment_ms)
-        self.segments.add(segment)
-        self.names_changed = True
+        jitter_ms = self.context.roll_jitter(config.segment_jitter_ms, config.segment_ms)
+        self.segments.add(Segment.create(self.place, base_offset, config, now_ms, roll_jitter_ms=jitter_ms))
+        self._names_changed = True
 
     def delete(self, segments: Sequence[Segment], config: LogConfig, snapshot_kept: int | None = None) -> None:
         """Renames the files at once, and removes them after file.delete.delay.ms in the background.
@@ -72,76 +74,74 @@ class LogFiles:
             segment.let_go()
             keep = segment.base_offset == snapshot_kept
             paths += self.place.rename_segment(segment.base_offset, filenames.DELETED, keep_snapshot=keep)
-            if segment.base_offset in self.snapshots and not keep:
-                self.snapshots.remove(segment.base_offset)
+            if segment.base_offset in self._snapshots and not keep:
+                self._snapshots.remove(segment.base_offset)
         files, background = self.context.files, self.context.background
         delay_ms = min(config.file_delete_delay_ms, LONGEST_DELAY_MS)
         self.context.later(delay_ms, lambda: background.run(lambda: remove_files(files, paths)))
 
-    def replaced_file(self, name: str, failed: Callable[[Exception], None]) -> BackgroundFile:
-        """A small file in the log's directory, saved in the background. failed: told on the loop of a failed write."""
-        place = self.place
-        return BackgroundFile(lambda data: place.replace(name, data), self.context.background, failed)
+    # -- producers
 
     def write_snapshot(self, end_offset: int) -> bool:
         """Writes the producer state as it is at `end_offset`; whether that made a file."""
-        self.producers.end_offset = end_offset
-        return producer_replay.write_snapshot(self.place, self.producers, self.snapshots)
+        self.producers.reached(end_offset)
+        return producer_replay.write_snapshot(self.place, self.producers, self._snapshots)
 
     def restore_producers(self, start_offset: int, end_offset: int) -> None:
         """The producer state as it was at `end_offset`."""
         producer_replay.load_snapshot(
-            self.place, self.producers, self.snapshots, start_offset, end_offset,
-            self.context.clock.wall_ms(), self.context.producer_expiration_ms,
+            self.place, self.producers, self._snapshots, log_start_offset=start_offset, end_offset=end_offset,
+            now_ms=self.context.clock.wall_ms(), expiration_ms=self.context.producer_expiration_ms,
         )  # fmt: skip
         producer_replay.replay(self.segments.segments, self.producers, end_offset)
 
+    def remove_expired_producers(self, now_ms: int) -> int:
+        """Forgets silent producers; how many."""
+        return self.producers.remove_expired(now_ms, self.context.producer_expiration_ms)
 
-class OpenLog(Protocol):
-    """A log as its own parts see it: its offsets, its files, and how it takes errors."""
+    # -- names and generations
 
-    topic_partition: TopicPartition
-    config: LogConfig
-    files: LogFiles
-    log_start_offset: int
-    log_end_offset: int
-    high_watermark: int
-    recovery_point: int
-    cleaned_to: int
-    held_end: int | None
-    last_flush_ms: int
+    def note_new_names(self) -> None:
+        """Files were made or renamed: their directory needs a sync with the next flush."""
+        self._names_changed = True
+
+    def take_new_names(self) -> bool:
+        """Whether files were made or renamed since the last flush; from now on that flush's business."""
+        changed, self._names_changed = self._names_changed, False
+        return changed
+
+    def truncated(self, *, lowered: bool) -> None:
+        """The log was cut. lowered: a checkpoint may hold an offset which that made wrong."""
+        self.generation += 1
+        if lowered:
+            self._is_lowered = True
+            self.context.checkpoints_lowered()
+
+    def settle_checkpoints(self) -> None:
+        """Returns when no checkpoint on disk holds an offset that a truncation made wrong."""
+        if self._is_lowered:
+            self.context.settle_checkpoints()
+            self._is_lowered = False
+
+    # -- moves and the end
 
     @property
-    def size_bytes(self) -> int:
-        """Bytes of all segments' data."""
+    def can_move(self) -> bool:
+        """Whether nothing is being written under the directory's present name but by appends."""
+        return self.epoch_checkpoint.is_saved
 
-    @property
-    def owes_flush(self) -> bool:
-        """Whether flush.messages asks for a flush that has not ended yet."""
+    def move(self, directory: str) -> None:
+        """Renames the log's directory; a flush that is under way counts for nothing.
 
-    def roll(self, now_ms: int) -> bool:
-        """Begins a new segment at the log end; False when the active one is empty."""
+        A log that is to be used further must be able to (`can_move`).
+        """
+        self.place.move(directory)
+        self.generation += 1
+        self._names_changed = True
 
-    def advance_log_start_offset(self, offset: int) -> bool:
-        """Moves the log start up; whether it moved."""
-
-    def update_high_watermark(self, high_watermark: int) -> int:
-        """Sets the high watermark, kept between log start and log end."""
-
-    def update_first_unstable(self) -> None:
-        """Lets the last stable offset follow the producer state."""
-
-    def bound_cleaned(self) -> None:
-        """Nothing at or above the active segment counts as compacted."""
-
-    def corrupt(self, corrupt: CorruptBatch) -> Exception:
-        """A corrupt batch as an error of this log."""
-
-    def disk_refused(self, error: OSError) -> NoReturn:
-        """For calls that can be tried again."""
-
-    def io_failed(self, error: OSError) -> NoReturn:
-        """The directory goes offline, and so does this log."""
-
-    def background_failed(self, error: Exception) -> None:
-        """Work in the background has failed."""
+    def finish(self, end_offset: int, config: LogConfig) -> None:
+        """What a clean stop leaves: a producer snapshot, files of their real sizes, the leader epochs. Blocks."""
+        if self.write_snapshot(end_offset):
+            self._names_changed = True
+        self.segments.active.become_inactive(preallocated=config.preallocate)
+        self.epoch_checkpoint.save_now()

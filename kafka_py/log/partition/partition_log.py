@@ -1,33 +1,36 @@
-"""One partition's records: append as leader or follower, read, search by time.
+"""One partition's log: append as leader or follower, read, and the offsets that follow.
 
-Belongs to the event loop. What may be appended is decided in validation.py and producer_state.py; the files and offsets
-are kept by stored_log.py, and a log is opened from disk by recovery.py. Knows nothing of replicas or requests.
-Source: docs/reference/log.md, sections 3, 6 and 10; docs/reference/replication.md, section 9.
+Belongs to the event loop; whatever blocks is a job for the background. What may be appended is decided in validation.py
+and producer_state.py; a log is opened from disk by recovery.py. Knows nothing of replicas or requests.
+Source: docs/reference/log.md, sections 3, 6, 10 and 11; docs/reference/replication.md, sections 2 and 9.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.model.answers import AppendInfo as AppendInfo
-from kafka_py.log.model.answers import LogRead as LogRead
-from kafka_py.log.model.answers import Origin as Origin
-from kafka_py.log.model.answers import TimestampOffset as TimestampOffset
-from kafka_py.log.model.answers import UnexpectedAppendOffset as UnexpectedAppendOffset
-from kafka_py.log.partition.cleanable_log import CleanableLog
+from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.log.model.answers import AppendInfo, LogRead, Origin
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition import truncation
+from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.flushing import Flushing
+from kafka_py.log.partition.follower_appends import append_fetched
+from kafka_py.log.partition.log_compaction import LogCompaction
+from kafka_py.log.partition.log_files import LogFiles
+from kafka_py.log.partition.log_tail import LogTail
+from kafka_py.log.partition.lookups import LogLookups
+from kafka_py.log.partition.topic_id_file import TopicIdFile
 from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.time_index import TimeOffset
-from kafka_py.log.segments.time_search import Search
-from kafka_py.log.segments.txn_index import CorruptTxnIndex
 from kafka_py.log.state import producer_replay
-from kafka_py.log.state.epochs import EpochEnd, EpochStart
 from kafka_py.log.state.producer_state import AppendedBatch
 from kafka_py.log.validation.header_trust import HeaderTrust
-from kafka_py.log.validation.record_work import Prepared, RecordWork, plain_limit
-from kafka_py.log.validation.validation import check_follower_batches, prepare_leader_append
+from kafka_py.log.validation.record_work import Prepared, RecordWork
+from kafka_py.log.validation.validation import prepare_leader_append
 from kafka_py.records.batch import (
-    CONTROL_FLAG,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     NO_TIMESTAMP,
@@ -42,12 +45,85 @@ _log = logging.getLogger(__name__)
 _new = tuple.__new__
 
 
-class PartitionLog(CleanableLog):
-    """The log of one partition. Made by recovery.open_log."""
+class PartitionLog:
+    """The log of one partition. Made by recovery.open_log. config: other settings are put in place by assigning it.
 
-    __slots__ = ()
+    log_start_offset <= high_watermark <= log_end_offset. recovery_point: everything below it is synced.
+    held_end: from here on this copy does not count until a flush has ended; None where flush.messages owes none.
+    files, epochs, producers, failures, flushing, compaction, lookups, topic_id_file: its parts; each says what it is
+    for. epochs and producers are read only.
+    """
 
-    # -- append
+    __slots__ = (
+        "_first_unstable", "_segments", "_tail", "compaction", "config", "epochs", "failures", "files", "flushing",
+        "held_end", "high_watermark", "log_end_offset", "log_start_offset", "lookups", "producers", "recovery_point",
+        "topic_id_file", "topic_partition",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        files: LogFiles,
+        failures: Failures,
+        topic_id_file: TopicIdFile,
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        recovery_point: int,
+        cleaned_to: int = 0,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.config = config
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.high_watermark = log_start_offset
+        self.recovery_point = recovery_point
+        self.held_end: int | None = None
+        self._first_unstable: int | None = None
+        self.files = files
+        self.failures = failures
+        self.topic_id_file = topic_id_file
+        self._segments = files.segments
+        self.epochs = files.epoch_checkpoint.epochs
+        self.producers = files.producers
+        self.flushing = Flushing(self, files, failures)
+        self.compaction = LogCompaction(self, files, failures, cleaned_to)
+        self.lookups = LogLookups(self, files.segments, failures)
+        self._tail = LogTail(files, failures, self.flushing)
+        self._update_first_unstable()
+
+    @property
+    def topic_id(self) -> TopicId | None:
+        """The topic that its directory belongs to."""
+        return self.topic_id_file.topic_id
+
+    @property
+    def directory(self) -> str:
+        """The path of the partition's directory."""
+        return self.files.place.path
+
+    @property
+    def log_dir(self) -> str:
+        """The log directory that holds it."""
+        return self.files.context.log_dir
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is neither closed or deleted nor on a directory that has failed."""
+        return not self.failures.reason
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Oldest first; the last one is active. Read only."""
+        return self._segments.segments
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all segments' data."""
+        return self._segments.size_bytes
+
+    # -- append and read
 
     def append_as_leader(
         self,
@@ -85,21 +161,21 @@ class PartitionLog(CleanableLog):
         The caller runs it in a thread and calls finish_append with the result, on the loop; appends that it begins
         meanwhile would come before this one. prepared: from finish_append, the batch after that work.
         """
-        if self._failed:
-            self._refuse()
+        if self.failures.reason:
+            self.failures.refuse()
         config = self.config
         if prepared is None:
             prepared = prepare_leader_append(records, config, now_ms, origin, trust)
             if type(prepared) is not tuple:
                 if prepared is None:
-                    return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
+                    return AppendInfo.nothing(self.log_start_offset)
                 done = prepared.run_on_loop()  # type: ignore[union-attr]
                 if done is None:
                     return prepared  # type: ignore[return-value]
                 prepared = done
         records, header = prepared  # type: ignore[misc]
-        if self._id_file is not None:
-            self._save_topic_id()
+        if self.topic_id_file.is_unsaved:
+            self.topic_id_file.save()
         # Fields by their number: names would take twice the time, and this runs for every append.
         first_offset = self.log_end_offset
         last_offset = first_offset + header[6]
@@ -109,25 +185,25 @@ class PartitionLog(CleanableLog):
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, fault)
         has_producer = header[9] >= 0
         if has_producer:
-            known = self._check_producer(records, header, origin)
+            known = producer_replay.check_batch(self.producers, records, header, from_client=origin is Origin.CLIENT)
             if known is not None:
                 return self._repeated(known, header)
         stamp_offset(records, 0, first_offset, leader_epoch)
-        if leader_epoch != self._epochs.latest and leader_epoch >= 0:
+        if leader_epoch != self.epochs.latest and leader_epoch >= 0:
             self.assign_epoch(leader_epoch, first_offset)
         max_timestamp = header[8]
         largest = _new(TimeOffset, (max_timestamp, last_offset))
-        rolled = self._write(records, first_offset, last_offset, largest, now_ms)
+        rolled = self._tail.write(records, first_offset, last_offset, largest, config, now_ms)
+        self.log_end_offset = last_offset + 1
         if has_producer:
-            self._take_over(read_header(records), records)
-        self._producers.end_offset = last_offset + 1
+            self.take_over(read_header(records), records)
         is_flush_due = last_offset + 1 - self.recovery_point >= config.flush_messages
         return _new(  # every field is there; the constructor would take longer
             AppendInfo,
             (
                 first_offset, last_offset, max_timestamp,
                 max_timestamp if header[5] & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP, self.log_start_offset, header[12],
-                size, False, rolled, is_flush_due and self._flush_after_append(first_offset),
+                size, False, rolled, is_flush_due and self.flush_if_due(first_offset),
             ),
         )  # fmt: skip
 
@@ -143,86 +219,29 @@ class PartitionLog(CleanableLog):
         Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR); UnexpectedAppendOffset when the records do not
             continue the log. An empty log that the records reach beyond is begun anew at their first offset.
         """
-        if self._failed:
-            self._refuse()
-        if self._id_file is not None:
-            self._save_topic_id()
-        try:
-            batches = check_follower_batches(records, self.log_start_offset, self.log_end_offset)
-        except UnexpectedAppendOffset as unexpected:
-            is_empty = self.log_end_offset == self.log_start_offset
-            if not is_empty or not unexpected.first_offset < self.log_end_offset <= unexpected.last_offset:
-                raise
-            self.truncate_fully_and_start_at(unexpected.first_offset)
-            batches = check_follower_batches(records, self.log_start_offset, self.log_end_offset)
-        if not batches:
-            return AppendInfo(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, 0, 0)
-        producer_replay.check_markers(records, batches, self.topic_partition)
-        position, last = batches[-1]
-        size = position + last.size_bytes
-        if size <= self.config.segment_bytes:
-            rolled = self._append_fetched(records[:size], batches, now_ms)
-        else:
-            rolled = False
-            for position, header in batches:
-                one = records[position : position + header.size_bytes]
-                rolled |= self._append_fetched(one, [(0, header)], now_ms)
-        return AppendInfo(
-            batches[0][1].base_offset,
-            last.last_offset,
-            max([header[8] for _, header in batches]),
-            NO_TIMESTAMP,
-            self.log_start_offset,
-            sum([header[12] for _, header in batches]),
-            size,
-            False,
-            rolled,
-            self.log_end_offset - self.recovery_point >= self.config.flush_messages
-            and self._flush_after_append(batches[0][1].base_offset),
-        )
+        if self.failures.reason:
+            self.failures.refuse()
+        if self.topic_id_file.is_unsaved:
+            self.topic_id_file.save()
+        return append_fetched(self, records, now_ms)
 
-    def _append_fetched(self, records: memoryview, batches: list[tuple[int, BatchHeader]], now_ms: int) -> bool:
-        """Writes batches that fit one segment in one go; whether that began a new segment."""
-        first_offset, last_offset = batches[0][1].base_offset, batches[-1][1].last_offset
-        # The greatest timestamp and, of the batches that have it, the first one's last offset.
-        timestamp, negated_offset = max((header[8], -(header[0] + header[6])) for _, header in batches)
-        largest = TimeOffset(timestamp, -negated_offset)
-        latest = self._epochs.latest
-        for _, header in batches:
-            epoch = header[2]
-            if epoch != latest and epoch >= 0:
-                self.assign_epoch(epoch, header[0])
-                latest = self._epochs.latest
-        base_offset = max(first_offset, self.log_end_offset)
-        rolled = self._write(records, base_offset, last_offset, largest, now_ms)
-        for position, header in batches:
-            if header[9] >= 0:
-                self._take_over(header, records[position : position + header.size_bytes])
-        self._producers.end_offset = last_offset + 1
+    def write(self, records: memoryview, base_offset: int, last_offset: int, largest: TimeOffset, now_ms: int) -> bool:
+        """Writes whole batches at the log end; see LogTail.write. For parts of the log: nothing is checked."""
+        rolled = self._tail.write(records, base_offset, last_offset, largest, self.config, now_ms)
+        self.log_end_offset = last_offset + 1
         return rolled
-
-    def _check_producer(self, records: memoryview, header: BatchHeader, origin: Origin) -> AppendedBatch | None:
-        if not header.attributes & CONTROL_FLAG:
-            return self._producers.check(header, from_client=origin is Origin.CLIENT)
-        try:
-            marker = producer_replay.read_marker(records, header)
-        except CorruptBatch as corrupt:
-            raise KafkaError(ErrorCode.INVALID_RECORD, str(corrupt)) from corrupt
-        if marker is not None:
-            self._producers.check_marker(header, marker)
-        return None
 
     def _repeated(self, known: AppendedBatch, header: BatchHeader) -> AppendInfo:
         return AppendInfo(
             known.first_offset, known.last_offset, known.timestamp, known.timestamp, self.log_start_offset,
             header.record_count, 0, True,
-            flush_due=known.last_offset >= self.counted_end_offset,
+            flush_due=self.held_end is not None and known.last_offset >= self.held_end,
         )  # fmt: skip
 
-    def _take_over(self, header: BatchHeader, batch: memoryview) -> None:
+    def take_over(self, header: BatchHeader, batch: memoryview) -> None:
         """Lets the producer state, the transaction index and the last stable offset follow an append."""
         try:
-            aborted = producer_replay.apply_batch(self._producers, header, batch)
+            aborted = producer_replay.apply_batch(self.producers, header, batch)
         except CorruptBatch as corrupt:
             _log.warning("%s: control batch at offset %d: %s", self.topic_partition, header.base_offset, corrupt)
             return
@@ -230,57 +249,23 @@ class PartitionLog(CleanableLog):
             try:
                 self._segments.active.txn_index.append(aborted)
             except OSError as error:
-                self.io_failed(error)
+                self.failures.io_failed(error)
         if header.is_transactional:
-            self.update_first_unstable()
+            self._update_first_unstable()
 
-    def _write(
-        self, records: memoryview, base_offset: int, last_offset: int, largest: TimeOffset, now_ms: int
-    ) -> bool:
-        """One write at the end of the active segment, or at the start of a new one (True) if it belongs there.
-
-        largest: the largest timestamp of the append and its offset. A failed write leaves no trace.
-        Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the first batch of the active
-            segment, which says how old it is, cannot be read.
-        """
-        config = self.config
-        segment = self._segments.active
-        try:
-            is_full = segment.should_roll(len(records), last_offset, largest[0], config, now_ms)
-        except OSError as error:
-            self.disk_refused(error)
-        except CorruptBatch as corrupt:
-            raise self.corrupt(corrupt) from corrupt
-        rolled = is_full and self._roll(base_offset, now_ms)
-        if rolled:
-            segment = self._segments.active
-        try:
-            segment.append(records, last_offset, largest, config.index_interval_bytes)
-        except OSError as error:
-            self._take_back(segment)
-            self.disk_refused(error)
-        self.log_end_offset = last_offset + 1
-        return rolled
-
-    def _take_back(self, segment: Segment) -> None:
-        """Cuts what a failed append may have written."""
-        try:
-            segment.file().truncate(segment.size)
-        except OSError as error:
-            self.io_failed(error)
-
-    def _flush_after_append(self, first_offset: int) -> bool:
-        """flush.messages is reached: syncs now, or says that the caller has to; until then the append does not count.
+    def flush_if_due(self, first_offset: int) -> bool:
+        """If flush.messages is reached: syncs now, or True: the caller has to; until then the append does not count.
 
         first_offset: of the append.
         """
-        if not self._context.flush_in_append:
-            self._hold(first_offset)
-            return True
-        self.flush()
-        return False
-
-    # -- read
+        if self.log_end_offset - self.recovery_point < self.config.flush_messages:
+            return False
+        if self.files.context.flush_in_append:
+            self.flushing.now()
+            return False
+        if self.held_end is None:
+            self.held_end = first_offset
+        return True
 
     def read(self, offset: int, max_bytes: int, *, up_to_offset: int, min_one_batch: bool = False) -> LogRead:
         """A range of one segment that begins with the batch that holds `offset`; nothing is copied.
@@ -289,105 +274,127 @@ class PartitionLog(CleanableLog):
             offset or log end). min_one_batch: a first batch beyond max_bytes comes whole all the same.
         Raises KafkaError(OFFSET_OUT_OF_RANGE, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
         """
-        if self._failed:
-            self._refuse()
+        if self.failures.reason:
+            self.failures.refuse()
         end_offset = self.log_end_offset
         if offset > end_offset or offset < self.log_start_offset:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {offset} is outside of {self.log_start_offset} to {end_offset} of {self.topic_partition}",
             )
-        segments = self._segments
         if offset >= up_to_offset or offset == end_offset:
-            return LogRead(None, 0, segments.active.base_offset, segments.active.size)
+            active = self._segments.active
+            return LogRead(None, 0, active.base_offset, active.size)
         try:
-            return segments.read(offset, max_bytes, up_to_offset, end_offset, min_one_batch)
+            return self._segments.read(offset, max_bytes, up_to_offset, end_offset, min_one_batch)
         except OSError as error:
-            self.disk_refused(error)
+            self.failures.disk_refused(error)
         except CorruptBatch as corrupt:
-            raise self.corrupt(corrupt) from corrupt
+            raise self.failures.corrupt(corrupt) from corrupt
 
-    def bytes_available(self, offset: int, up_to_offset: int) -> int:
-        """Bytes from the batch that holds `offset` up to `up_to_offset`; 0 outside of the log."""
-        up_to_offset = min(up_to_offset, self.log_end_offset)
-        if not self.log_start_offset <= offset < up_to_offset:
-            return 0
-        try:
-            return self._segments.bytes_between(offset, up_to_offset, self.log_end_offset)
-        except OSError as error:
-            self.disk_refused(error)
-        except CorruptBatch as corrupt:
-            raise self.corrupt(corrupt) from corrupt
-
-    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record whose timestamp is >= `timestamp`; None when there is none. Blocks; may decode batches.
-
-        Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
-        """
-        search = self.search_by_time(timestamp)
-        answer: TimeOffset | None = None
-        while True:
-            try:
-                look = search.send(answer)
-            except StopIteration as found:
-                return self.at_time(found.value)
-            answer = None if look is None else look.run()
-
-    def search_by_time(self, timestamp: int) -> Search:
-        """The same in steps, for the event loop (time_search.py); `at_time` makes an answer of what it returns.
-
-        Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
-        """
-        limit = plain_limit(self.config.max_message_bytes)
-        try:
-            return (
-                yield from self._segments.search_by_time(
-                    self.topic_partition, timestamp, self.log_start_offset, limit
-                )
-            )
-        except OSError as error:
-            self.disk_refused(error)
-        except CorruptBatch as corrupt:
-            raise self.corrupt(corrupt) from corrupt
-
-    def at_time(self, found: TimeOffset | None) -> TimestampOffset | None:
-        """With the leader epoch that the record was written in."""
-        return None if found is None else TimestampOffset(*found, self._epochs.epoch_of(found.offset))
-
-    def aborted_transactions(self, fetch_offset: int, data: LogRead) -> list[tuple[int, int]]:
-        """(producer id, first offset) of the aborted transactions that a read has met or may have.
-
-        Raises KafkaError(KAFKA_STORAGE_ERROR); UNKNOWN_SERVER_ERROR for a transaction index that cannot be read, as
-            Apache Kafka answers it.
-        """
-        try:
-            return self._segments.aborted_transactions(fetch_offset, data, self.log_end_offset)
-        except OSError as error:
-            self.disk_refused(error)
-        except CorruptTxnIndex as corrupt:
-            _log.error("%s: %s", self.topic_partition, corrupt)
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{self.topic_partition}: {corrupt}") from corrupt
-
-    # -- epochs
+    # -- offsets
 
     @property
-    def latest_epoch(self) -> int:
-        """The newest leader epoch; -1 when none is known."""
-        return self._epochs.latest
+    def owes_flush(self) -> bool:
+        """Whether flush.messages asks for a flush that has not ended yet."""
+        return self.held_end is not None
 
     @property
-    def epoch_entries(self) -> list[EpochStart]:
-        """Where each leader epoch began."""
-        return self._epochs.entries()
+    def last_stable_offset(self) -> int:
+        """Below it no transaction is undecided (exclusive); never above the high watermark."""
+        first_unstable = self._first_unstable
+        high_watermark = self.high_watermark
+        return high_watermark if first_unstable is None or first_unstable > high_watermark else first_unstable
 
-    def end_offset_for_epoch(self, epoch: int) -> EpochEnd:
-        """Where `epoch` ends here (KIP-101); see LeaderEpochs.end_offset_for."""
-        return self._epochs.end_offset_for(epoch, self.log_end_offset)
+    def update_high_watermark(self, high_watermark: int) -> int:
+        """Sets the high watermark, kept between log start and log end; returns what it is now."""
+        if high_watermark < self.log_start_offset:
+            high_watermark = self.log_start_offset
+        if high_watermark > self.log_end_offset:
+            high_watermark = self.log_end_offset
+        self.high_watermark = high_watermark
+        if self._first_unstable is not None:
+            self.producers.forget_replicated(high_watermark)
+            self._update_first_unstable()
+        return high_watermark
 
-    def epoch_of(self, offset: int) -> int:
-        """The leader epoch that the record at `offset` was written in; -1 unknown."""
-        return self._epochs.epoch_of(offset)
+    def advance_log_start_offset(self, offset: int) -> bool:
+        """Moves the log start up (DeleteRecords, or the leader's); whether it moved.
+
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) beyond the high watermark.
+        """
+        if offset > self.high_watermark:
+            fault = f"log start {offset} of {self.topic_partition} is beyond the high watermark {self.high_watermark}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, fault)
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.files.epoch_checkpoint.truncate_from_start(offset)
+        self._update_first_unstable()
+        return True
+
+    def _update_first_unstable(self) -> None:
+        first = self.producers.first_unstable_offset() if self.producers.has_unstable else None
+        self._first_unstable = None if first is None else max(first, self.log_start_offset)
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
         """Notes that `epoch` begins at `start_offset`; written to disk in the background."""
-        self._epochs.assign(epoch, start_offset)
+        self.files.epoch_checkpoint.assign(epoch, start_offset)
+
+    # -- roll, flush, truncate, close
+
+    def roll(self, now_ms: int) -> bool:
+        """Begins a new segment at the log end; False when the active one is empty."""
+        return self._tail.roll(self.log_end_offset, self.config, now_ms)
+
+    def flush_in_background(self, up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
+        """See Flushing.in_background."""
+        self.flushing.in_background(up_to, then)
+
+    def flushed(self, up_to: int) -> None:
+        """Everything below `up_to`, which lies above the recovery point, is on disk."""
+        self.recovery_point = up_to
+        if self.held_end is not None:
+            is_due = self.log_end_offset - up_to >= self.config.flush_messages
+            self.held_end = max(self.held_end, up_to) if is_due else None
+
+    def cuts_before(self, offset: int) -> list[int]:
+        """See truncation.cuts_before."""
+        return truncation.cuts_before(self._segments, offset)
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cuts the log so that it ends at `offset`; whether data was cut. See truncation.truncate_to."""
+        return truncation.truncate_to(self, offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Deletes everything; the log is empty and begins at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        truncation.truncate_fully_and_start_at(self, offset)
+
+    def ends_at(self, end_offset: int, start_offset: int) -> None:
+        """What was cut is gone: the other offsets follow, and the producer state as it was there. Raises OSError."""
+        before = self.log_start_offset, self.recovery_point, self.compaction.cleaned_to
+        self.log_start_offset = start_offset
+        self.log_end_offset = end_offset
+        self.recovery_point = min(self.recovery_point, end_offset)
+        if self.held_end is not None and (end_offset <= self.held_end or start_offset == end_offset):
+            self.held_end = None  # what waited for a flush is cut off
+        self.compaction.bound()
+        after = self.log_start_offset, self.recovery_point, self.compaction.cleaned_to
+        self.files.truncated(lowered=any(new < old for new, old in zip(after, before, strict=True)))
+        self.files.restore_producers(start_offset, end_offset)
+        self._update_first_unstable()
+        self.update_high_watermark(min(self.high_watermark, end_offset))
+
+    def close(self) -> None:
+        """Flushes, takes a producer snapshot, trims the files and closes them: a clean end.
+
+        Blocks; in any thread, once the loop does not use the log any longer. Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
+        if self.failures.reason:
+            return
+        try:
+            self.files.finish(self.log_end_offset, self.config)
+        except OSError as error:
+            self.failures.io_failed(error)
+        self.flushing.now()
+        self.failures.let_go()

@@ -9,12 +9,34 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import Protocol
 
+from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.log_files import OpenLog
+from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.segment import Segment
 
 _log = logging.getLogger(__name__)
+
+
+class RetainedLog(Protocol):
+    """What retention needs of a log."""
+
+    topic_partition: TopicPartition
+    config: LogConfig
+    files: LogFiles
+    failures: Failures
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+
+    def roll(self, now_ms: int) -> bool:
+        """Begins a new segment at the log end; False when the active one is empty."""
+
+    def advance_log_start_offset(self, offset: int) -> bool:
+        """Moves the log start up; whether it moved."""
+
 
 MayGo = Callable[[Segment, Segment | None], bool]
 """(segment, the one after it) -> whether this rule lets the segment go."""
@@ -80,23 +102,28 @@ def _with_following(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segm
         yield segment, segments[number + 1] if number + 1 < len(segments) else None
 
 
-def delete_old_segments(log: OpenLog, now_ms: int, most: int | None) -> int:
-    """Applies the rules to a log; how many segments went. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+def delete_old_segments(log: RetainedLog, now_ms: int, most: int | None = None) -> int:
+    """Applies the rules to a log; how many segments went. Their files are removed after file.delete.delay.ms.
+
+    most: bound on how many go for now; if so many went, there may be others. Raises KafkaError(KAFKA_STORAGE_ERROR).
+    """
+    if log.failures.reason:
+        return 0
     deleted = 0
-    for rule in rules(log.config, lambda: log.size_bytes, log.log_start_offset, now_ms):
+    for rule in rules(log.config, lambda: log.files.segments.size_bytes, log.log_start_offset, now_ms):
         segments = log.files.segments.segments
         left = None if most is None else most - deleted
         try:
             count = count_deletable(segments, rule, log.high_watermark, log.log_end_offset, left)
         except OSError as error:
-            log.disk_refused(error)
+            log.failures.disk_refused(error)
         if count:
             _delete_oldest(log, count, now_ms)
             deleted += count
     return deleted
 
 
-def _delete_oldest(log: OpenLog, count: int, now_ms: int) -> None:
+def _delete_oldest(log: RetainedLog, count: int, now_ms: int) -> None:
     segments = log.files.segments
     if count == len(segments):
         log.roll(now_ms)
@@ -105,5 +132,5 @@ def _delete_oldest(log: OpenLog, count: int, now_ms: int) -> None:
     try:
         log.files.delete(taken, log.config)
     except OSError as error:
-        log.io_failed(error)
+        log.failures.io_failed(error)
     log.advance_log_start_offset(segments.bases[0])

@@ -98,15 +98,17 @@ class LogSegments:
         segment = self.segments[slot]
         start, first_batch = self._place(segment, offset, log_end_offset)
         active = self.active
-        while start == segment.size:  # compaction may have left a gap at the segment's end
+        size = segment.size
+        while start == size:  # compaction may have left a gap at the segment's end
             if segment is active:
-                return LogRead(None, 0, segment.base_offset, segment.size)
+                return LogRead(None, 0, segment.base_offset, size)
             slot += 1
             segment, start, first_batch = self.segments[slot], 0, 0
+            size = segment.size
         if up_to_offset >= log_end_offset or (segment is not active and self.bases[slot + 1] <= up_to_offset):
-            limit = segment.size
+            limit = size
         else:
-            limit = self.position(segment, up_to_offset, log_end_offset)
+            limit = self._place(segment, up_to_offset, log_end_offset)[0]
         size = limit - start
         incomplete = False
         if size > max_bytes:

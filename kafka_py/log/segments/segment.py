@@ -1,7 +1,7 @@
 """One .log file with its offset, time and transaction index: append, find, truncate.
 
 Knows positions and offsets, and whether it is full (`should_roll`). What may be appended, partition_log.py decides;
-the next segment is created in stored_log.py.
+log_tail.py creates the next segment.
 Source: docs/reference/log.md, sections 3 and 4.
 """
 
@@ -40,29 +40,19 @@ class Segment:
     """One segment; `size` is the length of its data. The active one holds its file open, others open it when read."""
 
     __slots__ = (
-        "_active",
-        "_bytes_since_entry",
-        "_file",
-        "_first_timestamp",
-        "_largest",
-        "_verified",
-        "base_offset",
-        "created_ms",
-        "directory",
-        "offset_index",
-        "roll_jitter_ms",
-        "size",
-        "time_index",
-        "txn_index",
-        "used",
+        "_active", "_bytes_since_entry", "_file", "_first_timestamp", "_largest", "_verified", "base_offset",
+        "created_ms", "directory", "offset_index", "roll_jitter_ms", "size", "time_index", "txn_index", "used",
     )  # fmt: skip
 
-    def __init__(self, directory: PartitionDirectory, base_offset: int, *, size: int = 0, created_ms: int = 0) -> None:
+    def __init__(
+        self, directory: PartitionDirectory, base_offset: int, *, size: int = 0, created_ms: int = 0,
+        roll_jitter_ms: int = 0,
+    ) -> None:  # fmt: skip
         self.directory = directory
         self.base_offset = base_offset
         self.size = size
         self.created_ms = created_ms
-        self.roll_jitter_ms = 0
+        self.roll_jitter_ms = roll_jitter_ms
         self.used = False
         self.offset_index = OffsetIndex(directory, base_offset)
         self.time_index = TimeIndex(directory, base_offset)
@@ -75,9 +65,11 @@ class Segment:
         self._bytes_since_entry = 0
 
     @classmethod
-    def create(cls, directory: PartitionDirectory, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
-        """A new, empty and active segment with its files."""
-        segment = cls(directory, base_offset, created_ms=now_ms)
+    def create(
+        cls, directory: PartitionDirectory, base_offset: int, config: LogConfig, now_ms: int, roll_jitter_ms: int = 0
+    ) -> Segment:
+        """A new, empty and active segment with its files. roll_jitter_ms: by how much it is rolled early."""
+        segment = cls(directory, base_offset, created_ms=now_ms, roll_jitter_ms=roll_jitter_ms)
         segment._file = directory.open(base_offset, filenames.LOG, create=True)
         segment._file.truncate(0)
         if config.preallocate:
@@ -308,8 +300,10 @@ class Segment:
         self.file().truncate(size)
         self.size = size
 
-    def make_active(self, config: LogConfig) -> None:
+    def make_active(self, config: LogConfig, roll_jitter_ms: int | None = None) -> None:
         """Gets the segment ready for appends: its file stays open, its indexes get their full size."""
+        if roll_jitter_ms is not None:
+            self.roll_jitter_ms = roll_jitter_ms
         file = self.file()
         self.offset_index.drop_zero_tail()
         self.time_index.drop_zero_tail()

@@ -16,10 +16,13 @@ from kafka_py.log.state.checkpoints import format_epochs
 from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
 
 
-class EpochCheckpoint(LeaderEpochs):
-    """Leader epochs that write themselves down. entries: what the file holds; failed: told of a failed write."""
+class EpochCheckpoint:
+    """Changes leader epochs and writes them down. epochs: as they are now, read only.
 
-    __slots__ = ("_file",)
+    entries: what the file holds. failed: told of a failed write.
+    """
+
+    __slots__ = ("_file", "epochs")
 
     def __init__(
         self,
@@ -28,24 +31,23 @@ class EpochCheckpoint(LeaderEpochs):
         failed: Callable[[Exception], None],
         entries: Iterable[EpochStart] = (),
     ) -> None:
-        super().__init__()
-        for epoch, start in entries:
-            LeaderEpochs.assign(self, epoch, start)
+        self.epochs = LeaderEpochs(entries)
         self._file = BackgroundFile(
             lambda data: place.replace(filenames.LEADER_EPOCH_CHECKPOINT, data), background, failed
         )
 
-    def assign(self, epoch: int, start_offset: int) -> bool:
-        return super().assign(epoch, start_offset) and self._changed()
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """See LeaderEpochs.assign, as for the others."""
+        self._save_if(self.epochs.assign(epoch, start_offset))
 
-    def truncate_from_end(self, end_offset: int) -> bool:
-        return super().truncate_from_end(end_offset) and self._changed()
+    def truncate_from_end(self, end_offset: int) -> None:
+        self._save_if(self.epochs.truncate_from_end(end_offset))
 
-    def truncate_from_start(self, start_offset: int) -> bool:
-        return super().truncate_from_start(start_offset) and self._changed()
+    def truncate_from_start(self, start_offset: int) -> None:
+        self._save_if(self.epochs.truncate_from_start(start_offset))
 
-    def clear(self) -> bool:
-        return super().clear() and self._changed()
+    def clear(self) -> None:
+        self._save_if(self.epochs.clear())
 
     def save_now(self) -> None:
         """Brings the file up to date before it returns; blocks. Raises OSError."""
@@ -60,6 +62,6 @@ class EpochCheckpoint(LeaderEpochs):
         """Whether the file is up to date and nobody writes it."""
         return self._file.is_saved
 
-    def _changed(self) -> bool:
-        self._file.save(format_epochs(self.entries()))
-        return True
+    def _save_if(self, has_changed: bool) -> None:
+        if has_changed:
+            self._file.save(format_epochs(self.epochs.entries()))

@@ -55,6 +55,24 @@ def check_markers(
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{topic_partition}: {corrupt}") from corrupt
 
 
+def check_batch(
+    producers: ProducerStates, records: memoryview, header: BatchHeader, *, from_client: bool
+) -> AppendedBatch | None:
+    """Whether a leader may append a batch of a producer, data or a control batch; as ProducerStates.check.
+
+    Raises KafkaError also with INVALID_RECORD for a control batch that cannot be read, and as check_marker.
+    """
+    if not header.attributes & CONTROL_FLAG:
+        return producers.check(header, from_client=from_client)
+    try:
+        marker = read_marker(records, header)
+    except CorruptBatch as corrupt:
+        raise KafkaError(ErrorCode.INVALID_RECORD, str(corrupt)) from corrupt
+    if marker is not None:
+        producers.check_marker(header, marker)
+    return None
+
+
 def apply_batch(
     producers: ProducerStates, header: BatchHeader, batch: bytes | memoryview | None
 ) -> AbortedTransaction | None:
@@ -78,6 +96,7 @@ def load_snapshot(
     directory: PartitionDirectory,
     producers: ProducerStates,
     snapshots: list[int],
+    *,
     log_start_offset: int,
     end_offset: int,
     now_ms: int,
@@ -103,7 +122,7 @@ def load_snapshot(
             if producer.txn_first_offset is not None or now_ms - producer.last_timestamp < expiration_ms:
                 producers.restore(producer_id, producer)
         producers.restored()
-        producers.end_offset = offset
+        producers.reached(offset)
         return
 
 
@@ -140,7 +159,7 @@ def replay(segments: Sequence[Segment], producers: ProducerStates, end_offset: i
         for segment, following in _with_following(segments):
             if following is None or following.base_offset > start:
                 _replay_segment(segment, producers, start, end_offset)
-    producers.end_offset = end_offset
+    producers.reached(end_offset)
 
 
 def _recall(segments: Sequence[Segment], producers: ProducerStates) -> None:

@@ -66,10 +66,6 @@ def decode_snapshot(data: bytes) -> list[tuple[int, Producer]]:
 
 def _producer(fields: tuple[int, ...]) -> tuple[int, Producer]:
     producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, first_offset = fields
-    producer = Producer(epoch)
-    producer.last_timestamp = timestamp
-    producer.coordinator_epoch = coordinator_epoch
-    producer.txn_first_offset = None if first_offset == _NO_OFFSET else first_offset
-    if last_offset >= 0:
-        producer.batches.append(AppendedBatch(last_sequence, last_offset, delta, timestamp))
-    return producer_id, producer
+    batches = [AppendedBatch(last_sequence, last_offset, delta, timestamp)] if last_offset >= 0 else []
+    txn_first_offset = None if first_offset == _NO_OFFSET else first_offset
+    return producer_id, Producer(epoch, batches, coordinator_epoch, timestamp, txn_first_offset)

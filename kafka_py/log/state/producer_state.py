@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -47,17 +48,15 @@ class AppendedBatch(NamedTuple):
         return self.last_offset - self.offset_delta
 
 
+@dataclass(slots=True, eq=False)
 class Producer:
     """One producer id. `batches`: the newest last, at most BATCHES_KEPT, all of the present epoch."""
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "txn_first_offset")
-
-    def __init__(self, epoch: int = NO_EPOCH) -> None:
-        self.epoch = epoch
-        self.batches: list[AppendedBatch] = []
-        self.coordinator_epoch = -1
-        self.last_timestamp = -1
-        self.txn_first_offset: int | None = None
+    epoch: int = NO_EPOCH
+    batches: list[AppendedBatch] = field(default_factory=list)
+    coordinator_epoch: int = -1
+    last_timestamp: int = -1
+    txn_first_offset: int | None = None
 
     @property
     def last_sequence(self) -> int:
@@ -121,7 +120,10 @@ class _Unreplicated:
 
 
 class ProducerStates:
-    """The producers of one log, by id. `end_offset`: the state holds everything below it."""
+    """The producers of one log, by id. `end_offset`: the state holds everything below it.
+
+    While a log is in use it is not kept up to date: the log knows its end, and says so when it has a snapshot taken.
+    """
 
     __slots__ = ("_ongoing", "_unreplicated", "end_offset", "producers")
 
@@ -252,6 +254,10 @@ class ProducerStates:
         for producer_id in expired:
             del self.producers[producer_id]
         return len(expired)
+
+    def reached(self, end_offset: int) -> None:
+        """The state holds everything below this offset."""
+        self.end_offset = end_offset
 
     def restore(self, producer_id: int, producer: Producer) -> None:
         """Takes a producer from a snapshot; after the last one comes `restored`."""

@@ -42,7 +42,7 @@ class Followed:
         self.is_truncating = self.must_truncate(version)
         self.initial_offset = log.high_watermark
         self.fetch_offset = log.high_watermark if self.is_truncating else log.log_end_offset
-        self.last_fetched_epoch = log.latest_epoch
+        self.last_fetched_epoch = log.epochs.latest
         self.lag = UNKNOWN_LAG
         self.told_log_start = -1
         self.resume_ms = 0.0
@@ -56,7 +56,7 @@ class Followed:
 
     def must_truncate(self, version: InterBrokerVersion) -> bool:
         """Whether the logs are compared before the first fetch; else the answers to fetches say where they part."""
-        return not version.truncates_on_fetch or self.log.latest_epoch < 0
+        return not version.truncates_on_fetch or self.log.epochs.latest < 0
 
     def as_request(self) -> FetchPartition:
         self.told_log_start = self.log.log_start_offset
@@ -71,4 +71,4 @@ class Followed:
 
     def end_of_epoch(self, epoch: int) -> EpochEnd:
         """Where an epoch ends in this log."""
-        return EpochEnd(*self.log.end_offset_for_epoch(epoch))
+        return EpochEnd(*self.log.epochs.end_offset_for(epoch, self.log.log_end_offset))

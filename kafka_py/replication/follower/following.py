@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.log.model.answers import AppendInfo
-from kafka_py.log.partition.partition_log import UnexpectedAppendOffset
+from kafka_py.log.model.answers import AppendInfo, UnexpectedAppendOffset
 from kafka_py.records.batch import LOG_OVERHEAD
 from kafka_py.replication.follower.fetch_state import Followed
 from kafka_py.replication.follower.truncation import OutOfRange
@@ -93,7 +92,7 @@ class Following:
         if info.last_offset < 0:
             return
         one.fetch_offset = local.log_end_offset
-        one.last_fetched_epoch = local.latest_epoch
+        one.last_fetched_epoch = local.epochs.latest
         self._metrics.replication_bytes_in += info.size_bytes
         if self.throttle is not None and self.throttle.is_on:
             self.throttle.record(one.topic_partition, info.size_bytes)
@@ -120,6 +119,6 @@ class Following:
 
     def _cut(self, one: Followed, fetch_offset: int) -> None:
         one.fetch_offset = fetch_offset
-        one.last_fetched_epoch = one.log.latest_epoch
+        one.last_fetched_epoch = one.log.epochs.latest
         self._on_cut(one.topic_partition)
         self._parked.note_change(one.partition, watermark_raised=False)

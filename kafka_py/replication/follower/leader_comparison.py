@@ -54,9 +54,9 @@ class LeaderComparison:
     async def truncate(self, truncating: dict[TopicPartition, Followed]) -> None:
         """Cuts where the leader's epochs say; logs without epochs end at their high watermark."""
         questions = {
-            topic_partition: EpochQuestion(one.leader_epoch, one.log.latest_epoch)
+            topic_partition: EpochQuestion(one.leader_epoch, one.log.epochs.latest)
             for topic_partition, one in truncating.items()
-            if self._by_epoch and one.log.latest_epoch >= 0
+            if self._by_epoch and one.log.epochs.latest >= 0
         }
         turn = Turn(self._clock)
         for topic_partition, one in truncating.items():

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.background import Background
-from kafka_py.log.partition.partition_log import Origin
+from kafka_py.log.model.answers import Origin
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.replication.leader.delayed import AppendResult

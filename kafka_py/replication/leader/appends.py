@@ -15,8 +15,8 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import sliced
 from kafka_py.log.disk.background import Background
-from kafka_py.log.model.answers import Fault, Refused
-from kafka_py.log.partition.partition_log import AppendInfo, Origin, PartitionLog
+from kafka_py.log.model.answers import AppendInfo, Fault, Origin, Refused
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.replication.leader.append_lines import Append, AppendLines, GatheredResults, Waiting

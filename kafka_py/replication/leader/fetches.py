@@ -285,7 +285,7 @@ class Fetches:
             if entry.fetch_offset > partition_log.log_end_offset:
                 raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{entry.topic_partition} was truncated")
             return 0
-        return min(partition_log.bytes_available(entry.fetch_offset, end_offset), entry.max_bytes)
+        return min(partition_log.lookups.bytes_available(entry.fetch_offset, end_offset), entry.max_bytes)
 
     async def shrink_isrs(self) -> None:
         """Called every replica.lag.time.max.ms / 2: who has fallen behind is to leave the in-sync sets."""

@@ -6,7 +6,7 @@ Synchronous; looks and changes nothing. Source: docs/reference/replication.md, s
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.partition.partition_log import TimestampOffset
+from kafka_py.log.model.answers import TimestampOffset
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, EpochEnd, Isolation
 from kafka_py.replication.state.roles import NO_EPOCH
@@ -48,7 +48,7 @@ def offset_for_timestamp(
     if timestamp == LATEST_TIMESTAMP and not lagging:
         return TimestampOffset(NO_TIMESTAMP, end_offset, partition.leader_epoch)
     if timestamp == EARLIEST_TIMESTAMP:
-        return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, log.epoch_of(log.log_start_offset))
+        return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, log.epochs.epoch_of(log.log_start_offset))
     if timestamp != LATEST_TIMESTAMP and by_time is not None and by_time.offset < end_offset:
         return by_time
     if lagging:
@@ -84,5 +84,5 @@ def old_style_offsets(partition: Partition, timestamp: int, limit: int, replica_
 def end_of_epoch(partition: Partition, epoch: int, current_leader_epoch: int, *, leader_only: bool = True) -> EpochEnd:
     """OffsetForLeaderEpoch: where `epoch` ends here; (-1, -1) when not known (KIP-101)."""
     log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
-    end = log.end_offset_for_epoch(epoch)
+    end = log.epochs.end_offset_for(epoch, log.log_end_offset)
     return EpochEnd(end.epoch, end.end_offset) if end.epoch >= 0 else UNKNOWN_END

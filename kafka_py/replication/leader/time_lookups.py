@@ -13,7 +13,8 @@ from typing import TypeVar
 from kafka_py.base.clock import Clock
 from kafka_py.base.turns import Turn
 from kafka_py.log.disk.background import Background
-from kafka_py.log.partition.partition_log import PartitionLog, TimestampOffset
+from kafka_py.log.model.answers import TimestampOffset
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.log.segments.time_search import BatchLook
 from kafka_py.replication.leader.append_lines import pause_thread
@@ -41,13 +42,13 @@ async def find_by_time(
     Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE), OSError.
     """
     turn = Turn(clock)
-    search = log.search_by_time(timestamp)
+    search = log.lookups.search_by_time(timestamp)
     answer: TimeOffset | None = None
     while True:
         try:
             look = search.send(answer)
         except StopIteration as found:
-            return log.at_time(found.value)
+            return log.lookups.at_time(found.value)
         answer = None if look is None else await _found_in(look, background)
         await turn.maybe_yield()
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId, TopicPartition
-from kafka_py.log.partition.partition_log import AppendInfo, Origin, PartitionLog
+from kafka_py.log.model.answers import AppendInfo, Origin
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.replication.state.divergence import diverging_end
@@ -251,7 +252,7 @@ class Partition:
         log = self.log
         if log is None:
             return False
-        candidate = log.log_end_offset if log.held_end is None else log.held_end  # counted_end_offset, for every append
+        candidate = log.log_end_offset if log.held_end is None else log.held_end
         followers = self.followers
         if followers:
             candidate = committed_end(candidate, followers, self.isr.maximal, now_ms, self._lag_max_ms)
@@ -331,7 +332,8 @@ class Partition:
         end_offset = high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.end_offset(isolation)
         diverging = None
         if entry.last_fetched_epoch >= 0:
-            diverging = diverging_end(entry, log.end_offset_for_epoch(entry.last_fetched_epoch), log_start_offset)
+            end = log.epochs.end_offset_for(entry.last_fetched_epoch, log.log_end_offset)
+            diverging = diverging_end(entry, end, log_start_offset)
         if diverging is not None:
             return PartitionRead(
                 ErrorCode.NONE, high_watermark, stable, log_start_offset,
@@ -340,7 +342,7 @@ class Partition:
         data = log.read(entry.fetch_offset, max_bytes, up_to_offset=end_offset, min_one_batch=min_one_batch)
         aborted = None
         if isolation is Isolation.READ_COMMITTED:
-            aborted = log.aborted_transactions(entry.fetch_offset, data) if data.size else []
+            aborted = log.lookups.aborted_transactions(entry.fetch_offset, data) if data.size else []
         return _new(  # every field is there; the constructor would take longer
             PartitionRead,
             (

@@ -13,7 +13,7 @@ from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.log.model.answers import AppendInfo, LogRead, Origin, TimestampOffset
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.state.epochs import EpochEnd, LeaderEpochs
+from kafka_py.log.state.epochs import LeaderEpochs
 from kafka_py.log.validation.header_trust import HeaderTrust
 
 FIRST = TopicPartition("t", 0)
@@ -57,7 +57,7 @@ class MemoryLog:
         self.is_future = False
         self._file = MemoryFile()
         self._batches: list[tuple[int, int, int, int]] = []  # base offset, end offset, position, timestamp
-        self._epochs = LeaderEpochs()
+        self.epochs = LeaderEpochs()
         self.stable_limit: int | None = None
         self.flushes: list[Callable[[bool], None]] = []
         self.held_end: int | None = None
@@ -67,20 +67,12 @@ class MemoryLog:
         return self._batches[-1][1] if self._batches else self.log_start_offset
 
     @property
-    def counted_end_offset(self) -> int:
-        return self.log_end_offset if self.held_end is None else self.held_end
-
-    @property
     def owes_flush(self) -> bool:
         return self.held_end is not None
 
     @property
     def last_stable_offset(self) -> int:
         return self.high_watermark if self.stable_limit is None else min(self.stable_limit, self.high_watermark)
-
-    @property
-    def latest_epoch(self) -> int:
-        return self._epochs.latest
 
     @property
     def size_bytes(self) -> int:
@@ -136,6 +128,11 @@ class MemoryLog:
             size = first_size
         return LogRead(FileSlice(self._file, position, size), size, 0, position)
 
+    @property
+    def lookups(self) -> MemoryLog:
+        """What look-ups find: the log answers them itself."""
+        return self
+
     def bytes_available(self, offset: int, up_to_offset: int) -> int:
         return sum(end - base for base, end, _, _ in self._batches if end > offset and end <= up_to_offset)
 
@@ -145,17 +142,11 @@ class MemoryLog:
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         for base, _, _, time in self._batches:
             if time >= timestamp:
-                return TimestampOffset(time, base, self._epochs.epoch_of(base))
+                return TimestampOffset(time, base, self.epochs.epoch_of(base))
         return None
 
-    def epoch_of(self, offset: int) -> int:
-        return self._epochs.epoch_of(offset)
-
     def assign_epoch(self, epoch: int, offset: int) -> None:
-        self._epochs.assign(epoch, offset)
-
-    def end_offset_for_epoch(self, epoch: int) -> EpochEnd:
-        return self._epochs.end_offset_for(epoch, self.log_end_offset)
+        self.epochs.assign(epoch, offset)
 
     def update_high_watermark(self, high_watermark: int) -> int:
         self.high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)

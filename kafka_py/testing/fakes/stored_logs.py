@@ -16,9 +16,10 @@ from kafka_py.log.disk.context import LogContext
 from kafka_py.log.disk.filenames import partition_directory
 from kafka_py.log.disk.handles import OpenHandles
 from kafka_py.log.loading.recovery import Checkpointed, open_log
-from kafka_py.log.model.answers import AppendInfo, Origin
+from kafka_py.log.model.answers import AppendInfo, Origin, TimestampOffset
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.records.batch import Record, TimestampType, iter_headers, iter_records
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
@@ -72,6 +73,18 @@ def slice_bytes(piece: FileSlice | None) -> bytes:
 def records_of(data: bytes) -> list[Record]:
     """Every record of the whole batches in `data`."""
     return [record for position, _ in iter_headers(data) for record in iter_records(data, position)]
+
+
+def offset_for_timestamp(log: PartitionLog, timestamp: int) -> TimestampOffset | None:
+    """The first record whose timestamp is >= `timestamp`; None when there is none."""
+    search = log.lookups.search_by_time(timestamp)
+    answer: TimeOffset | None = None
+    while True:
+        try:
+            look = search.send(answer)
+        except StopIteration as found:
+            return log.lookups.at_time(found.value)
+        answer = None if look is None else look.run()
 
 
 class LogWorld:
@@ -142,7 +155,7 @@ class LogWorld:
     def checkpointed(self) -> Checkpointed:
         """What the checkpoints would say now."""
         log = self.log
-        return Checkpointed(log.log_start_offset, log.recovery_point, log.high_watermark, log.cleaned_to)
+        return Checkpointed(log.log_start_offset, log.recovery_point, log.high_watermark, log.compaction.cleaned_to)
 
     def crash(self, loss: Loss = Loss.UNSYNCED, rng: random.Random | None = None) -> PartitionLog:
         """The machine dies, comes back and opens the log with the checkpoints as they were."""

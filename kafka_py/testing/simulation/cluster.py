@@ -131,7 +131,7 @@ class SimulatedBroker:
             return
         if self.server is not None:
             self.ends = {log.topic_partition: log.log_end_offset for log in self.server.node.log_dirs.all_logs()
-                         if not log.is_future}  # fmt: skip
+                         if not log.files.is_future}  # fmt: skip
         self.node.kill()
         self._cluster.network.node_died(self.name)
         self.files.crash(loss, rng)

@@ -147,7 +147,7 @@ class History:
         The log is asked for the newest such epoch alone: what came before that one is known since it began.
         """
         epochs = self.appends.get((log.topic_partition, log.topic_id), {})
-        held = [each.epoch for each in log.epoch_entries if each.epoch in epochs and each.epoch < below]
+        held = [each.epoch for each in log.epochs.entries() if each.epoch in epochs and each.epoch < below]
         newest = max(held, default=None)
         return [*epochs[newest].before, (epochs[newest].start_offset, newest)] if newest is not None else []
 

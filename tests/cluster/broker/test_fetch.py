@@ -8,6 +8,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.records.batch import iter_headers, iter_records
 from kafka_py.records.compression import Codec
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
@@ -61,7 +62,7 @@ async def test_older_versions_are_given_the_formats_they_read(broker: LocalBroke
     log = broker.server.node.hosted.partitions[TopicPartition("t", 0)].log
     assert log is not None
     entry = bytearray(legacy_entry(magic=1, value=b"old"))
-    log._write(memoryview(entry), 0, 5)
+    log.write(memoryview(entry), 0, 0, TimeOffset(5, 0), 0)
     log.update_high_watermark(1)
     for version in range(4):
         row = await broker.fetch("t", 0, version=version)

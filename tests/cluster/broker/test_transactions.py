@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.requests.transactions import NOT_OFFERED
-from kafka_py.log.partition.partition_log import Origin
+from kafka_py.log.model.answers import Origin
 from kafka_py.records.java_hash import partition_for_id
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -127,7 +127,7 @@ def test_a_marker_ends_a_transaction_that_another_leader_took(commit: bool, vers
         assert codes == [(0, 0), (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
         assert (partition.log.high_watermark, partition.log.last_stable_offset) == (2, 2)
         read = partition.log.read(0, 1000, up_to_offset=2)
-        assert partition.log.aborted_transactions(0, read) == ([] if commit else [(7, 0)])
+        assert partition.log.lookups.aborted_transactions(0, read) == ([] if commit else [(7, 0)])
 
     run()
 

@@ -336,7 +336,7 @@ def test_the_offsets_topic_stays_small_however_often_groups_commit() -> None:
             assert await commit(broker, offset, group_id="ab"[offset % 2]) is ErrorCode.NONE
         log = broker.server.node.log_dirs.get(TopicPartition("__consumer_offsets", 0))
         assert log is not None
-        await broker.until(lambda: log.size_bytes < 6000 and log.cleaned_to > 250)
+        await broker.until(lambda: log.size_bytes < 6000 and log.compaction.cleaned_to > 250)
         assert log.log_end_offset == 300
         await broker.stop()
         await broker.start()
@@ -344,7 +344,7 @@ def test_the_offsets_topic_stays_small_however_often_groups_commit() -> None:
         assert await committed(broker, "a") == {TopicPartition("t", 0): 298}
         assert await committed(broker, "b") == {TopicPartition("t", 0): 299}
         log = broker.server.node.log_dirs.get(TopicPartition("__consumer_offsets", 0))
-        assert log is not None and log.cleaned_to > 250
+        assert log is not None and log.compaction.cleaned_to > 250
         await broker.stop()
 
     with tempfile.TemporaryDirectory() as folder:

@@ -85,11 +85,11 @@ def held(log: PartitionLog) -> bytes:
 async def test_a_moved_replica_is_the_same_to_the_byte(broker: LocalBroker, here: str, there: str) -> None:
     await fill(broker)
     log = log_of(broker)
-    before, epochs, watermark = held(log), log.epoch_entries, log.high_watermark
+    before, epochs, watermark = held(log), log.epochs.entries(), log.high_watermark
     assert await move(broker, there) is ErrorCode.NONE
     await broker.until(lambda: log_of(broker).log_dir == there)
     moved = log_of(broker)
-    assert (held(moved), moved.epoch_entries, moved.high_watermark) == (before, epochs, watermark)
+    assert (held(moved), moved.epochs.entries(), moved.high_watermark) == (before, epochs, watermark)
     assert await described(broker) == {here: [], there: [(0, 0, False)]}
     await fill(broker, 1)
     assert (await broker.fetch("t", 200)).error_code == 0

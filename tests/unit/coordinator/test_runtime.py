@@ -14,7 +14,8 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.loading import RECORDS_AT_ONCE, TURN_MS, Turn
 from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, RuntimeServices
-from kafka_py.log.partition.partition_log import Origin, PartitionLog
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.record_work import LEAST_PLAIN_LIMIT
 from kafka_py.records.batch import BatchHeader, Record, read_header
 from kafka_py.records.builder import with_records
@@ -193,7 +194,7 @@ def test_a_load_is_not_tried_again_when(has_failed: bool, world: World) -> None:
         world.runtime.elected(3, 0)
         world.state.fails_at = "finish"
         if has_failed:
-            world.disk.log.let_go("offline")
+            world.disk.log.failures.let_go("offline")
         await world.tasks.pop(0)
         if not has_failed:
             world.runtime.resigned(3, 1)

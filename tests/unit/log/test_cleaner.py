@@ -22,6 +22,7 @@ from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType
 from kafka_py.testing.clock import ManualClock
@@ -46,7 +47,7 @@ class World(LogWorld):
 
     def new_cleaner(self) -> Cleaner:
         def save(_path: str) -> None:
-            self.saved = {self.topic_partition: self.log.cleaned_to}
+            self.saved = {self.topic_partition: self.log.compaction.cleaned_to}
 
         def after(_log: PartitionLog) -> None:
             self.ended += 1
@@ -204,10 +205,10 @@ def test_a_checkpoint_that_cannot_be_is_left_aside() -> None:
     world = World()
     world.put(("a", "1"))
     world.put(("a", "2"))
-    world.log.flush()
+    world.log.flushing.now()
     reopened = world.open(checkpointed=Checkpointed(0, 2, 2, cleaned_to=99))
-    assert reopened.cleaned_to == 2, "where the active segment begins"
-    world.log.cleaned_to = 0
+    assert reopened.compaction.cleaned_to == 2, "where the active segment begins"
+    world.log.compaction.cleaned_to = 0
     world.log.log_start_offset = 1
     assert dirtiness_of(world.log, 0).first_dirty == 1
 
@@ -293,7 +294,7 @@ def test_old_files_are_removed_after_the_delay_and_nothing_else_is_left() -> Non
 
 def job_of(world: World) -> CleanJob:
     found = dirtiness_of(world.log, world.clock.wall_ms())
-    job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18)
+    job = world.log.compaction.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18)
     return job.run()
 
 
@@ -307,9 +308,9 @@ def three_segments() -> World:
 def test_a_log_that_was_truncated_meanwhile_keeps_its_segments() -> None:
     world = three_segments()
     job = job_of(world)
-    assert world.log.is_unchanged_since(job)
+    assert world.log.compaction.is_unchanged_since(job)
     world.log.truncate_to(2)
-    assert not world.log.is_unchanged_since(job)
+    assert not world.log.compaction.is_unchanged_since(job)
     job.discard()
     assert not world.names(".cleaned")
     assert len(world.texts()) == 2
@@ -322,11 +323,11 @@ def test_of_a_log_that_lost_segments_meanwhile_the_rest_is_compacted() -> None:
     job = job_of(world)
     assert [cleaned.sources for cleaned in job.cleaned] == [[0, 1, 2, 3], [4, 5]]
     world.log.advance_log_start_offset(4)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 4
-    world.log.take_cleaned(job)
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 4
+    world.log.compaction.take_cleaned(job)
     assert [cleaned.base_offset for cleaned in job.unused] == [0]
-    world.log.note_cleaned(job)
-    assert world.log.cleaned_to == 6 and world.bases() == [4, 6]
+    world.log.compaction.note_cleaned(job)
+    assert world.log.compaction.cleaned_to == 6 and world.bases() == [4, 6]
 
 
 def test_a_segment_that_lost_a_part_meanwhile_is_left_as_it_was_and_compacted_later() -> None:
@@ -334,10 +335,10 @@ def test_a_segment_that_lost_a_part_meanwhile_is_left_as_it_was_and_compacted_la
     world.put(("b", None))
     job = job_of(world)
     world.log.advance_log_start_offset(1)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 1
-    world.log.take_cleaned(job)
-    world.log.note_cleaned(job)
-    assert len(job.unused) == 1 and world.log.cleaned_to == 0
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 1
+    world.log.compaction.take_cleaned(job)
+    world.log.compaction.note_cleaned(job)
+    assert len(job.unused) == 1 and world.log.compaction.cleaned_to == 0
     assert [row[0] for row in world.texts()] == [1, 2, 3]
     job.discard()
     world.clean()
@@ -348,9 +349,9 @@ def test_a_result_whose_files_are_gone_changes_nothing() -> None:
     world = three_segments()
     job = job_of(world)
     job.discard()
-    world.log.take_cleaned(job)
-    world.log.note_cleaned(job)
-    assert len(job.unused) == 1 and world.log.cleaned_to == 0 and not world.failures
+    world.log.compaction.take_cleaned(job)
+    world.log.compaction.note_cleaned(job)
+    assert len(job.unused) == 1 and world.log.compaction.cleaned_to == 0 and not world.failures
     assert [row[0] for row in world.texts()] == [0, 1, 2]
 
 
@@ -360,10 +361,10 @@ def test_a_large_result_is_put_in_place_a_few_segments_at_a_time() -> None:
         world.put((f"k{number}", "1"))
     job = job_of(world)
     before = world.texts()
-    world.log.take_cleaned(job)
+    world.log.compaction.take_cleaned(job)
     assert len(job.cleaned) == 2
     assert world.texts() == before
-    world.log.take_cleaned(job)
+    world.log.compaction.take_cleaned(job)
     assert not job.cleaned and not job.unused
     assert world.texts() == before
 
@@ -372,14 +373,15 @@ def test_appends_meanwhile_do_no_harm() -> None:
     world = three_segments()
     job = job_of(world)
     world.put(("a", "3"))
-    world.log.take_cleaned(job)
+    world.log.compaction.take_cleaned(job)
     assert [row[2] for row in world.texts()] == ["2", "3"]
 
 
 def test_a_stopped_cleaning_has_no_effect() -> None:
     world = three_segments()
     found = dirtiness_of(world.log, world.clock.wall_ms())
-    job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18, is_stopped=lambda: True)
+    limits = {"buffer_bytes": 1 << 20, "load_factor": 0.9, "bytes_per_s": 1e18}
+    job = world.log.compaction.clean_job(found, **limits, is_stopped=lambda: True)
     job.clock = HurryingClock(world.clock)
     with pytest.raises(Stopped):
         job.run()
@@ -404,7 +406,8 @@ def test_it_pauses_and_keeps_to_the_bound_of_its_reads_and_writes() -> None:
     world = three_segments()
     found = dirtiness_of(world.log, world.clock.wall_ms())
     pauses: list[float] = []
-    job = world.log.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=100.0, sleep=pauses.append)
+    limits = {"buffer_bytes": 1 << 20, "load_factor": 0.9, "bytes_per_s": 100.0}
+    job = world.log.compaction.clean_job(found, **limits, sleep=pauses.append)
     job.clock = HurryingClock(world.clock)
     job.run()
     assert len(pauses) == 9, "three batches: counted, looked at, sifted"
@@ -437,7 +440,7 @@ def test_a_crash_at_any_rename_loses_nothing(operation: int, loss: Loss) -> None
     world = World({"segment.bytes": 250})
     for number in range(12):
         world.put((f"k{number % 3}", str(number)))
-    world.log.flush()
+    world.log.flushing.now()
     world.files.sync_directory(world.directory)
     expected = {"k0": "9", "k1": "10", "k2": "11"}
     world.files.fail("rename", errno.EIO, after=operation - 1, times=1000)
@@ -561,7 +564,7 @@ def test_compactions_use_their_own_threads_alone() -> None:
     world.shared.run_all()
     world.dirs.cleaner.look()
     assert len(world.own.jobs) == 2 and not world.shared.jobs
-    while not all(log.cleaned_to == log.log_end_offset for log in world.logs):
+    while not all(log.compaction.cleaned_to == log.log_end_offset for log in world.logs):
         world.own.run_all()
         for turn in world.turns[:]:
             world.turns.remove(turn)
@@ -581,7 +584,7 @@ def test_retention_leaves_a_log_alone_while_it_is_compacted_and_is_applied_at_th
     world.dirs.upkeep.delete_old_segments()
     assert len(log.segments) == 2 and log.log_start_offset == 0
     world.own.run_all()
-    assert log.cleaned_to == 1
+    assert log.compaction.cleaned_to == 1
     assert len(log.segments) == 1 and log.log_start_offset == 1
 
 
@@ -623,7 +626,7 @@ def test_a_compaction_that_gets_no_thread_for_its_end_is_over(refused: int) -> N
     for turn in world.turns[:]:
         turn()
     own.run_all()
-    assert log.cleaned_to == 1
+    assert log.compaction.cleaned_to == 1
 
 
 def test_many_small_segments_are_merged_a_few_at_a_time() -> None:
@@ -635,11 +638,11 @@ def test_many_small_segments_are_merged_a_few_at_a_time() -> None:
     assert [len(cleaned.sources) for cleaned in job.cleaned] == [8] * 8 + [6]
     left = []
     while job.cleaned:
-        world.log.take_cleaned(job)
+        world.log.compaction.take_cleaned(job)
         left.append(len(job.cleaned))
     assert left == list(range(8, -1, -1))
-    world.log.note_cleaned(job)
-    assert world.log.cleaned_to == 70 and world.bases() == [*range(0, 65, 8), 70]
+    world.log.compaction.note_cleaned(job)
+    assert world.log.compaction.cleaned_to == 70 and world.bases() == [*range(0, 65, 8), 70]
     kept = [f"{base:020}.snapshot" for base in [*range(8, 65, 8), 70]]
     assert sorted(world.names(".snapshot")) == kept, "producers are known from where each segment begins"
     assert [row[0] for row in world.texts()] == [67, 68, 69]
@@ -666,16 +669,16 @@ def test_a_crash_while_a_result_is_put_in_place_loses_nothing_though_another_was
     world = World({"segment.bytes": 250})
     for number in range(12):
         world.put((f"k{number}", "x" * 20))
-    world.log.flush()
+    world.log.flushing.now()
     before = world.texts()
     if is_left_of_before:
         world.files.open(f"{world.directory}/{0:020}.log.cleaned", create=True)
         world.log.advance_log_start_offset(1)
-        world.log.delete_old_segments(world.clock.wall_ms())
+        delete_old_segments(world.log, world.clock.wall_ms())
     job = job_of(world)
     if not is_left_of_before:
         world.log.advance_log_start_offset(1)
-        world.log.delete_old_segments(world.clock.wall_ms())
+        delete_old_segments(world.log, world.clock.wall_ms())
     renamed = 0
 
     def stop_before_the_last_names(source: str, target: str) -> None:
@@ -689,7 +692,7 @@ def test_a_crash_while_a_result_is_put_in_place_loses_nothing_though_another_was
     real, world.files.rename = world.files.rename, stop_before_the_last_names  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         while job.cleaned:
-            world.log.take_cleaned(job)
+            world.log.compaction.take_cleaned(job)
     del world.files.rename  # type: ignore[method-assign]
     world.crash(Loss.NOTHING, random.Random(1))
     assert world.texts() == before[1:]

@@ -18,9 +18,9 @@ def test_a_deleted_key_stays_deleted_after_the_log_was_cut_below_what_was_compac
     broker = CompactedTopic("/a")
     broker.fill(6)
     broker.clean()
-    assert broker.log.cleaned_to == 6
+    assert broker.log.compaction.cleaned_to == 6
     broker.log.truncate_to(2)
-    assert broker.log.cleaned_to <= 2
+    assert broker.log.compaction.cleaned_to <= 2
     broker.put("k", "old value")
     broker.put("k", None)
     broker.fill(6)
@@ -34,7 +34,7 @@ def test_a_log_that_begins_again_at_another_offset_is_not_compacted() -> None:
     broker.fill(6)
     broker.clean()
     broker.log.truncate_fully_and_start_at(3)
-    assert broker.log.cleaned_to == 3
+    assert broker.log.compaction.cleaned_to == 3
     broker.clock.advance(200)
     assert broker.row() == ["t 0 3"]
 
@@ -50,7 +50,7 @@ def test_a_crash_right_after_a_truncation_does_not_bring_a_deleted_key_back(loss
     broker.put("k", None)
     broker.fill(6)
     broker.restart(loss)
-    assert broker.log.cleaned_to <= 2
+    assert broker.log.compaction.cleaned_to <= 2
     broker.clean()
     broker.rounds()
     assert "k" not in broker.texts()
@@ -66,9 +66,9 @@ def test_a_topic_that_is_created_again_is_not_compacted_as_far_as_the_deleted_on
     broker.put("k", "old value")
     broker.put("k", None)
     broker.fill(8)
-    broker.log.flush()
+    broker.log.flushing.now()
     broker.restart(loss)
-    assert broker.log.cleaned_to == 0
+    assert broker.log.compaction.cleaned_to == 0
     broker.rounds()
     assert "k" not in broker.texts()
 
@@ -116,7 +116,7 @@ def test_the_row_of_another_directory_says_nothing() -> None:
     broker.dirs.shutdown()
     broker.files.open("/b/cleaner-offset-checkpoint").write(b"0\n1\nt 0 8\n", 0)
     broker.open()
-    assert broker.log.cleaned_to == 0
+    assert broker.log.compaction.cleaned_to == 0
     assert broker.row("/b") == []
 
 
@@ -128,7 +128,7 @@ def test_a_deleted_key_stays_deleted_when_its_log_moves_while_it_is_due_for_comp
     broker.put("k", None)
     broker.move("/b", between=1)
     assert broker.log.log_dir == "/b"
-    assert broker.log.cleaned_to == 0
+    assert broker.log.compaction.cleaned_to == 0
     broker.rounds()
     broker.rounds()
     assert "k" not in broker.texts()
@@ -144,15 +144,15 @@ def test_a_compaction_that_runs_when_a_move_begins_has_no_effect() -> None:
     broker.dirs.cleaner.look()  # the first segments are in place, the rest has its turn later
     future = broker.dirs.futures.create(T, "/b")
     broker.clock.advance(0)
-    assert broker.log.cleaned_to == 0
+    assert broker.log.compaction.cleaned_to == 0
     assert not broker.dirs.cleaner.is_compacting(broker.log)
     assert not [entry for entry in broker.files.list("/a/t-0") if entry.name.endswith(".cleaned")]
     broker.clean()
-    assert broker.log.cleaned_to == 0, "paused as long as there is a future log"
+    assert broker.log.compaction.cleaned_to == 0, "paused as long as there is a future log"
     broker.dirs.futures.drop(T)
-    assert future.is_future is False
+    assert future.files.is_future is False
     broker.clean()
-    assert broker.log.cleaned_to == 14
+    assert broker.log.compaction.cleaned_to == 14
 
 
 def test_a_moved_log_is_compacted_as_far_as_before_and_its_row_moves_with_it() -> None:
@@ -163,9 +163,9 @@ def test_a_moved_log_is_compacted_as_far_as_before_and_its_row_moves_with_it() -
     broker.move("/b")
     broker.clock.advance(200)
     assert broker.row("/a") == []
-    assert broker.row("/b") == [f"t 0 {broker.log.cleaned_to}"] and broker.log.cleaned_to > 0
+    assert broker.row("/b") == [f"t 0 {broker.log.compaction.cleaned_to}"] and broker.log.compaction.cleaned_to > 0
     broker.restart()
-    assert broker.log.log_dir == "/b" and broker.log.cleaned_to > 0
+    assert broker.log.log_dir == "/b" and broker.log.compaction.cleaned_to > 0
 
 
 @pytest.mark.parametrize("loss", list(Loss))
@@ -174,7 +174,7 @@ def test_a_log_counts_as_compacted_only_once_that_outlives_a_power_failure(loss:
     broker.put("k", "old value")
     broker.fill(8)
     broker.put("k", None)
-    broker.log.flush()
+    broker.log.flushing.now()
     broker.clean()
     assert broker.row() == ["t 0 10"]
     broker.restart(loss)
@@ -196,7 +196,7 @@ def test_a_log_start_without_a_log_is_removed_at_the_start_too() -> None:
     broker.files.sync_directory("/a")
     broker.restart(Loss.NOTHING)
     broker.put("k", "value")
-    broker.log.flush()
+    broker.log.flushing.now()
     broker.restart(Loss.NOTHING)
     assert broker.texts() == {"k": "value"}
 
@@ -208,7 +208,7 @@ def test_rows_of_a_move_that_was_cancelled_say_nothing_of_the_next_move() -> Non
     future = broker.dirs.futures.create(T, "/b")
     while not broker.copy_piece():
         pass
-    future.flush()
+    future.flushing.now()
     broker.dirs.checkpoint_recovery_points()
     assert "t 0 8" in broker.files.read_bytes("/b/recovery-point-offset-checkpoint").decode()
     broker.dirs.futures.drop(T)
@@ -229,7 +229,7 @@ def test_a_topic_that_is_created_again_is_compacted_though_the_one_before_failed
     broker.fill(8)
     assert broker.log.log_dir == "/b"
     broker.clean()
-    assert broker.log.cleaned_to == 8 and not broker.dirs.cleaner.uncleanable
+    assert broker.log.compaction.cleaned_to == 8 and not broker.dirs.cleaner.uncleanable
 
 
 def test_what_failed_in_one_directory_is_tried_again_after_a_move() -> None:
@@ -243,7 +243,7 @@ def test_what_failed_in_one_directory_is_tried_again_after_a_move() -> None:
     assert broker.dirs.cleaner.uncleanable
     broker.move("/b")
     broker.clean()
-    assert broker.log.cleaned_to > 0 and not broker.dirs.cleaner.uncleanable
+    assert broker.log.compaction.cleaned_to > 0 and not broker.dirs.cleaner.uncleanable
 
 
 @pytest.mark.parametrize("is_offline_meanwhile", [True, False])
@@ -257,7 +257,7 @@ def test_a_deleted_key_stays_deleted_when_a_move_continues_after_its_target_was_
     broker.fill(8)
     future = broker.dirs.futures.create(T, "/b")
     broker.copy_piece()
-    future.flush()
+    future.flushing.now()
     broker.files.sync_directory("/b")
     broker.files.sync_directory(future.directory)
     if is_offline_meanwhile:
@@ -286,18 +286,18 @@ def test_a_topic_that_is_created_again_does_not_wait_for_what_failed_before() ->
     broker.clean()
     assert broker.dirs.cleaner.uncleanable and broker.dirs.live_directories
     broker.clean()
-    assert broker.log.cleaned_to == 0, "its time has not come"
+    assert broker.log.compaction.cleaned_to == 0, "its time has not come"
     broker.dirs.delete(T)
     broker.fill(8)
     broker.clean()
-    assert broker.log.cleaned_to == 8 and not broker.dirs.cleaner.uncleanable
+    assert broker.log.compaction.cleaned_to == 8 and not broker.dirs.cleaner.uncleanable
 
 
 def test_a_recovery_point_beyond_the_end_is_lowered_on_disk_at_the_start() -> None:
     """The log grows again, and after another crash what was not synced would not be checked."""
     broker = CompactedTopic("/a")
     broker.fill(8)
-    broker.log.flush()
+    broker.log.flushing.now()
     path = "/a/recovery-point-offset-checkpoint"
     broker.files.open(path).write(b"0\n1\nt 0 100\n", 0)
     broker.restart(Loss.NOTHING)

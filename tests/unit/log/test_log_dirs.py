@@ -17,7 +17,7 @@ from kafka_py.log.loading.meta_properties import InconsistentBrokerId, MetaPrope
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.retention_looks import Look
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
@@ -132,7 +132,7 @@ def test_a_clean_stop_leaves_a_mark_that_the_next_start_takes():
 def test_an_unclean_stop_recovers_from_the_checkpointed_point():
     broker = Broker()
     log = broker.append(count=3)
-    log.flush()
+    log.flushing.now()
     broker.dirs.checkpoint_recovery_points()
     broker.append(count=2)
     broker.crash(Loss.UNSYNCED)
@@ -198,7 +198,7 @@ def test_topic_ids_are_kept_and_compared():
 def test_a_truncation_below_the_recovery_point_is_checkpointed_soon():
     broker = Broker()
     log = broker.append(count=5)
-    log.flush()
+    log.flushing.now()
     broker.dirs.checkpoint_recovery_points()
     log.truncate_to(2)
     broker.clock.advance(0)
@@ -467,7 +467,7 @@ def test_describe_lists_sizes_and_lag():
 
 def test_logs_and_directories_are_measured_as_long_as_they_are_there():
     broker = Broker("/a", "/b")
-    broker.append(count=3).flush()
+    broker.append(count=3).flushing.now()
 
     def beans():
         return {reading.mbean: reading.attributes for reading in broker.registry.read()}
@@ -523,7 +523,7 @@ def test_what_a_deleted_log_still_had_to_write_stays_out_of_its_successor(monkey
     if which == "epochs":
         old.assign_epoch(7, 0)
     else:
-        old.assign_topic_id(old_id)
+        old.topic_id_file.assign(old_id)
 
     def make_again():
         broker.dirs.delete(partition)
@@ -570,7 +570,7 @@ def test_the_topic_id_is_on_disk_before_the_first_record():
 def test_the_same_holds_for_a_follower_and_for_an_id_that_comes_later():
     broker = Broker()
     log = broker.append()
-    broker.dirs._background = broker.dirs._dirs["/logs"].context.background = log._context.background = HeldBackground()
+    broker.dirs._background = broker.dirs._dirs["/logs"].context.background = HeldBackground()
     assert broker.dirs.get_or_create(TopicPartition("t", 0), topic_id=uuid.UUID(int=1)) is log
     log.append_as_follower(batch([b"x"], base_offset=1, leader_epoch=0), 0)
     assert broker.text("/logs/t-0/partition.metadata").endswith("AAAAAAAAAAAAAAAAAAAAAQ")
@@ -673,7 +673,7 @@ def test_new_logs_are_placed_by_counts_that_follow_every_change():
                  for log in broker.dirs.all_logs()}  # fmt: skip
     for partition, directory in list(elsewhere.items())[:4]:
         broker.dirs.futures.create(partition, directory)
-    futures = [log.topic_partition for log in broker.dirs.all_logs() if log.is_future]
+    futures = [log.topic_partition for log in broker.dirs.all_logs() if log.files.is_future]
     broker.dirs.futures.drop(futures[0])
     for partition in futures[1:3]:
         broker.dirs.futures.promote(partition)
@@ -732,13 +732,13 @@ def test_work_for_every_log_leaves_the_loop_now_and_then(monkeypatch):
     turns = []
     broker.dirs.upkeep._later = lambda _delay_ms, turn: turns.append(turn)
     seen = []
-    monkeypatch.setattr(PartitionLog, "remove_expired_producers", lambda log, _now_ms: seen.append(log))
+    monkeypatch.setattr(LogFiles, "remove_expired_producers", lambda files, _now_ms: seen.append(files))
     broker.dirs.upkeep.remove_expired_producers()
     counts = [len(seen)]
     while turns:
         turns.pop(0)()
         counts.append(len(seen))
-    assert counts == [200, 400, 450, 450] and seen == logs
+    assert counts == [200, 400, 450, 450] and seen == [log.files for log in logs]
 
 
 def test_a_checkpoint_for_which_no_thread_can_be_started_is_no_failure_of_the_disk():
@@ -753,6 +753,6 @@ def test_a_checkpoint_for_which_no_thread_can_be_started_is_no_failure_of_the_di
     broker.dirs.checkpoint_recovery_points()
     assert broker.dirs.offline_directories == [] and not broker.failures
     file._background = InlineBackground()
-    broker.dirs.get(TopicPartition("t", 0)).flush()
+    broker.dirs.get(TopicPartition("t", 0)).flushing.now()
     broker.dirs.checkpoint_recovery_points()
     assert "t 0 1" in broker.text("/logs/recovery-point-offset-checkpoint")

@@ -5,7 +5,7 @@ What the indexes themselves answer to these entries is in test_offset_index.py a
 
 import pytest
 
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch, records_of, slice_bytes
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp, records_of, slice_bytes
 
 BASE_TIME = 1_526_384_718_000
 SIZE = len(batch([b"x" * 100]))
@@ -44,9 +44,9 @@ def test_w5_22_and_w5_23_a_read_begins_at_the_message_asked_for(world: LogWorld,
 )
 def test_w5_26_the_first_message_at_or_after_a_time_is_found(world: LogWorld, timestamp: int, offset: int) -> None:
     """W5.26: a time between two messages leads to the later one, by way of both indexes."""
-    found = world.log.offset_for_timestamp(timestamp)
+    found = offset_for_timestamp(world.log, timestamp)
     assert (found.offset, found.timestamp) == (offset, BASE_TIME + 10 * offset)
 
 
 def test_w5_26_no_message_is_late_enough(world: LogWorld) -> None:
-    assert world.log.offset_for_timestamp(BASE_TIME + 2_801) is None
+    assert offset_for_timestamp(world.log, BASE_TIME + 2_801) is None

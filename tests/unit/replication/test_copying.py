@@ -144,7 +144,7 @@ async def test_w8_9_epochs_cut_what_the_watermark_would_have_kept(version: str) 
     await a.caught_up(b)
     assert a.values == b.values == [b"m1", b"m3"]
     assert a.offsets == b.offsets == (2, 2)
-    assert a.log.latest_epoch == b.log.latest_epoch == 1
+    assert a.log.epochs.latest == b.log.epochs.latest == 1
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -169,7 +169,7 @@ async def test_leaders_in_quick_succession_are_told_apart_epoch_by_epoch(version
     a.follow(b, 6)
     await a.caught_up(b)
     assert a.values == b.values == [b"common", b"b2", b"b4", b"b6"]
-    assert a.log.epoch_entries == b.log.epoch_entries
+    assert a.log.epochs.entries() == b.log.epochs.entries()
 
 
 @story
@@ -383,7 +383,7 @@ async def test_a_follower_on_a_failed_disk_gives_the_partition_up() -> None:
     a.follow(b, 0)
     b.append(b"m1")
     await a.caught_up(b)
-    a.disk.log.let_go("gone")
+    a.disk.log.failures.let_go("gone")
     b.append(b"m2")
     await a.until(lambda: a.fetchers.failed == {T0})
 

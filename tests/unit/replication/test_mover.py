@@ -15,6 +15,7 @@ from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.answers import NoDescriptorsLeft
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.mover import LogDirMover
 from kafka_py.replication.state.configs import ReplicationOptions
@@ -147,11 +148,12 @@ def test_what_nobody_foresaw_in_one_move_is_reported_and_ends_it_alone(
         broker = Broker()
         broker.host(SMALL, 2)
         broker.host(LARGE, SEVERAL_PIECES)
-        kind = type(broker.hosted.partitions[SMALL].log)
+        kind = LogFiles if where == "can_move" else PartitionLog
         original = getattr(kind, where)
 
         def fail(self: object, *arguments: object, **named: object) -> object:
-            if self.topic_partition == SMALL:  # type: ignore[attr-defined]
+            files = self if isinstance(self, LogFiles) else self.files  # type: ignore[attr-defined]
+            if str(SMALL) in files.place.path:
                 raise ZeroDivisionError("nobody foresaw this")
             read = original.fget if isinstance(original, property) else original
             return read(self, *arguments, **named)
@@ -221,7 +223,7 @@ def test_a_move_of_a_former_run_continues_with_its_copy_unless_the_present_log_w
         if is_compacted_meanwhile:
             present = world.log_dirs.get(LARGE)
             assert present is not None
-            present.cleaned_to = present.segments[-1].base_offset
+            present.compaction.cleaned_to = present.segments[-1].base_offset
             world.log_dirs._checkpoints.write("cleaner-offset-checkpoint")
         world.log_dirs.shutdown()
         if is_compacted_meanwhile:  # as if the directory had been offline when that was written
@@ -272,7 +274,7 @@ def test_what_the_present_log_loses_while_it_is_read_is_not_in_the_log_that_take
             piece = moved.read(len(found), 10_000, up_to_offset=moved.log_end_offset).slice
             found += [record.value for record in records_of(slice_bytes(piece))]
         assert found == [b"x" * 100] * kept + [b"y" * 100] * SEVERAL_PIECES
-        assert [start.start_offset for start in moved.epoch_entries] == [0, kept]
+        assert [start.start_offset for start in moved.epochs.entries()] == [0, kept]
         await broker.mover.close()
 
     run_virtual(main())
@@ -341,7 +343,7 @@ def test_a_copy_that_could_not_be_cut_for_want_of_a_descriptor_is_cut_before_it_
         broker.mover._read_aside = read_and_cut
         await broker.until(lambda: broker.is_moved(LARGE))
         assert not missing
-        assert [start.start_offset for start in future.epoch_entries] == [0, 8]
+        assert [start.start_offset for start in future.epochs.entries()] == [0, 8]
         piece = future.read(8, 1, up_to_offset=9, min_one_batch=True).slice
         assert [record.value for record in records_of(slice_bytes(piece))] == [b"y" * 100]
         await broker.mover.close()

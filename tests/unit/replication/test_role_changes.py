@@ -71,7 +71,7 @@ def test_a_new_partition_gets_a_log_and_its_first_epoch(roles: Roles) -> None:
     assert roles.become(role(is_new=True), ID) is ErrorCode.NONE
     partition = roles.world.partition(T0)
     assert partition.is_leader and partition.leader_epoch == 0 and partition.topic_id == ID
-    assert roles.world.log_dirs.logs[T0].latest_epoch == 0
+    assert roles.world.log_dirs.logs[T0].epochs.latest == 0
 
 
 def test_an_epoch_that_is_not_newer_is_stale(roles: Roles) -> None:

@@ -13,7 +13,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
 from kafka_py.coordinator.groups.offsets import TxnEnd
-from kafka_py.log.partition.partition_log import Origin
+from kafka_py.log.model.answers import Origin
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.wire.messages.write_txn_markers import (

@@ -46,13 +46,14 @@ def log(tmp_path: Path) -> PartitionLog:
 
 
 def job_for(log: PartitionLog, bytes_per_s: float = 1e18) -> CleanJob:
-    return log.clean_job(dirtiness_of(log, 0), buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=bytes_per_s)
+    found = dirtiness_of(log, 0)
+    return log.compaction.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=bytes_per_s)
 
 
 def test_the_result_comes_back_and_can_be_taken(log: PartitionLog) -> None:
     job = run_cleaning(job_for(log), small_bytes=0)
     assert (job.end_offset, job.records_read, job.records_kept) == (30, 30, 10)
-    log.take_cleaned(job)
+    log.compaction.take_cleaned(job)
     assert not job.cleaned and not job.unused
     assert [segment.base_offset for segment in log.segments] == [0, 30]
     assert log.size_bytes == job.bytes_written

@@ -48,7 +48,7 @@ def test_a_new_log_may_begin_at_a_checkpointed_start():
 def test_after_a_clean_stop_everything_is_as_it_was_and_nothing_is_read_again():
     world = filled()
     world.log.update_high_watermark(27)
-    epochs = world.log.epoch_entries
+    epochs = world.log.epochs.entries()
     checkpointed = world.checkpointed()
     world.log.close()
     assert len(world.data("00000000000000000020.index")) % 8 == 0
@@ -57,7 +57,7 @@ def test_after_a_clean_stop_everything_is_as_it_was_and_nothing_is_read_again():
     world.files.calls.clear()
     log = world.open(is_clean=True, checkpointed=checkpointed)
     assert (log.log_end_offset, log.recovery_point, log.high_watermark) == (30, 30, 27)
-    assert log.epoch_entries == epochs
+    assert log.epochs.entries() == epochs
     assert not [path for operation, path in world.files.calls if operation == "read" and "00000000.log" in path]
     assert offsets(world) == list(range(30))
     world.append()
@@ -75,7 +75,7 @@ def test_after_a_crash_of_the_process_nothing_is_lost_and_the_files_are_the_same
             assert after[name + suffix] == before[name + suffix]
     assert after["00000000000000000020.log"] == before["00000000000000000020.log"]
     assert after["00000000000000000020.index"] == before["00000000000000000020.index"]
-    assert world.log.epoch_entries == [(0, 0), (1, 12), (2, 24)]
+    assert world.log.epochs.entries() == [(0, 0), (1, 12), (2, 24)]
 
 
 def test_only_segments_from_the_recovery_point_on_are_read_again():
@@ -119,7 +119,7 @@ def test_a_bad_batch_cuts_the_log_there_and_later_segments_go():
     assert world.log.log_end_offset == 14
     assert offsets(world) == list(range(14))
     assert world.names(".log") == ["00000000000000000000.log", "00000000000000000010.log"]
-    assert world.log.epoch_entries == [(0, 0), (1, 12)]
+    assert world.log.epochs.entries() == [(0, 0), (1, 12)]
     assert world.append().first_offset == 14
 
 
@@ -233,7 +233,7 @@ def test_epochs_are_kept_within_the_log():
     file.truncate(len(text))
     file.write(text, 0)
     world.open(checkpointed=Checkpointed(log_start_offset=14, recovery_point=30))
-    assert world.log.epoch_entries == [(1, 14), (2, 24)]
+    assert world.log.epochs.entries() == [(1, 14), (2, 24)]
     assert world.data("leader-epoch-checkpoint") == b"0\n2\n1 14\n2 24\n"
 
 
@@ -242,7 +242,7 @@ def test_a_segment_that_spans_too_many_offsets_is_split():
     world = LogWorld()
     bases = (5, 6, far, far + 9, 2 * far + 9)
     data = b"".join(bytes(batch([b"v"], base_offset=base, leader_epoch=0)) for base in bases)
-    world.log.let_go("done")
+    world.log.failures.let_go("done")
     world.files.open(f"{world.directory}/00000000000000000000.log").write(data, 0)
     log = world.open()
     assert [segment.base_offset for segment in log.segments] == [0, far, 2 * far + 9]
@@ -255,7 +255,7 @@ def test_a_split_that_is_interrupted_loses_nothing(moment):
     far = 1 << 31
     world = LogWorld()
     data = b"".join(bytes(batch([b"v"], base_offset=base, leader_epoch=0)) for base in (5, far, far + 9))
-    world.log.let_go("done")
+    world.log.failures.let_go("done")
     world.files.open(f"{world.directory}/00000000000000000000.log").write(data, 0)
     for operation in ("rename", "remove", "write"):
         world.files.fail(operation, 5, path=".log", after=moment // 3 if operation == "write" else moment % 4, times=99)

@@ -7,16 +7,20 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.loading.recovery import Checkpointed
 from kafka_py.log.model.answers import LogRead, Origin, UnexpectedAppendOffset
-from kafka_py.log.partition.flushing import flush_job, flushed
 from kafka_py.records.batch import read_header, verify_crc
 from kafka_py.records.control import ControlType
 from kafka_py.testing.fakes.files import Loss
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch, records_of, slice_bytes
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp, records_of, slice_bytes
 
 
 def read(log, offset, max_bytes=1 << 20, up_to=None, min_one_batch=True) -> LogRead:
     bound = log.log_end_offset if up_to is None else up_to
     return log.read(offset, max_bytes, up_to_offset=bound, min_one_batch=min_one_batch)
+
+
+def counted_end(log):
+    """Up to where this copy counts for the high watermark."""
+    return log.log_end_offset if log.held_end is None else log.held_end
 
 
 def offsets(data: LogRead) -> list[int]:
@@ -38,7 +42,7 @@ def test_an_append_stamps_offset_and_epoch_in_place_and_writes_the_batch_as_it_i
     verify_crc(data)
     assert world.data("00000000000000000000.log").endswith(bytes(data))
     assert world.log.log_end_offset == 5
-    assert world.log.latest_epoch == 7
+    assert world.log.epochs.latest == 7
     assert [record.value for record in world.read_all(3)] == [b"a", b"b"]
 
 
@@ -70,12 +74,12 @@ def test_the_epoch_of_a_batch_is_known_from_its_offset_on():
     world.append(epoch=0)
     world.append(epoch=0)
     world.append(epoch=3)
-    assert world.log.epoch_entries == [(0, 0), (3, 2)]
+    assert world.log.epochs.entries() == [(0, 0), (3, 2)]
     assert world.data("leader-epoch-checkpoint") == b"0\n2\n0 0\n3 2\n"
-    assert world.log.end_offset_for_epoch(0) == (0, 2)
-    assert world.log.end_offset_for_epoch(2) == (0, 2)
-    assert world.log.end_offset_for_epoch(3) == (3, 3)
-    assert world.log.end_offset_for_epoch(4) == (-1, -1)
+    assert world.log.epochs.end_offset_for(0, world.log.log_end_offset) == (0, 2)
+    assert world.log.epochs.end_offset_for(2, world.log.log_end_offset) == (0, 2)
+    assert world.log.epochs.end_offset_for(3, world.log.log_end_offset) == (3, 3)
+    assert world.log.epochs.end_offset_for(4, world.log.log_end_offset) == (-1, -1)
 
 
 # -- idempotence
@@ -154,7 +158,7 @@ def test_a_transaction_index_that_cannot_be_read_is_an_error_of_the_partition():
     world.files.open(f"{world.directory}/00000000000000000000.txnindex").write(b"\0\1", 0)
     world.log.segments[0].txn_index.opened(34)
     with pytest.raises(KafkaError) as caught:
-        world.log.aborted_transactions(0, read(world.log, 0))
+        world.log.lookups.aborted_transactions(0, read(world.log, 0))
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -167,9 +171,9 @@ def test_aborted_transactions_are_found_for_the_range_read():
     world.mark(9, 0, ControlType.COMMIT)
     world.append()
     world.log.update_high_watermark(6)
-    assert world.log.aborted_transactions(0, read(world.log, 0)) == [(9, 0)]
-    assert world.log.aborted_transactions(2, read(world.log, 2)) == [(9, 0)]
-    assert world.log.aborted_transactions(3, read(world.log, 3)) == []
+    assert world.log.lookups.aborted_transactions(0, read(world.log, 0)) == [(9, 0)]
+    assert world.log.lookups.aborted_transactions(2, read(world.log, 2)) == [(9, 0)]
+    assert world.log.lookups.aborted_transactions(3, read(world.log, 3)) == []
 
 
 # -- roll
@@ -369,13 +373,13 @@ def test_a_slice_survives_the_deletion_of_its_segment(world):
 def test_bytes_available_counts_across_segments(world):
     size = world.log.segments[0].size // 10
     log = world.log
-    assert log.bytes_available(0, 200) == 100 * size
-    assert log.bytes_available(5, 8) == 2 * size
-    assert log.bytes_available(190, 200) == 5 * size
-    assert log.bytes_available(18, 22) == 2 * size
-    assert log.bytes_available(200, 200) == 0
-    assert log.bytes_available(9, 5) == 0
-    assert log.bytes_available(190, 10**9) == 5 * size
+    assert log.lookups.bytes_available(0, 200) == 100 * size
+    assert log.lookups.bytes_available(5, 8) == 2 * size
+    assert log.lookups.bytes_available(190, 200) == 5 * size
+    assert log.lookups.bytes_available(18, 22) == 2 * size
+    assert log.lookups.bytes_available(200, 200) == 0
+    assert log.lookups.bytes_available(9, 5) == 0
+    assert log.lookups.bytes_available(190, 10**9) == 5 * size
 
 
 def test_tail_readers_and_laggards_see_the_same_as_a_scan(world):
@@ -389,28 +393,28 @@ def test_tail_readers_and_laggards_see_the_same_as_a_scan(world):
 
 def test_timestamps_lead_to_the_first_record_that_is_not_older(world):
     log = world.log
-    assert log.offset_for_timestamp(0) == (1000, 0, 0)
-    assert log.offset_for_timestamp(1000) == (1000, 0, 0)
-    assert log.offset_for_timestamp(1001) == (1010, 2, 0)
-    assert log.offset_for_timestamp(1990) == (1990, 198, 0)
-    assert log.offset_for_timestamp(1991) is None
+    assert offset_for_timestamp(log, 0) == (1000, 0, 0)
+    assert offset_for_timestamp(log, 1000) == (1000, 0, 0)
+    assert offset_for_timestamp(log, 1001) == (1010, 2, 0)
+    assert offset_for_timestamp(log, 1990) == (1990, 198, 0)
+    assert offset_for_timestamp(log, 1991) is None
 
 
 def test_a_timestamp_is_found_inside_a_batch_and_never_before_the_log_start():
     world = LogWorld()
     world.append(batch([b"v"] * 5, timestamp=100, timestamp_step=10))
-    assert world.log.offset_for_timestamp(121) == (130, 3, 0)
+    assert offset_for_timestamp(world.log, 121) == (130, 3, 0)
     world.log.update_high_watermark(5)
     world.log.advance_log_start_offset(4)
-    assert world.log.offset_for_timestamp(121) == (140, 4, 0)
+    assert offset_for_timestamp(world.log, 121) == (140, 4, 0)
 
 
 def test_out_of_order_timestamps_are_found_by_scanning():
     world = LogWorld()
     for timestamp in (100, 300, 200, 250, 400):
         world.append(batch([b"x" * 150], timestamp=timestamp))
-    assert world.log.offset_for_timestamp(150) == (300, 1, 0)
-    assert world.log.offset_for_timestamp(301) == (400, 4, 0)
+    assert offset_for_timestamp(world.log, 150) == (300, 1, 0)
+    assert offset_for_timestamp(world.log, 301) == (400, 4, 0)
 
 
 def test_we1_1_a_consumer_sees_what_lies_below_the_high_watermark():
@@ -443,7 +447,7 @@ def test_a_follower_writes_exactly_what_the_leader_has():
     info = follow(world, data + b"\0\0\0\0\0\0\0\1\0\0")
     assert (info.first_offset, info.last_offset, info.record_count) == (0, 9, 10)
     assert world.data("00000000000000000000.log") == data
-    assert world.log.epoch_entries == [(0, 0), (1, 4), (2, 8)]
+    assert world.log.epochs.entries() == [(0, 0), (1, 4), (2, 8)]
 
 
 def test_a_fetched_chunk_larger_than_a_segment_is_appended_batch_by_batch():
@@ -491,7 +495,7 @@ def test_a_follower_takes_over_transactions():
     follow(world, leader.data("00000000000000000000.log"))
     world.log.update_high_watermark(4)
     assert world.log.last_stable_offset == 3
-    assert world.log.aborted_transactions(0, read(world.log, 0)) == [(9, 0)]
+    assert world.log.lookups.aborted_transactions(0, read(world.log, 0)) == [(9, 0)]
     assert world.data("00000000000000000000.txnindex") == leader.data("00000000000000000000.txnindex")
 
 
@@ -518,7 +522,7 @@ def test_the_log_start_moves_up_to_the_high_watermark_only():
     assert caught.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
     assert world.log.advance_log_start_offset(2)
     assert not world.log.advance_log_start_offset(1)
-    assert world.log.epoch_entries == [(2, 2)]
+    assert world.log.epochs.entries() == [(2, 2)]
     with pytest.raises(KafkaError):
         read(world.log, 1)
 
@@ -575,22 +579,22 @@ def test_a_flush_can_be_left_to_the_caller():
     world.context.flush_in_append = False
     info = world.append()
     assert info.flush_due
-    job = flush_job(world.log)
+    job = world.log.flushing.job()
     job.run()
     assert world.log.recovery_point == 0
-    flushed(world.log, job)
+    world.log.flushing.take(job)
     assert world.log.recovery_point == 1
-    assert flush_job(world.log) is None
+    assert world.log.flushing.job() is None
 
 
 def test_a_flush_that_a_truncation_overtook_proves_nothing():
     world = LogWorld()
     world.append_many(5)
-    job = flush_job(world.log)
+    job = world.log.flushing.job()
     job.run()
     world.log.truncate_to(2)
     world.append_many(5)
-    flushed(world.log, job)
+    world.log.flushing.take(job)
     assert world.log.recovery_point == 0
 
 
@@ -602,7 +606,7 @@ def test_a_truncation_cuts_off_what_waited_for_a_flush(end: int):
     world.context.flush_in_append = False
     assert [world.append().flush_due for _ in range(3)] == [False, True, True]
     world.log.truncate_to(end)
-    assert world.log.counted_end_offset == min(end, 3)
+    assert counted_end(world.log) == min(end, 3)
     assert world.log.owes_flush is (end > 3)
     world.log.flush_in_background()
     assert not world.log.owes_flush
@@ -616,7 +620,7 @@ def test_a_repeated_batch_is_synced_before_its_answer_like_the_first():
     )
     due = [world.append(memoryview(bytearray(data))).flush_due for data in (first, second, first, second)]
     assert due == [False, True, False, True]
-    world.log.flush()
+    world.log.flushing.now()
     again = world.append(memoryview(bytearray(second)))
     assert (again.duplicate, again.flush_due) == (True, False)
 
@@ -625,13 +629,13 @@ def test_what_came_while_a_flush_ran_waits_for_the_next():
     world = LogWorld({"flush.messages": 1})
     world.context.flush_in_append = False
     world.append()
-    job = flush_job(world.log)
+    job = world.log.flushing.job()
     job.run()
     world.append()
-    flushed(world.log, job)
-    assert (world.log.counted_end_offset, world.log.owes_flush) == (1, True)
-    world.log.flush()
-    assert (world.log.counted_end_offset, world.log.owes_flush) == (2, False)
+    world.log.flushing.take(job)
+    assert (counted_end(world.log), world.log.owes_flush) == (1, True)
+    world.log.flushing.now()
+    assert (counted_end(world.log), world.log.owes_flush) == (2, False)
 
 
 def test_a_flush_during_which_the_log_was_cut_is_done_again_before_it_is_reported():
@@ -669,7 +673,7 @@ def test_a_log_that_begins_elsewhere_waits_for_no_flush(start: int):
     world.append()
     world.log.truncate_fully_and_start_at(start)
     assert not world.log.owes_flush
-    assert world.log.counted_end_offset == start
+    assert counted_end(world.log) == start
 
 
 # -- files
@@ -691,7 +695,7 @@ def test_a_closed_log_refuses_everything(world):
         with pytest.raises(KafkaError) as caught:
             call()
         assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-    assert world.log.is_closed
+    assert world.log.failures.is_closed
 
 
 class TestCorruptFirstBatch:

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.disk.handles import OpenHandles
-from kafka_py.log.partition.retention import below, beyond_size, count_deletable
+from kafka_py.log.partition.retention import below, beyond_size, count_deletable, delete_old_segments
 from kafka_py.log.segments.segment import Segment
 from kafka_py.testing.clock import START_MS
 from kafka_py.testing.fakes.files import FakeFiles
@@ -56,15 +56,15 @@ def world() -> LogWorld:
 
 
 def test_old_segments_go_and_the_log_start_follows(world):
-    assert world.log.delete_old_segments(START_MS) == 1
+    assert delete_old_segments(world.log, START_MS) == 1
     assert world.log.log_start_offset == 3
-    assert world.log.delete_old_segments(START_MS + 1) == 1
+    assert delete_old_segments(world.log, START_MS + 1) == 1
     assert world.log.log_start_offset == 6
     assert [record.offset for record in world.read_all()] == list(range(6, 12))
 
 
 def test_files_carry_deleted_until_the_delay_is_over(world):
-    world.log.delete_old_segments(START_MS)
+    delete_old_segments(world.log, START_MS)
     gone = ["00000000000000000000.index", "00000000000000000000.log", "00000000000000000000.timeindex"]
     assert world.names(".deleted") == [f"{name}.deleted" for name in gone]
     world.clock.advance(59_999)
@@ -75,14 +75,14 @@ def test_files_carry_deleted_until_the_delay_is_over(world):
 
 
 def test_a_segments_snapshot_goes_with_it(world):
-    world.log.delete_old_segments(START_MS + 1)
+    delete_old_segments(world.log, START_MS + 1)
     assert world.names(".snapshot") == ["00000000000000000006.snapshot", "00000000000000000009.snapshot"]
 
 
 def test_w5_29_a_touched_file_is_not_saved_by_its_time(world):
     world.files.open(f"{world.directory}/00000000000000000000.log").truncate(510)
     assert world.files.info(f"{world.directory}/00000000000000000000.log").modified_ms == START_MS
-    assert world.log.delete_old_segments(START_MS) == 1
+    assert delete_old_segments(world.log, START_MS) == 1
 
 
 def test_without_timestamps_the_files_own_time_counts():
@@ -90,29 +90,29 @@ def test_without_timestamps_the_files_own_time_counts():
     for _ in range(3):
         world.append(batch([b"x" * 100], timestamp=-1))
     world.log.update_high_watermark(3)
-    assert world.log.delete_old_segments(START_MS + 1000) == 0
-    assert world.log.delete_old_segments(START_MS + 1001) == 3
+    assert delete_old_segments(world.log, START_MS + 1000) == 0
+    assert delete_old_segments(world.log, START_MS + 1001) == 3
 
 
 def test_w5_30_when_all_is_expired_a_new_active_segment_takes_over(world):
-    assert world.log.delete_old_segments(START_MS + 10 * DAY_MS) == 4
+    assert delete_old_segments(world.log, START_MS + 10 * DAY_MS) == 4
     assert [segment.base_offset for segment in world.log.segments] == [12]
     assert (world.log.log_start_offset, world.log.log_end_offset, world.log.size_bytes) == (12, 12, 0)
     assert len(world.names(".log.deleted")) == 4
     world.clock.advance(60_000)
     assert world.names(".deleted") == []
     assert world.append(batch(timestamp=START_MS)).first_offset == 12
-    assert world.log.delete_old_segments(START_MS) == 0
+    assert delete_old_segments(world.log, START_MS) == 0
 
 
 def test_size_counts_the_whole_log():
     world = LogWorld({"segment.bytes": 510, "retention.ms": -1, "retention.bytes": 1100})
     world.append_many(12)
     world.log.update_high_watermark(12)
-    assert world.log.delete_old_segments(START_MS) == 1
+    assert delete_old_segments(world.log, START_MS) == 1
     assert world.log.size_bytes == 3 * 510
     world.config = world.log.config = world.log.config.for_topic(None, {"retention.bytes": 0, "retention.ms": -1})
-    assert world.log.delete_old_segments(START_MS) == 3
+    assert delete_old_segments(world.log, START_MS) == 3
 
 
 def test_compacted_topics_lose_only_what_lies_below_the_log_start():
@@ -120,12 +120,12 @@ def test_compacted_topics_lose_only_what_lies_below_the_log_start():
     for _ in range(9):
         world.append(batch([b"x" * 99], key=b"k", timestamp=5))
     world.log.update_high_watermark(9)
-    assert world.log.delete_old_segments(START_MS) == 0
+    assert delete_old_segments(world.log, START_MS) == 0
     world.log.advance_log_start_offset(7)
-    assert world.log.delete_old_segments(START_MS) == 2
+    assert delete_old_segments(world.log, START_MS) == 2
     assert world.log.log_start_offset == 7
 
 
 def test_no_retention_at_all(world):
     world.log.config = world.log.config.for_topic(None, {"retention.ms": -1})
-    assert world.log.delete_old_segments(START_MS + 100 * DAY_MS) == 0
+    assert delete_old_segments(world.log, START_MS + 100 * DAY_MS) == 0

@@ -6,9 +6,10 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.log.model.answers import Origin
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.log.partition.truncation import SEGMENTS_A_CUT
 from kafka_py.records.control import ControlType
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp
 
 NOW = 1_600_000_000_000
 
@@ -37,7 +38,7 @@ def test_records_from_the_target_on_are_gone(world, target):
     assert read_offsets(world) == list(range(target))
     assert world.append(batch([b"new"], timestamp=9999)).first_offset == target
     assert read_offsets(world) == list(range(target + 1))
-    assert log.offset_for_timestamp(5000) == (9999, target, log.latest_epoch)
+    assert offset_for_timestamp(log, 5000) == (9999, target, log.epochs.latest)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_records_from_the_target_on_are_gone(world, target):
 )
 def test_epochs_that_begin_at_or_past_the_target_are_forgotten(world, target, epochs):
     world.log.truncate_to(target)
-    assert world.log.epoch_entries == epochs
+    assert world.log.epochs.entries() == epochs
     assert world.data("leader-epoch-checkpoint").splitlines()[1] == str(len(epochs)).encode()
 
 
@@ -63,16 +64,16 @@ def test_the_active_segment_gets_its_index_room_back(world):
 def test_at_or_beyond_the_end_only_an_epoch_without_data_is_forgotten(world):
     world.log.assign_epoch(3, 30)
     assert not world.log.truncate_to(30)
-    assert world.log.epoch_entries == [(0, 0), (1, 8), (2, 25)]
+    assert world.log.epochs.entries() == [(0, 0), (1, 8), (2, 25)]
     assert read_offsets(world) == list(range(30))
 
 
 def test_below_the_first_segment_everything_goes(world):
     world.log.advance_log_start_offset(15)
-    world.log.delete_old_segments(world.clock.wall_ms())
+    delete_old_segments(world.log, world.clock.wall_ms())
     assert world.log.truncate_to(5)
     assert (world.log.log_start_offset, world.log.log_end_offset, world.log.high_watermark) == (5, 5, 5)
-    assert world.log.epoch_entries == []
+    assert world.log.epochs.entries() == []
     assert world.append().first_offset == 5
 
 
@@ -86,7 +87,7 @@ def test_starting_anew_deletes_everything(world):
     world.log.truncate_fully_and_start_at(1000)
     log = world.log
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (1000, 1000, 1000)
-    assert log.epoch_entries == []
+    assert log.epochs.entries() == []
     assert world.names(".log") == ["00000000000000001000.log"]
     assert world.names(".snapshot") == []
     assert world.append().first_offset == 1000
@@ -151,10 +152,10 @@ class TestCorruptBatchBeforeTheCut:
     @pytest.mark.parametrize("size", [0, -1, 13, 1 << 20])
     def test_the_partition_answers_corrupt_message_and_its_log_stays_as_it_was(self, world, size, offset):
         self.damage(world, size, offset)
-        before = (world.log.log_end_offset, world.log.epoch_entries, world.data("00000000000000000020.log"))
+        before = (world.log.log_end_offset, world.log.epochs.entries(), world.data("00000000000000000020.log"))
         with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
             world.log.truncate_to(self.CUT)
-        assert (world.log.log_end_offset, world.log.epoch_entries, world.data("00000000000000000020.log")) == before
+        assert (world.log.log_end_offset, world.log.epochs.entries(), world.data("00000000000000000020.log")) == before
         assert not world.failures
         assert world.append(batch([b"new"], timestamp=9999)).first_offset == 30
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.model.answers import MOST_ERRORS, Origin, RecordErrors
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.log.validation import record_work
 from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS, VERIFIED_FIRST, HeaderTrust
 from kafka_py.log.validation.record_work import LEAST_PLAIN_LIMIT, MOST_RENUMBERED, RecordWork, plain_limit
@@ -21,7 +22,7 @@ from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.crc32c import crc32c
 from kafka_py.records.varints import encode_varint
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp
 
 NOW = 1_600_000_000_000
 BASE_TIMESTAMP, MAX_TIMESTAMP, RECORD_COUNT, LAST_OFFSET_DELTA = (27, ">q"), (35, ">q"), (57, ">i"), (23, ">i")
@@ -351,9 +352,9 @@ def test_a_future_timestamp_that_no_record_has_does_not_postpone_retention():
     stored_with(world, patched(batch([b"x"] * 3, timestamp=world.clock.wall_ms()), (MAX_TIMESTAMP, 1 << 62)))
     world.log.roll(world.clock.wall_ms())
     world.log.update_high_watermark(3)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 0
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 0
     world.clock.advance(1001)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 1
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 1
 
 
 def test_a_future_timestamp_that_a_record_has_postpones_retention_as_ever():
@@ -362,7 +363,7 @@ def test_a_future_timestamp_that_a_record_has_postpones_retention_as_ever():
     world.log.roll(world.clock.wall_ms())
     world.log.update_high_watermark(3)
     world.clock.advance(2000)
-    assert world.log.delete_old_segments(world.clock.wall_ms()) == 0
+    assert delete_old_segments(world.log, world.clock.wall_ms()) == 0
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
@@ -380,7 +381,7 @@ def test_a_future_timestamp_of_a_very_large_batch_is_not_looked_for_record_by_re
     world.log.update_high_watermark(world.log.log_end_offset)
     world.clock.advance(2000)
     before = time.thread_time()
-    deleted = world.log.delete_old_segments(world.clock.wall_ms())
+    deleted = delete_old_segments(world.log, world.clock.wall_ms())
     assert time.thread_time() - before < 0.05
     assert (deleted == 0) is kept
 
@@ -390,9 +391,9 @@ def test_a_future_timestamp_does_not_keep_a_producer_for_ever():
     future = world.clock.wall_ms() + 10 * CLOCK_SLACK_MS
     world.append(batch(timestamp=future, producer_id=7, producer_epoch=0, base_sequence=0))
     expiration_ms = world.context.producer_expiration_ms
-    assert world.log.remove_expired_producers(world.clock.wall_ms()) == 0
+    assert world.log.files.remove_expired_producers(world.clock.wall_ms()) == 0
     world.clock.advance(expiration_ms)
-    assert world.log.remove_expired_producers(world.clock.wall_ms()) == 1
+    assert world.log.files.remove_expired_producers(world.clock.wall_ms()) == 1
 
 
 def test_an_unreadable_batch_is_skipped_in_a_search_by_time_and_named(caplog):
@@ -401,7 +402,7 @@ def test_an_unreadable_batch_is_skipped_in_a_search_by_time_and_named(caplog):
     world.append(batch([b"a"], timestamp=1000))
     stored_with(world, patched(batch([b"b"] * 3, timestamp=2000), (RECORD_COUNT, 5), (LAST_OFFSET_DELTA, 4), claimed))
     world.append(batch([b"c"], timestamp=3000))
-    assert world.log.offset_for_timestamp(2500) == (3000, 6, 0)
+    assert offset_for_timestamp(world.log, 2500) == (3000, 6, 0)
     assert any(f"{world.topic_partition}: the batch at offset 1 is skipped" in line for line in caplog.messages)
 
 

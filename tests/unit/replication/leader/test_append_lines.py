@@ -154,7 +154,7 @@ def test_a_batch_is_appended_in_the_leader_epoch_in_which_its_work_is_done() -> 
     world.replicas.manager.hosted.partitions[T0].become_leader(role(leader=1, epoch=4, isr=(1,)), log, 0)
     world.background.finish_one()
     assert world.offsets == [[(ErrorCode.NONE, 0)]]
-    assert log.epoch_of(LARGE - 1) == log.latest_epoch == 4
+    assert log.epochs.epoch_of(LARGE - 1) == log.epochs.latest == 4
     data = log.read(0, 1 << 20, up_to_offset=LARGE, min_one_batch=True)
     assert read_header(slice_bytes(data.slice)).partition_leader_epoch == 4
 

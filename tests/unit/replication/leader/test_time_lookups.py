@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from kafka_py.base.clock import SystemClock
 from kafka_py.log.disk.background import InlineBackground, ThreadBackground
-from kafka_py.log.partition.partition_log import Origin
+from kafka_py.log.model.answers import Origin
+from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.records.batch import TimestampType, read_header
 from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.varints import encode_varint
 from kafka_py.replication.leader.time_lookups import find_by_time
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp
 
 MANY = 60_000
 
@@ -41,7 +42,7 @@ def test_the_first_record_that_is_not_older_is_found_wherever_it_is() -> None:
     async def run() -> None:
         for timestamp in (0, 1000, 1001, 1003, 2500, 3992, 3993):
             found = await find_by_time(world.log, timestamp, InlineBackground(), SystemClock())
-            assert found == world.log.offset_for_timestamp(timestamp)
+            assert found == offset_for_timestamp(world.log, timestamp)
 
     asyncio.run(run())
 
@@ -96,7 +97,7 @@ def test_append_time_is_that_of_the_first_record_which_compaction_has_left() -> 
         builder.append_at(offset, 5, b"k", None)
     world = LogWorld()
     world.log.append_as_follower(memoryview(bytearray(builder.build())), 0)
-    found = world.log.offset_for_timestamp(900)
+    found = offset_for_timestamp(world.log, 900)
     assert found is not None
     assert found[:2] == (1000, 3)
 
@@ -105,10 +106,10 @@ def test_segments_that_are_deleted_meanwhile_are_skipped() -> None:
     world = LogWorld({"segment.bytes": 2000, "retention.ms": -1})
     world.append_many(100, timestamp=1000)
     world.log.update_high_watermark(world.log.log_end_offset)
-    search = world.log.search_by_time(1050)
+    search = world.log.lookups.search_by_time(1050)
     next(search)
     world.log.advance_log_start_offset(world.log.segments[4].base_offset)
-    world.log.delete_old_segments(world.clock.wall_ms())
+    delete_old_segments(world.log, world.clock.wall_ms())
     found = None
     try:
         while True:

@@ -1,0 +1,103 @@
+"""Appending what a follower has fetched: as it is, several batches with one write where they fit one segment.
+
+Source: docs/reference/replication.md, section 9; Log.appendAsFollower.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.model.answers import AppendInfo, UnexpectedAppendOffset
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.segments.time_index import TimeOffset
+from kafka_py.log.state import producer_replay
+from kafka_py.log.state.epochs import LeaderEpochs
+from kafka_py.log.validation.validation import check_follower_batches
+from kafka_py.records.batch import NO_TIMESTAMP, BatchHeader
+
+
+class FollowingLog(Protocol):
+    """What the appends of a follower need of its log."""
+
+    topic_partition: TopicPartition
+    config: LogConfig
+    epochs: LeaderEpochs
+    log_start_offset: int
+    log_end_offset: int
+
+    def write(
+        self, records: memoryview, base_offset: int, last_offset: int, largest: TimeOffset, now_ms: int
+    ) -> bool:
+        """Writes whole batches at the log end; whether that began a new segment."""
+
+    def take_over(self, header: BatchHeader, batch: memoryview) -> None:
+        """Lets what is known of producers and transactions follow an append."""
+
+    def assign_epoch(self, epoch: int, start_offset: int) -> None:
+        """Notes that a leader epoch begins there."""
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Deletes everything; the log is empty and begins at `offset`."""
+
+    def flush_if_due(self, first_offset: int) -> bool:
+        """Flushes if flush.messages is reached; whether that is left to the caller."""
+
+
+def append_fetched(log: FollowingLog, records: memoryview, now_ms: int) -> AppendInfo:
+    """See PartitionLog.append_as_follower; the log can be used."""
+    try:
+        batches = check_follower_batches(records, log.log_start_offset, log.log_end_offset)
+    except UnexpectedAppendOffset as unexpected:
+        is_empty = log.log_end_offset == log.log_start_offset
+        if not is_empty or not unexpected.first_offset < log.log_end_offset <= unexpected.last_offset:
+            raise
+        log.truncate_fully_and_start_at(unexpected.first_offset)
+        batches = check_follower_batches(records, log.log_start_offset, log.log_end_offset)
+    if not batches:
+        return AppendInfo.nothing(log.log_start_offset)
+    producer_replay.check_markers(records, batches, log.topic_partition)
+    position, last = batches[-1]
+    size = position + last.size_bytes
+    if size <= log.config.segment_bytes:
+        rolled = _write_together(log, records[:size], batches, now_ms)
+    else:
+        rolled = False
+        for position, header in batches:
+            one = records[position : position + header.size_bytes]
+            rolled |= _write_together(log, one, [(0, header)], now_ms)
+    first_offset = batches[0][1][0]
+    return AppendInfo(
+        first_offset,
+        last_offset=log.log_end_offset - 1,
+        max_timestamp=max([header[8] for _, header in batches]),
+        log_append_time=NO_TIMESTAMP,
+        log_start_offset=log.log_start_offset,
+        record_count=sum([header[12] for _, header in batches]),
+        size_bytes=size,
+        rolled=rolled,
+        flush_due=log.flush_if_due(first_offset),
+    )
+
+
+def _write_together(
+    log: FollowingLog, records: memoryview, batches: list[tuple[int, BatchHeader]], now_ms: int
+) -> bool:
+    """Writes batches that fit one segment in one go; whether that began a new segment."""
+    # Fields by their number: names would take twice the time, and this runs for every batch.
+    latest, first = log.epochs.latest, batches[0][1]
+    timestamp, largest_offset = first[8], first[0] + first[6]
+    for _, header in batches:
+        if header[8] > timestamp:  # of the batches with the greatest timestamp the first one's last offset counts
+            timestamp, largest_offset = header[8], header[0] + header[6]
+        epoch = header[2]
+        if epoch != latest and epoch >= 0:
+            log.assign_epoch(epoch, header[0])
+            latest = log.epochs.latest
+    base_offset = max(first[0], log.log_end_offset)
+    last_offset = batches[-1][1].last_offset
+    rolled = log.write(records, base_offset, last_offset, TimeOffset(timestamp, largest_offset), now_ms)
+    for position, header in batches:
+        if header[9] >= 0:
+            log.take_over(header, records[position : position + header.size_bytes])
+    return rolled

@@ -1,0 +1,85 @@
+"""The end of a log: writes what is appended into the active segment, and begins the next one when that is full.
+
+Source: docs/reference/log.md, sections 3 and 7; Log.append, Log.roll.
+"""
+
+from __future__ import annotations
+
+from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.flushing import Flushing
+from kafka_py.log.partition.log_files import LogFiles
+from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from kafka_py.log.segments.time_index import TimeOffset
+from kafka_py.records.batch import CorruptBatch
+
+
+class LogTail:
+    """Where one log grows."""
+
+    __slots__ = ("_failures", "_files", "_flushing", "_segments")
+
+    def __init__(self, files: LogFiles, failures: Failures, flushing: Flushing) -> None:
+        self._files = files
+        self._segments = files.segments
+        self._failures = failures
+        self._flushing = flushing
+
+    def write(
+        self,
+        records: memoryview,
+        base_offset: int,
+        last_offset: int,
+        largest: TimeOffset,
+        config: LogConfig,
+        now_ms: int,
+    ) -> bool:
+        """One write at the end of the active segment, or at the start of a new one (True) if it belongs there.
+
+        largest: the largest timestamp of the append and its offset. A failed write leaves no trace.
+        Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the first batch of the active
+            segment, which says how old it is, cannot be read.
+        """
+        segment = self._segments.active
+        try:
+            is_full = segment.should_roll(len(records), last_offset, largest[0], config, now_ms)
+        except OSError as error:
+            self._failures.disk_refused(error)
+        except CorruptBatch as corrupt:
+            raise self._failures.corrupt(corrupt) from corrupt
+        rolled = is_full and self.roll(base_offset, config, now_ms)
+        if rolled:
+            segment = self._segments.active
+        try:
+            segment.append(records, last_offset, largest, config.index_interval_bytes)
+        except OSError as error:
+            self._take_back(segment)
+            self._failures.disk_refused(error)
+        return rolled
+
+    def _take_back(self, segment: Segment) -> None:
+        """Cuts what a failed append may have written."""
+        try:
+            segment.file().truncate(segment.size)
+        except OSError as error:
+            self._failures.io_failed(error)
+
+    def roll(self, base_offset: int, config: LogConfig, now_ms: int) -> bool:
+        """Begins a new segment at `base_offset`, and flushes the others in the background.
+
+        False when the active one is empty. Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
+        active, files = self._segments.active, self._files
+        if active.size == 0 and base_offset - active.base_offset <= MAX_RELATIVE_OFFSET:
+            return False
+        try:
+            active.become_inactive(preallocated=config.preallocate)
+            files.write_snapshot(base_offset)
+            files.settle_checkpoints()
+            if self._failures.reason:  # the directory has failed with that
+                self._failures.refuse()
+            files.add_segment(base_offset, config, now_ms)
+        except OSError as error:
+            self._failures.disk_refused(error)
+        self._flushing.in_background(base_offset)
+        return True
