@@ -24,7 +24,7 @@ from kafka_py.log.descriptions import LogDirDescription as LogDirDescription
 from kafka_py.log.descriptions import describe_directory
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.background import Background, InlineBackground
-from kafka_py.log.disk.context import LATER, PRODUCER_EXPIRATION_MS, LogContext
+from kafka_py.log.disk.context import LATER, PRODUCER_EXPIRATION_MS, LogContext, at_once, ignore_flush
 from kafka_py.log.disk.files import Files
 from kafka_py.log.disk.handles import MOST_OPEN, OpenHandles
 from kafka_py.log.future_logs import FutureLogs
@@ -113,10 +113,11 @@ class LogDirs:
             is_compacting=self.cleaner.is_compacting,
         )  # fmt: skip
         context_of = partial(
-            LogContext, files=files, clock=clock, handles=self._handles, background=self.background, later=later,
-            io_failed=self._io_failed, flush_in_append=flush_in_append, producer_expiration_ms=producer_expiration_ms,
-            flushed=None if metrics is None else measure_flushes(metrics),
-            checkpoints_lowered=self._checkpoints.lowered, settle_checkpoints=self._checkpoints.settle,
+            LogContext, files=files, clock=clock, handles=self._handles, background=self.background,
+            later=at_once if later is None else later, io_failed=self._io_failed, flush_in_append=flush_in_append,
+            producer_expiration_ms=producer_expiration_ms, checkpoints_lowered=self._checkpoints.lowered,
+            settle_checkpoints=self._checkpoints.settle,
+            flushed=ignore_flush if metrics is None else measure_flushes(metrics),
         )  # fmt: skip
         for path in map(os.path.abspath, options.log_directories):
             if path in self._dirs:

@@ -36,7 +36,7 @@ Prepare = Callable[[list[PartitionLog], Callable[[], None]], None]
 """(logs, then): calls `then` on the loop as soon as the logs may be worked on."""
 
 
-def _at_once(_logs: list[PartitionLog], then: Callable[[], None]) -> None:
+def _unprepared(_logs: list[PartitionLog], then: Callable[[], None]) -> None:
     then()
 
 
@@ -139,7 +139,7 @@ class Upkeep:
         self._for_each(lambda log: log.files.remove_expired_producers(now_ms), "expiry of producers", _MEMORY_TURN)
 
     def _for_each(
-        self, work: Callable[[PartitionLog], object], activity: str, logs_a_turn: int, prepare: Prepare = _at_once
+        self, work: Callable[[PartitionLog], object], activity: str, logs_a_turn: int, prepare: Prepare = _unprepared
     ) -> None:
         """Calls `work` with every log, so many in one turn of the loop, each time after `prepare`."""
         logs = iter(self._all_logs())

@@ -45,8 +45,8 @@ class Survey(NamedTuple):
     out_of_bounds_count: int
 
 
-def _no_pause() -> None:
-    pass
+def no_pause() -> None:
+    """For work that is not to be interrupted."""
 
 
 def survey_records(
@@ -54,7 +54,7 @@ def survey_records(
     header: BatchHeader,
     *,
     bounds: tuple[int, int] | None = None,
-    pause: Callable[[], None] = _no_pause,
+    pause: Callable[[], None] = no_pause,
 ) -> Survey:
     """Walks over all records and checks that they are what the header announces.
 
@@ -86,7 +86,7 @@ def survey_records(
 
 
 def first_at_time(
-    data: bytes, header: BatchHeader, timestamp: int, lowest_offset: int, *, pause: Callable[[], None] = _no_pause
+    data: bytes, header: BatchHeader, timestamp: int, lowest_offset: int, *, pause: Callable[[], None] = no_pause
 ) -> tuple[int, int] | None:
     """(timestamp, offset) of the first record at or after both; None when there is none.
 

@@ -6,6 +6,7 @@ Holds references only.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
 from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
@@ -21,7 +22,8 @@ LONGEST_DELAY_MS = 1 << 40
 """A delay beyond this (about 35 years) means never."""
 
 
-def _at_once(_delay_ms: float, callback: Callable[[], None]) -> None:
+def at_once(_delay_ms: float, callback: Callable[[], None]) -> None:
+    """In the place of a timer: what was to be done later is done now."""
     callback()
 
 
@@ -29,14 +31,15 @@ def _do_nothing() -> None:
     pass
 
 
-def _ignore(_took_ms: float) -> None:
-    pass
+def ignore_flush(_took_ms: float) -> None:
+    """Nobody measures flushes."""
 
 
 def _raise(_directory: str, error: OSError) -> None:
     raise error
 
 
+@dataclass(slots=True, eq=False)
 class LogContext:
     """Handed to every log of one log directory.
 
@@ -53,41 +56,20 @@ class LogContext:
         as the offset in the file is in the active segment or beyond, a start after a crash does not believe it.
     """
 
-    __slots__ = (
-        "background", "checkpoints_lowered", "clock", "files", "flush_in_append", "flushed", "handles", "io_failed",
-        "later", "log_dir", "producer_expiration_ms", "rng", "settle_checkpoints",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        log_dir: str,
-        files: Files,
-        clock: Clock,
-        rng: Random,
-        *,
-        handles: OpenHandles | None = None,
-        background: Background | None = None,
-        later: LATER | None = None,
-        io_failed: Callable[[str, OSError], None] | None = None,
-        flush_in_append: bool = True,
-        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
-        flushed: Callable[[float], None] | None = None,
-        checkpoints_lowered: Callable[[], None] | None = None,
-        settle_checkpoints: Callable[[], None] | None = None,
-    ) -> None:
-        self.log_dir = log_dir
-        self.files = files
-        self.clock = clock
-        self.handles = OpenHandles() if handles is None else handles
-        self.background: Background = InlineBackground() if background is None else background
-        self.later: LATER = _at_once if later is None else later
-        self.io_failed = _raise if io_failed is None else io_failed
-        self.flush_in_append = flush_in_append
-        self.producer_expiration_ms = producer_expiration_ms
-        self.flushed = _ignore if flushed is None else flushed
-        self.checkpoints_lowered = _do_nothing if checkpoints_lowered is None else checkpoints_lowered
-        self.settle_checkpoints = _do_nothing if settle_checkpoints is None else settle_checkpoints
-        self.rng = rng
+    log_dir: str
+    files: Files
+    clock: Clock
+    rng: Random
+    _: KW_ONLY
+    handles: OpenHandles = field(default_factory=OpenHandles)
+    background: Background = field(default_factory=InlineBackground)
+    later: LATER = at_once
+    io_failed: Callable[[str, OSError], None] = _raise
+    flush_in_append: bool = True
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
+    flushed: Callable[[float], None] = ignore_flush
+    checkpoints_lowered: Callable[[], None] = _do_nothing
+    settle_checkpoints: Callable[[], None] = _do_nothing
 
     def roll_jitter(self, jitter_ms: int, segment_ms: int) -> int:
         """What a new segment's roll age is shortened by: random, below both bounds."""

@@ -233,8 +233,8 @@ class PartitionLog:
 
     def _repeated(self, known: AppendedBatch, header: BatchHeader) -> AppendInfo:
         return AppendInfo(
-            known.first_offset, known.last_offset, known.timestamp, known.timestamp, self.log_start_offset,
-            header.record_count, 0, True,
+            known.first_offset, known.last_offset, max_timestamp=known.timestamp, log_append_time=known.timestamp,
+            log_start_offset=self.log_start_offset, record_count=header.record_count, size_bytes=0, duplicate=True,
             flush_due=self.held_end is not None and known.last_offset >= self.held_end,
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.failures import Failures
 from kafka_py.log.partition.log_files import LogFiles
+from kafka_py.log.segments.log_segments import with_following
 from kafka_py.log.segments.segment import Segment
 
 _log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ def count_deletable(
     An empty last segment never goes. most: no more of them are looked at.
     """
     count = 0
-    for segment, following in islice(_with_following(segments), most):
+    for segment, following in islice(with_following(segments), most):
         upper_offset = log_end_offset if following is None else following.base_offset
         if following is None and segment.size == 0:
             break
@@ -95,11 +96,6 @@ def rules(config: LogConfig, total_bytes: Callable[[], int], log_start_offset: i
         if config.retention_bytes >= 0:
             yield beyond_size(total_bytes(), config.retention_bytes)
     yield below(log_start_offset)
-
-
-def _with_following(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment | None]]:
-    for number, segment in enumerate(segments):
-        yield segment, segments[number + 1] if number + 1 < len(segments) else None
 
 
 def delete_old_segments(log: RetainedLog, now_ms: int, most: int | None = None) -> int:

@@ -7,7 +7,7 @@ Source: docs/reference/log.md, sections 3 and 4; docs/reference/replication.md, 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
@@ -19,6 +19,11 @@ from kafka_py.records.batch import LOG_OVERHEAD
 _new = tuple.__new__
 
 _MARKS_KEPT = 8
+
+
+def with_following(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment | None]]:
+    """Each segment with the one after it; None after the last one."""
+    return zip(segments, [*segments[1:], None], strict=True)
 
 
 class LogSegments:

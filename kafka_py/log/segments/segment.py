@@ -26,10 +26,10 @@ from kafka_py.log.segments.scanning import (
     find_batch,
     iter_file_headers,
 )
-from kafka_py.log.segments.time_index import NO_TIMESTAMP, TimeIndex, TimeOffset
+from kafka_py.log.segments.time_index import TimeIndex, TimeOffset
 from kafka_py.log.segments.txn_index import TxnIndex
 from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS
-from kafka_py.records.batch import HEADER_SIZE, MAGIC, CorruptBatch, read_header
+from kafka_py.records.batch import HEADER_SIZE, MAGIC, NO_TIMESTAMP, CorruptBatch, read_header
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.segments.index_file import IndexFile
-
-NO_TIMESTAMP = -1
+from kafka_py.records.batch import NO_TIMESTAMP
 
 
 class TimeOffset(NamedTuple):

@@ -26,15 +26,11 @@ from kafka_py.records.batch import (
     OversizedBatch,
     records_payload,
 )
-from kafka_py.records.survey import first_at_time
+from kafka_py.records.survey import first_at_time, no_pause
 
 _log = logging.getLogger(__name__)
 
 _HEADERS_PER_TURN = 100
-
-
-def _no_pause() -> None:
-    pass
 
 
 class BatchLook(NamedTuple):
@@ -61,11 +57,11 @@ class BatchLook(NamedTuple):
         if self.is_large:
             return False, None
         try:
-            return True, self._search(min(self.limit, ON_LOOP_PLAIN_BYTES), _no_pause)
+            return True, self._search(min(self.limit, ON_LOOP_PLAIN_BYTES), no_pause)
         except OversizedBatch:
             return False, None
 
-    def run(self, pause: Callable[[], None] = _no_pause) -> TimeOffset | None:
+    def run(self, pause: Callable[[], None] = no_pause) -> TimeOffset | None:
         """The first record of the batch that is not older; None when there is none, or the batch cannot be read.
 
         A batch beyond the limit is answered with its first offset: a reader then begins a little early, but reads all.
@@ -112,7 +108,10 @@ def search_segment(
         is_whole = header.record_count == header.last_offset_delta + 1
         if is_whole and header.attributes & LOG_APPEND_TIME_FLAG:  # every record has that time
             return TimeOffset(header.max_timestamp, max(header.base_offset, lowest_offset))
-        found = yield BatchLook(topic_partition, file, position, header, timestamp, lowest_offset, limit)
+        found = yield BatchLook(
+            topic_partition, file, position=position, header=header, timestamp=timestamp, lowest_offset=lowest_offset,
+            limit=limit,
+        )  # fmt: skip
         if found is not None:
             return found
     return None

@@ -10,8 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-UNDEFINED_EPOCH = -1
-UNDEFINED_OFFSET = -1
+from kafka_py.records.batch import NO_LEADER_EPOCH
 
 
 class EpochStart(NamedTuple):
@@ -28,7 +27,7 @@ class EpochEnd(NamedTuple):
     end_offset: int
 
 
-UNKNOWN_END = EpochEnd(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+UNKNOWN_END = EpochEnd(NO_LEADER_EPOCH, -1)
 
 
 class LeaderEpochs:
@@ -39,7 +38,7 @@ class LeaderEpochs:
     def __init__(self, entries: Iterable[EpochStart] = ()) -> None:
         self._epochs: list[int] = []
         self._starts: list[int] = []
-        self.latest = UNDEFINED_EPOCH
+        self.latest = NO_LEADER_EPOCH
         for epoch, start in entries:
             self.assign(epoch, start)
 
@@ -74,13 +73,13 @@ class LeaderEpochs:
         entries of after it stay, and would pass them off as a newer leader's.
         """
         held = self.epoch_of(offset)
-        if epoch < 0 or epoch == held or (held == UNDEFINED_EPOCH and epoch <= self.latest):
+        if epoch < 0 or epoch == held or (held == NO_LEADER_EPOCH and epoch <= self.latest):
             return False
         if held > epoch:
             kept = bisect_right(self._epochs, epoch)
             del self._epochs[kept:]
             del self._starts[kept:]
-            self.latest = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
+            self.latest = self._epochs[-1] if self._epochs else NO_LEADER_EPOCH
             if self.latest == epoch:
                 return True
         return self.assign(epoch, offset)
@@ -92,7 +91,7 @@ class LeaderEpochs:
         Returns the largest known epoch <= `epoch` and the first offset past it. Older than all we hold:
             (`epoch`, the first start). -1, or newer than all we hold: UNKNOWN_END.
         """
-        if epoch == UNDEFINED_EPOCH or not self._epochs or epoch > self.latest:
+        if epoch == NO_LEADER_EPOCH or not self._epochs or epoch > self.latest:
             return UNKNOWN_END
         if epoch == self.latest:
             return EpochEnd(epoch, log_end_offset)
@@ -103,7 +102,7 @@ class LeaderEpochs:
     def epoch_of(self, offset: int) -> int:
         """The epoch in which the record at `offset` was written; -1 when it lies before all we know."""
         slot = bisect_right(self._starts, offset) - 1
-        return self._epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
+        return self._epochs[slot] if slot >= 0 else NO_LEADER_EPOCH
 
     def truncate_from_end(self, end_offset: int) -> bool:
         """Drops the epochs that begin at or after `end_offset`; whether any did."""
@@ -112,7 +111,7 @@ class LeaderEpochs:
             return False
         del self._epochs[kept:]
         del self._starts[kept:]
-        self.latest = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
+        self.latest = self._epochs[-1] if self._epochs else NO_LEADER_EPOCH
         return True
 
     def truncate_from_start(self, start_offset: int) -> bool:
@@ -130,5 +129,5 @@ class LeaderEpochs:
         had = bool(self._epochs)
         self._epochs.clear()
         self._starts.clear()
-        self.latest = UNDEFINED_EPOCH
+        self.latest = NO_LEADER_EPOCH
         return had

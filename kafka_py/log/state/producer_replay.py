@@ -12,6 +12,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
+from kafka_py.log.segments.log_segments import with_following
 from kafka_py.log.segments.scanning import iter_file_headers
 from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.txn_index import AbortedTransaction
@@ -156,7 +157,7 @@ def replay(segments: Sequence[Segment], producers: ProducerStates, end_offset: i
     if producers.producers:
         _recall(segments, producers)
     if start < end_offset:
-        for segment, following in _with_following(segments):
+        for segment, following in with_following(segments):
             if following is None or following.base_offset > start:
                 _replay_segment(segment, producers, start, end_offset)
     producers.reached(end_offset)
@@ -238,7 +239,3 @@ def _replay_batches(segment: Segment, producers: ProducerStates, start: int, end
             apply_batch(producers, header, batch)
         except CorruptBatch as corrupt:
             _log.warning("%s: control batch at offset %d: %s", segment.path, header.base_offset, corrupt)
-
-
-def _with_following(segments: Sequence[Segment]) -> Iterable[tuple[Segment, Segment | None]]:
-    return zip(segments, [*segments[1:], None], strict=True)

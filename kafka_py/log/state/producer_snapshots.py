@@ -13,7 +13,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from kafka_py.log.state.producer_state import NO_SEQUENCE, AppendedBatch, Producer
+from kafka_py.log.state.producer_state import AppendedBatch, Producer
+from kafka_py.records.batch import NO_SEQUENCE
 from kafka_py.records.crc32c import crc32c
 
 _VERSION = 1

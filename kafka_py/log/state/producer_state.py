@@ -14,11 +14,9 @@ from typing import NamedTuple
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.segments.txn_index import AbortedTransaction
 from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS
-from kafka_py.records.batch import BatchHeader
+from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
 
-NO_EPOCH = -1
-NO_SEQUENCE = -1
 BATCHES_KEPT = 5
 """Batches per producer among which a repeated one is recognised; clients keep at most five in flight."""
 
@@ -52,7 +50,7 @@ class AppendedBatch(NamedTuple):
 class Producer:
     """One producer id. `batches`: the newest last, at most BATCHES_KEPT, all of the present epoch."""
 
-    epoch: int = NO_EPOCH
+    epoch: int = NO_PRODUCER_EPOCH
     batches: list[AppendedBatch] = field(default_factory=list)
     coordinator_epoch: int = -1
     last_timestamp: int = -1

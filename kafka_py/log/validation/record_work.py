@@ -28,7 +28,7 @@ from kafka_py.records.batch import (
 )
 from kafka_py.records.builder import BatchBuilder, with_records
 from kafka_py.records.compression import Codec, MiB, compress
-from kafka_py.records.survey import INT64_MAX, SMALLEST_RECORD, Survey, UnexpectedOffset, survey_records
+from kafka_py.records.survey import INT64_MAX, SMALLEST_RECORD, Survey, UnexpectedOffset, no_pause, survey_records
 
 _log = logging.getLogger(__name__)
 
@@ -54,10 +54,6 @@ Prepared = tuple[memoryview, BatchHeader]
 def plain_limit(max_message_bytes: int) -> int:
     """How many bytes the records of one batch may have once decompressed."""
     return max(PLAIN_BYTES_PER_MESSAGE_BYTE * max_message_bytes, LEAST_PLAIN_LIMIT)
-
-
-def _no_pause() -> None:
-    pass
 
 
 class _TooMuch(Exception):
@@ -129,7 +125,7 @@ class RecordWork:
         except (OversizedBatch, _TooMuch):
             return None
 
-    def run(self, pause: Callable[[], None] = _no_pause) -> Prepared:
+    def run(self, pause: Callable[[], None] = no_pause) -> Prepared:
         """Does it all; blocks.
 
         pause: called now and then. Raises KafkaError(INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE).

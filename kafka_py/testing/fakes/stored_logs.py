@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
-from kafka_py.log.disk.background import Background
+from kafka_py.log.disk.background import Background, InlineBackground
 from kafka_py.log.disk.context import LogContext
 from kafka_py.log.disk.filenames import partition_directory
 from kafka_py.log.disk.handles import OpenHandles
@@ -110,7 +110,7 @@ class LogWorld:
             self.clock,
             random.Random(1),
             handles=self.handles,
-            background=background,
+            background=InlineBackground() if background is None else background,
             later=self.clock.later,
             io_failed=lambda _path, error: self.failures.append(error),
         )
