@@ -1,0 +1,69 @@
+"""What a follower has fetched is appended as it is."""
+
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.model.answers import UnexpectedAppendOffset
+from kafka_py.records.control import ControlType
+from kafka_py.testing.fakes.stored_logs import LogWorld, batch
+
+from .log_calls import follow, leader_bytes, produced, read
+
+
+def test_a_follower_writes_exactly_what_the_leader_has():
+    data = leader_bytes()
+    world = LogWorld()
+    info = follow(world, data + b"\0\0\0\0\0\0\0\1\0\0")
+    assert (info.first_offset, info.last_offset, info.record_count) == (0, 9, 10)
+    assert world.data("00000000000000000000.log") == data
+    assert world.log.epochs.entries() == [(0, 0), (1, 4), (2, 8)]
+
+
+def test_a_fetched_chunk_larger_than_a_segment_is_appended_batch_by_batch():
+    world = LogWorld({"segment.bytes": 500})
+    follow(world, leader_bytes())
+    assert world.log.log_end_offset == 10
+    assert [segment.base_offset for segment in world.log.segments] == [0, 2, 4, 6, 8]
+
+
+def test_fetched_records_must_continue_the_log():
+    world = LogWorld()
+    follow(world, leader_bytes())
+    with pytest.raises(UnexpectedAppendOffset) as caught:
+        follow(world, leader_bytes())
+    assert (caught.value.first_offset, caught.value.last_offset) == (0, 9)
+    with pytest.raises(UnexpectedAppendOffset):
+        follow(world, bytes(batch(base_offset=20)) + bytes(batch(base_offset=15)))
+    assert world.log.log_end_offset == 10
+
+
+def test_an_empty_follower_inside_the_first_batch_starts_anew_at_its_first_offset():
+    world = LogWorld()
+    world.log.truncate_fully_and_start_at(3)
+    follow(world, batch([b"v"] * 5, base_offset=0, leader_epoch=0))
+    assert (world.log.log_start_offset, world.log.log_end_offset) == (0, 5)
+
+
+def test_corrupt_fetched_records_are_refused_whole():
+    data = bytearray(leader_bytes())
+    data[-1] ^= 1
+    world = LogWorld()
+    with pytest.raises(KafkaError) as caught:
+        follow(world, data)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.log_end_offset == 0
+
+
+def test_a_follower_takes_over_transactions():
+    leader = LogWorld()
+    leader.append(produced(0, transactional=True))
+    leader.append()
+    leader.mark(9, 0, ControlType.ABORT)
+    leader.append(produced(1, transactional=True))
+    world = LogWorld()
+    follow(world, leader.data("00000000000000000000.log"))
+    world.log.update_high_watermark(4)
+    assert world.log.last_stable_offset == 3
+    assert world.log.lookups.aborted_transactions(0, read(world.log, 0)) == [(9, 0)]
+    assert world.data("00000000000000000000.txnindex") == leader.data("00000000000000000000.txnindex")
