@@ -32,7 +32,6 @@ from kafka_py.log.model.configs import LogConfig
 from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.record_deletion import RecordDeletion
-from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
 
 
@@ -51,7 +50,7 @@ def assemble(
     metadata = MetadataCache()
     replication = Replication(env, log_dirs, metadata, _make_parked(env))
     replicas = replication.replicas
-    coordinators = _make_coordinators(env, replicas)
+    coordinators = Coordinators(env, replicas, _purgatory(env, "Rebalance"))
     roles = RoleChanges(
         replicas,
         env.clock,
@@ -123,21 +122,6 @@ def _make_topics(env: BrokerEnvironment, metadata: MetadataCache, controller: Co
         exists=metadata.has_topic,
         is_queued=controller.is_queued_for_deletion,
         policy=load_policy(config.create_topic_policy_class_name, config.originals),
-    )
-
-
-def _make_coordinators(env: BrokerEnvironment, replicas: ReplicaManager) -> Coordinators:
-    return Coordinators(
-        env.live,
-        replicas,
-        env.clock,
-        env.chance,
-        timers=env.timers,
-        registry=env.registry,
-        rebalances=_purgatory(env, "Rebalance"),
-        partition_count=env.offsets_partitions,
-        executor=env.executor,
-        supervisor=env.supervisor,
     )
 
 

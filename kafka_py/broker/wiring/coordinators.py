@@ -9,19 +9,14 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
-from kafka_py.base.supervision import Supervisor
-from kafka_py.base.timers import Timers
 from kafka_py.broker.observe.metrics import PurgatoryMetrics
 from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
 from kafka_py.coordinator.groups.records import ValueVersions
@@ -54,59 +49,45 @@ def value_versions(live: LiveConfig) -> ValueVersions:
 class Coordinators:
     """What this broker coordinates.
 
-    rebalances: where rounds of joining are parked. partition_count: of the offsets topic, as it is or will be made.
-    supervisor: of what runs in the background.
+    rebalances: where rounds of joining are parked.
     """
 
-    def __init__(
-        self,
-        live: LiveConfig,
-        replicas: ReplicaManager,
-        clock: Clock,
-        chance: Chance,
-        *,
-        timers: Timers,
-        registry: MetricRegistry,
-        rebalances: Purgatory[Hashable],
-        partition_count: int,
-        executor: Executor | None,
-        supervisor: Supervisor,
-    ) -> None:
+    def __init__(self, env: BrokerEnvironment, replicas: ReplicaManager, rebalances: Purgatory[Hashable]) -> None:
         self._appends = replicas.appends
         self._hosted = replicas.hosted
-        self._clock = clock
-        self._executor = executor
-        self._supervisor = supervisor
-        self._spawn = partial(supervisor.spawn, activity=_ACTIVITY)
+        self._clock = env.clock
+        self._executor = env.executor
+        self._supervisor = env.supervisor
+        self._spawn = partial(env.supervisor.spawn, activity=_ACTIVITY)
         self._is_expiring = False
         self.groups = GroupStore(
-            lambda: live.current,
-            lambda: value_versions(live),
-            partition_count,
+            lambda: env.live.current,
+            lambda: value_versions(env.live),
+            env.offsets_partitions,
             RuntimeServices(
                 append=self._append,
                 log_of=self._log_of,
                 in_thread=self._in_thread,
                 spawn=self._spawn,
-                clock=clock,
+                clock=env.clock,
                 # A million offsets live as long as the leadership: the collector must not walk them again and again.
                 settle=gc.freeze,
                 loaded=self._count_load,
-                supervisor=supervisor,
+                supervisor=env.supervisor,
             ),
         )
-        self._metrics = GroupCoordinatorMetrics(registry, self.groups)
-        GroupMetrics(registry, self.groups)
+        self._metrics = GroupCoordinatorMetrics(env.registry, self.groups)
+        GroupMetrics(env.registry, self.groups)
         self.membership = Membership(
             self.groups,
-            clock,
-            timers,
-            lambda: live.current,
+            env.clock,
+            env.timers,
+            lambda: env.live.current,
             rebalances=rebalances,
             on_rebalance_completed=self._metrics.count_rebalance,
-            new_id=lambda: str(chance.new_uuid()),
+            new_id=lambda: str(env.chance.new_uuid()),
         )
-        PurgatoryMetrics(registry, self.membership.sessions, delayedOperation="Heartbeat")
+        PurgatoryMetrics(env.registry, self.membership.sessions, delayedOperation="Heartbeat")
         self.groups.attach(self.membership)
 
     # ---- what the coordinators need
