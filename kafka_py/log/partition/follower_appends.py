@@ -44,13 +44,15 @@ class FollowingLog(Protocol):
         """Flushes if flush.messages is reached; whether that is left to the caller."""
 
 
-def append_fetched(log: FollowingLog, records: memoryview, now_ms: int) -> AppendInfo:
+def append_fetched(log: FollowingLog, records: memoryview, now_ms: int, leader_log_start: int) -> AppendInfo:
     """See PartitionLog.append_as_follower; the log can be used."""
     try:
         batches = check_follower_batches(records, log.log_start_offset, log.log_end_offset)
     except UnexpectedAppendOffset as unexpected:
-        is_empty = log.log_end_offset == log.log_start_offset
-        if not is_empty or not unexpected.first_offset < log.log_end_offset <= unexpected.last_offset:
+        # The leader's log start need not be where a batch begins (DeleteRecords), and a follower that had to cut its
+        # log there gets that whole batch. What it has below is deleted at the leader, so it may start again.
+        has_nothing = log.log_end_offset <= max(log.log_start_offset, leader_log_start)
+        if not has_nothing or not unexpected.first_offset < log.log_end_offset <= unexpected.last_offset:
             raise
         log.truncate_fully_and_start_at(unexpected.first_offset)
         batches = check_follower_batches(records, log.log_start_offset, log.log_end_offset)

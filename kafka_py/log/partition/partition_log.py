@@ -213,17 +213,17 @@ class PartitionLog:
         """Appends a batch that has passed validation. Raises KafkaError as append_as_leader."""
         return self.begin_append(prepared[0], leader_epoch, now_ms, origin, prepared=prepared)  # type: ignore[return-value]
 
-    def append_as_follower(self, records: memoryview, now_ms: int) -> AppendInfo:
+    def append_as_follower(self, records: memoryview, now_ms: int, leader_log_start: int = 0) -> AppendInfo:
         """Appends what was fetched from the leader, as it is; a partial batch at the end is dropped.
 
         Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR); UnexpectedAppendOffset when the records do not
-            continue the log. An empty log that the records reach beyond is begun anew at their first offset.
+            continue the log. One without a record from its own start and the leader's on begins again where they do.
         """
         if self.failures.reason:
             self.failures.refuse()
         if self.topic_id_file.is_unsaved:
             self.topic_id_file.save()
-        return append_fetched(self, records, now_ms)
+        return append_fetched(self, records, now_ms, leader_log_start)
 
     def write(self, records: memoryview, base_offset: int, last_offset: int, largest: TimeOffset, now_ms: int) -> bool:
         """Writes whole batches at the log end; see LogTail.write. For parts of the log: nothing is checked."""

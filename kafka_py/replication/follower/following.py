@@ -71,7 +71,7 @@ class Following:
         """
         local = one.log
         if records:
-            self._append(one, records)
+            self._append(one, records, log_start_offset)
         before = local.high_watermark
         now = local.update_high_watermark(high_watermark)
         if log_start_offset > local.log_start_offset:
@@ -80,7 +80,7 @@ class Following:
         if (now != before or records) and (one.partition.listeners or self._parked.fetch.watched):
             self._parked.note_change(one.partition, watermark_raised=now > before)
 
-    def _append(self, one: Followed, records: memoryview) -> None:
+    def _append(self, one: Followed, records: memoryview, leader_log_start: int) -> None:
         local = one.log
         if local.log_end_offset != one.fetch_offset:
             raise UnexpectedAppendOffset(
@@ -88,7 +88,7 @@ class Following:
                 one.fetch_offset,
                 one.fetch_offset,
             )
-        info: AppendInfo = local.append_as_follower(records, self._clock.wall_ms())
+        info: AppendInfo = local.append_as_follower(records, self._clock.wall_ms(), leader_log_start)
         if info.last_offset < 0:
             return
         one.fetch_offset = local.log_end_offset

@@ -45,6 +45,19 @@ def test_an_empty_follower_inside_the_first_batch_starts_anew_at_its_first_offse
     assert (world.log.log_start_offset, world.log.log_end_offset) == (0, 5)
 
 
+def test_a_follower_whose_records_are_all_deleted_at_the_leader_starts_again_at_the_leaders_first_batch():
+    """DeleteRecords has moved the leader's log start into a batch, and the follower had to cut its log there."""
+    world = LogWorld()
+    follow(world, leader_bytes())
+    inside = batch([b"v"] * 5, base_offset=8, leader_epoch=7)  # offsets 8 to 12
+    with pytest.raises(UnexpectedAppendOffset):
+        world.log.append_as_follower(memoryview(inside), world.clock.wall_ms(), 9)
+    assert world.log.log_end_offset == 10
+    world.log.append_as_follower(memoryview(inside), world.clock.wall_ms(), 10)
+    assert (world.log.log_start_offset, world.log.log_end_offset) == (8, 13)
+    assert world.log.epochs.entries() == [(7, 8)]
+
+
 def test_corrupt_fetched_records_are_refused_whole():
     data = bytearray(leader_bytes())
     data[-1] ^= 1

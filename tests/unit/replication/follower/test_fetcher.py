@@ -91,11 +91,11 @@ class Follower:
 
 
 def told(
-    error: ErrorCode = ErrorCode.NONE, records: bytes = b"", high_watermark: int = 0
+    error: ErrorCode = ErrorCode.NONE, records: bytes = b"", high_watermark: int = 0, log_start_offset: int = 0
 ) -> FetchablePartitionResponse:
     return FetchablePartitionResponse(
-        partition=0, error_code=error, high_watermark=high_watermark, log_start_offset=0, aborted_transactions=None,
-        record_set=records,
+        partition=0, error_code=error, high_watermark=high_watermark, log_start_offset=log_start_offset,
+        aborted_transactions=None, record_set=records,
     )  # fmt: skip
 
 
@@ -149,6 +149,18 @@ async def test_a_gap_in_the_offsets_gives_the_partition_up() -> None:
     follower.follow()
     await follower.soon(lambda: follower.failed == {T0})
     assert follower.me.log.log_end_offset == 2
+
+
+@story
+async def test_a_log_start_inside_a_batch_of_the_leader_is_no_gap_for_a_follower_that_was_cut_there() -> None:
+    follower = Follower(held=3)
+    follower.leader.epoch_replies = [EpochReply(ErrorCode.NONE, EpochEnd(0, 2))]  # all that the leader had, it deleted
+    around = bytes(batch([b"v"] * 4, leader_epoch=3, base_offset=1))
+    follower.leader.answers = [told(records=around, high_watermark=5, log_start_offset=2)]
+    follower.follow()
+    await follower.soon(lambda: follower.me.offsets == (5, 5))
+    assert follower.me.log.log_start_offset == 2
+    assert not follower.failed
 
 
 @story
