@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kafka_py.base.clock import Clock
@@ -44,27 +45,33 @@ Connect = Callable[[Address], Awaitable[Connection]]
 OnReply = Callable[[ControllerRequest, Any], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How the channels of a controller send. on_reply: takes every request with its response."""
+
+    connect: Connect
+    on_reply: OnReply
+    request_timeout_ms: float
+    clock: Clock
+    registry: MetricRegistry
+    supervisor: Supervisor
+
+
 class Channel:
     """The way to one broker."""
 
-    def __init__(
-        self, broker: int, address: Address, connect: Connect, on_reply: OnReply, timeout_ms: float,
-        clock: Clock, metrics: ChannelMetrics, supervisor: Supervisor,
-    ) -> None:  # fmt: skip
+    def __init__(self, broker: int, address: Address, delivery: Delivery) -> None:
         self.broker = broker
         self._address = address
-        self._connect = connect
-        self._on_reply = on_reply
-        self._timeout_s = timeout_ms / 1000
-        self._clock = clock
-        self._metrics = metrics
-        metrics.owner = self
+        self._delivery = delivery
+        self._metrics = ChannelMetrics(delivery.registry, self, **{"broker-id": str(broker)})
         self._queue: deque[tuple[ControllerRequest, float]] = deque()
         self._arrived = asyncio.Event()
         self._connection: Connection | None = None
         self._in_flight: ControllerRequest | None = None
-        self._supervisor = supervisor
-        self._task = supervisor.loop(self._send_next, _ACTIVITY, f"broker {broker}", backoff=_PAUSE_AFTER_FAILURE)
+        self._task = delivery.supervisor.loop(
+            self._send_next, _ACTIVITY, f"broker {broker}", backoff=_PAUSE_AFTER_FAILURE
+        )
 
     @property
     def waiting(self) -> int:
@@ -72,7 +79,7 @@ class Channel:
         return len(self._queue)
 
     def send(self, request: ControllerRequest) -> None:
-        self._queue.append((request, self._clock.monotonic_ms()))
+        self._queue.append((request, self._delivery.clock.monotonic_ms()))
         self._arrived.set()
 
     def close(self) -> None:
@@ -91,17 +98,18 @@ class Channel:
                 await self._arrived.wait()
             request, enqueued_ms = self._queue.popleft()
             self._in_flight = request
-            self._metrics.request_wait.update(self._clock.monotonic_ms() - enqueued_ms)
+            self._metrics.request_wait.update(self._delivery.clock.monotonic_ms() - enqueued_ms)
         response = await self._until_answered(request)
         self._in_flight = None
-        with self._supervisor.guard("replies to the controller", f"{type(request.message).__name__} of {self.broker}"):
-            self._on_reply(request, response)
+        delivery, name = self._delivery, type(request.message).__name__
+        with delivery.supervisor.guard("replies to the controller", f"{name} of {self.broker}"):
+            delivery.on_reply(request, response)
 
     async def _until_answered(self, request: ControllerRequest) -> Any:
         logged = ""
         while True:
             try:
-                async with asyncio.timeout(self._timeout_s):
+                async with asyncio.timeout(self._delivery.request_timeout_ms / 1000):
                     return await self._exchange(request)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
@@ -109,13 +117,13 @@ class Channel:
                     name, logged = type(request.message).__name__, reason
                     log.warning("Broker %d does not take %s (%s), trying until it does", self.broker, name, reason)
                     if not isinstance(error, OSError | TimeoutError):
-                        self._supervisor.report(_ACTIVITY, error, f"{name} to broker {self.broker}")
+                        self._delivery.supervisor.report(_ACTIVITY, error, f"{name} to broker {self.broker}")
                 self._disconnect()
                 await asyncio.sleep(RESEND_AFTER_MS / 1000)
 
     async def _exchange(self, request: ControllerRequest) -> Any:
         if self._connection is None:
-            self._connection = await self._connect(self._address)
+            self._connection = await self._delivery.connect(self._address)
         return await self._connection.send(request.message, request.version)
 
     def _disconnect(self) -> None:
@@ -137,12 +145,9 @@ class Channels:
         registry: MetricRegistry,
         supervisor: Supervisor | None = None,
     ) -> None:
-        self._connect = connect
-        self._on_reply = on_reply
-        self._timeout_ms = request_timeout_ms
-        self._clock = clock
-        self._registry = registry
-        self._supervisor = supervisor or Supervisor(clock)
+        self._delivery = Delivery(
+            connect, on_reply, request_timeout_ms, clock, registry, supervisor or Supervisor(clock)
+        )
         self._metrics = ChannelsMetrics(registry, self)
         self._channels: dict[int, Channel] = {}
 
@@ -153,10 +158,7 @@ class Channels:
     def add(self, broker: int, address: Address) -> None:
         """A channel to a broker that has none yet."""
         if broker not in self._channels:
-            metrics = ChannelMetrics(self._registry, **{"broker-id": str(broker)})
-            self._channels[broker] = Channel(
-                broker, address, self._connect, self._on_reply, self._timeout_ms, self._clock, metrics, self._supervisor
-            )
+            self._channels[broker] = Channel(broker, address, self._delivery)
 
     def remove(self, broker: int) -> None:
         """The broker is gone: what was meant for it is dropped."""

@@ -235,7 +235,7 @@ class Controller:
             async with asyncio.timeout(QUIET_S):
                 return await self._queue.take()
         except TimeoutError:
-            vars(self._queue_metrics).pop("wait", None)
+            self._queue_metrics.forget_waits()
             return await self._queue.take()
 
     async def _process(self, queued: QueuedEvent) -> None:

@@ -94,6 +94,10 @@ class EventQueueMetrics(MetricTable, group="kafka.controller:type=ControllerEven
     wait = Distribution("EventQueueTimeMs", unit="ms", about="How long events waited.")
     size = Gauge("EventQueueSize", of=len, about="Events waiting.")
 
+    def forget_waits(self) -> None:
+        """How long events waited is measured afresh."""
+        self.__dict__.pop("wait", None)
+
 
 class ChannelsMetrics(MetricTable, group="kafka.controller:type=ControllerChannelManager"):
     """Requests on their way from the controller to the brokers, over all of them."""

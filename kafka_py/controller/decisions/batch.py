@@ -7,7 +7,8 @@ Source: docs/reference/controller.md, section 12.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
@@ -146,25 +147,25 @@ class RequestBatch:
         made = []
         for broker in self._registered(self._leader_and_isr):
             states = self._leader_and_isr[broker]
+            live_leaders = self._live_leaders({state.leader for state in states.values()}, sender.listener)
+            yield
+            is_grouped = version >= 2
+            grouped = (yield from _by_topic(states)) if is_grouped else {}
             message = LeaderAndIsrRequest(
                 controller_id=sender.controller_id,
                 controller_epoch=sender.controller_epoch,
                 broker_epoch=self._cluster.brokers[broker].epoch,
-                live_leaders=self._live_leaders({state.leader for state in states.values()}, sender.listener),
-            )
-            yield
-            if version < 2:
-                message.ungrouped_partition_states = list(states.values())
-            else:
-                grouped = yield from _by_topic(states)
-                message.topic_states = [
+                live_leaders=live_leaders,
+                ungrouped_partition_states=[] if is_grouped else list(states.values()),
+                topic_states=[
                     LeaderAndIsrTopicState(
                         topic_name=topic,
                         topic_id=self._cluster.topic_ids.get(topic, ZERO_UUID),
                         partition_states=entries,
                     )
                     for topic, entries in grouped.items()
-                ]
+                ],
+            )
             made.append(ControllerRequest(broker, message, version))
             yield
         return made
@@ -251,31 +252,27 @@ class RequestBatch:
             states = self._stop[broker]
             deletes = {partition: None for partition, state in states.items() if state.delete_partition}
             yield
+            request = partial(
+                StopReplicaRequest,
+                controller_id=sender.controller_id,
+                controller_epoch=sender.controller_epoch,
+                broker_epoch=self._cluster.brokers[broker].epoch,
+            )
             if version >= 3:
-                message = self._stop_replica(sender, broker)
                 grouped = yield from _by_topic(states)
-                message.topic_states = [
+                topic_states = [
                     StopReplicaTopicState(topic_name=topic, partition_states=entries)
                     for topic, entries in grouped.items()
                 ]
-                made.append(ControllerRequest(broker, message, version, deletes))
+                made.append(ControllerRequest(broker, request(topic_states=topic_states), version, deletes))
                 yield
                 continue
             for delete in (True, False):  # before v3 the flag is the request's
                 chosen = [partition for partition in states if (partition in deletes) is delete]
                 if chosen:
-                    message = self._stop_replica(sender, broker)
-                    message.delete_partitions = delete
-                    yield from _fill_old_stop_replica(message, chosen, version)
-                    made.append(ControllerRequest(broker, message, version, deletes if delete else ()))
+                    old = yield from _old_stop_replica(request, chosen, delete, version)
+                    made.append(ControllerRequest(broker, old, version, deletes if delete else ()))
         return made
-
-    def _stop_replica(self, sender: Sender, broker: int) -> StopReplicaRequest:
-        return StopReplicaRequest(
-            controller_id=sender.controller_id,
-            controller_epoch=sender.controller_epoch,
-            broker_epoch=self._cluster.brokers[broker].epoch,
-        )
 
 
 def _leader_and_isr_state(
@@ -305,11 +302,12 @@ def _by_topic(states: Mapping[TopicPartition, E]) -> Steps[dict[str, list[E]]]:
     return grouped
 
 
-def _fill_old_stop_replica(message: StopReplicaRequest, partitions: list[TopicPartition], version: int) -> Steps[None]:
+def _old_stop_replica(
+    request: Callable[..., StopReplicaRequest], partitions: list[TopicPartition], delete: bool, version: int
+) -> Steps[StopReplicaRequest]:
     if version == 0:
-        message.ungrouped_partitions = [
-            StopReplicaPartitionV0(topic_name=topic, partition_index=partition) for topic, partition in partitions
-        ]
-        return
+        ungrouped = [StopReplicaPartitionV0(topic_name=topic, partition_index=number) for topic, number in partitions]
+        return request(delete_partitions=delete, ungrouped_partitions=ungrouped)
     grouped = yield from _by_topic({partition: partition.partition for partition in partitions})
-    message.topics = [StopReplicaTopicV1(name=topic, partition_indexes=entries) for topic, entries in grouped.items()]
+    topics = [StopReplicaTopicV1(name=topic, partition_indexes=entries) for topic, entries in grouped.items()]
+    return request(delete_partitions=delete, topics=topics)
