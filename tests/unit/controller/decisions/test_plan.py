@@ -2,7 +2,6 @@
 
 import pytest
 
-from kafka_py.controller.decisions.notes import Level, Note, Notes
 from kafka_py.controller.decisions.plan import SLICE, Plan, Worked, slices
 from kafka_py.controller.decisions.znode_steps import ReadBrokers, ReadTopics
 from kafka_py.testing.fakes.controller_znodes import result_of
@@ -46,11 +45,3 @@ def test_slices_have_all_elements_in_their_order() -> None:
     assert [len(some) for some in slices(range(2 * SLICE + 1))] == [SLICE, SLICE, 1]
     assert [each for some in slices("abcde", 2) for each in some] == list("abcde")
     assert list(slices([])) == []
-
-
-def test_a_note_names_the_module_that_has_it_to_say() -> None:
-    error = ValueError("why")
-    note = Notes("here").error("%s is %d", "t", 3, error=error)
-    assert note == Note("here", Level.ERROR, "%s is %d", ("t", 3), error)
-    assert str(note) == "t is 3"
-    assert str(Notes("here").info("100% sure")) == "100% sure"

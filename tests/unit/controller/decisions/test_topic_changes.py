@@ -1,0 +1,46 @@
+"""Topics that appear and grow, also those that others have written oddly."""
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.decisions.topic_changes import add_topics, read_assignments
+from kafka_py.testing.fakes.controller_transcripts import ControllerScript
+from kafka_py.testing.fakes.controller_znodes import result_of
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+
+
+def test_a_topic_that_cannot_be_read_has_no_partitions_and_one_that_is_gone_is_left_out() -> None:
+    fine = TopicAssignment.of({0: [1]})
+    found = {"fine": fine, "broken": MalformedZNode("not json"), "gone": None}
+    read = result_of(read_assignments(list(found)), lambda step: found if hasattr(step, "topics") else None)
+    assert read == {"fine": fine, "broken": TopicAssignment({})}
+
+
+def test_topics_without_an_id_get_one_unless_the_protocol_version_has_none() -> None:
+    for version, has_id in (("2.8", True), ("2.6", False)):
+        script = ControllerScript()
+        script.perform(f"brokers 1 inter.broker.protocol.version={version}")
+        script.znodes.topics["old"] = TopicAssignment.of({0: [1], 3: [1]})
+        plan = add_topics(script.cluster, dict(script.znodes.topics), Settings(script.options, "PLAINTEXT"))
+        assert result_of(plan, script.znodes.perform) == [TopicPartition("old", 0), TopicPartition("old", 3)]
+        assert ("old" in script.cluster.topic_ids) is has_id
+        assert (script.znodes.topics["old"].topic_id is not None) is has_id
+
+
+def test_changes_of_partitions_that_are_known_are_ignored() -> None:
+    script = ControllerScript()
+    script.perform("brokers 1 2")
+    script.perform("topic t 1,2")
+    known = script.znodes.topics["t"]
+    script.znodes.topics["t"] = known._replace(partitions={0: ReplicaAssignment((2, 1))})
+    assert script.perform("grow t") == ["nothing"]
+    assert script.cluster.assignment(TopicPartition("t", 0)).replicas == (1, 2)
+
+
+def test_a_topic_that_is_gone_is_forgotten() -> None:
+    script = ControllerScript()
+    script.perform("brokers 1")
+    script.perform("topic t 1")
+    del script.znodes.topics["t"]
+    script.perform("topic u 1")
+    assert list(script.cluster.topics) == ["u"]
