@@ -1,5 +1,6 @@
 """One segment with its three indexes, all segments of a log, and the search in them by offset and by time.
 
+    segment_file.py       a file of a segment, opened when it is used
     index_file.py         a sparse file of fixed-size entries
     offset_index.py       offset -> position
     time_index.py         timestamp -> offset

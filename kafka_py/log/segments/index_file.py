@@ -11,40 +11,32 @@ from __future__ import annotations
 from struct import Struct
 
 from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.disk.files import File
+from kafka_py.log.segments.segment_file import SegmentFile
 
 _READ_AT_ONCE = 512
 """A search that has come down to this many entries reads them in one go."""
 
 
-class IndexFile:
+class IndexFile(SegmentFile):
     """One index file; `entries` counts those in it, `capacity` those it may hold.
 
     is_full: no entry but one that closes the segment may follow; a field, for every append asks.
     """
 
-    __slots__ = ("_file", "base_offset", "capacity", "directory", "entries", "is_full", "used")
+    __slots__ = ("capacity", "entries", "is_full")
 
-    SUFFIX: str
     ENTRY: Struct
     KEPT_FOR_CLOSING = 0
     """Places that are left for the entry that closes the segment."""
 
     def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
-        self.directory = directory
-        self.base_offset = base_offset
+        super().__init__(directory, base_offset)
         self._set_size(0, 0)
-        self.used = False
-        self._file: File | None = None
 
     def _set_size(self, entries: int, capacity: int) -> None:
         self.entries = entries
         self.capacity = capacity
         self.is_full = entries >= capacity - self.KEPT_FOR_CLOSING
-
-    @property
-    def path(self) -> str:
-        return self.directory.segment_path(self.base_offset, self.SUFFIX)
 
     @property
     def size_bytes(self) -> int:
@@ -99,24 +91,6 @@ class IndexFile:
         file = self.file()
         file.truncate(self.size_bytes)
         file.truncate(self.capacity * self.ENTRY.size)
-
-    def file(self, create: bool = False) -> File:
-        """The open file; opens it when it is not."""
-        self.used = True
-        file = self._file
-        if file is None:
-            file = self._file = self.directory.open(self.base_offset, self.SUFFIX, create=create)
-            self.directory.handles.opened(self)
-        return file
-
-    def release(self) -> None:
-        self._file = None
-
-    def close(self) -> None:
-        """Lets the file go, if it is open."""
-        if self._file is not None:
-            self._file = None
-            self.directory.handles.closed(self)
 
     def entry(self, slot: int) -> tuple[int, ...]:
         """The fields of one entry, as stored."""

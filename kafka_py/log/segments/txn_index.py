@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.disk.files import File
+from kafka_py.log.segments.segment_file import SegmentFile
 
 _ENTRY = Struct(">hqqqq")
 _ENTRIES_AT_ONCE = 64
@@ -42,24 +42,17 @@ class AbortedSearch(NamedTuple):
     complete: bool
 
 
-class TxnIndex:
+class TxnIndex(SegmentFile):
     """The .txnindex file of one segment."""
 
-    __slots__ = ("_file", "_last", "base_offset", "directory", "entries", "used")
+    __slots__ = ("_last", "entries")
 
     SUFFIX = filenames.TXN_INDEX
 
     def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
-        self.directory = directory
-        self.base_offset = base_offset
+        super().__init__(directory, base_offset)
         self.entries = 0
-        self.used = False
         self._last: AbortedTransaction | None = None
-        self._file: File | None = None
-
-    @property
-    def path(self) -> str:
-        return self.directory.segment_path(self.base_offset, self.SUFFIX)
 
     def opened(self, file_bytes: int) -> None:
         """Takes the file as it lies on disk; a short entry at its end is ignored (and overwritten)."""
@@ -83,7 +76,7 @@ class TxnIndex:
         last = self._last_entry()
         if last is not None and aborted.last_offset <= last.last_offset:
             raise ValueError(f"{self.path}: last offset {aborted.last_offset} is not above {last.last_offset}")
-        self._open(create=True).write(_ENTRY.pack(0, *aborted), self.entries * _ENTRY.size)
+        self.file(create=True).write(_ENTRY.pack(0, *aborted), self.entries * _ENTRY.size)
         self.entries += 1
         self._last = aborted
 
@@ -94,7 +87,7 @@ class TxnIndex:
 
     def _read(self, first: int, count: int) -> list[AbortedTransaction]:
         """The entries from number `first` on. Raises CorruptTxnIndex for a version newer than 0 or a short file."""
-        data = self._open().read(count * _ENTRY.size, first * _ENTRY.size)
+        data = self.file().read(count * _ENTRY.size, first * _ENTRY.size)
         if len(data) != count * _ENTRY.size:
             raise CorruptTxnIndex(f"{self.path}: the file is shorter than its {self.entries} entries")
         found = []
@@ -140,7 +133,7 @@ class TxnIndex:
         if kept < self.entries:
             self.entries = kept
             self._last = None
-            self._open().truncate(kept * _ENTRY.size)
+            self.file().truncate(kept * _ENTRY.size)
 
     def reset(self) -> None:
         """Removes the file; the segment is about to be read again."""
@@ -149,20 +142,3 @@ class TxnIndex:
         self._last = None
         with contextlib.suppress(FileNotFoundError):
             self.directory.files.remove(self.path)
-
-    def release(self) -> None:
-        self._file = None
-
-    def close(self) -> None:
-        """Lets the file go, if it is open."""
-        if self._file is not None:
-            self._file = None
-            self.directory.handles.closed(self)
-
-    def _open(self, create: bool = False) -> File:
-        self.used = True
-        file = self._file
-        if file is None:
-            file = self._file = self.directory.open(self.base_offset, self.SUFFIX, create=create)
-            self.directory.handles.opened(self)
-        return file
