@@ -53,7 +53,7 @@ class PartitionDirectory:
 
         Blocks. A directory of the same name that has been made since this one was moved is none of our business.
         """
-        temporary = name + ".tmp"
+        temporary = name + filenames.TEMPORARY
         with self._names:
             file = self.files.open(self.file(temporary), create=True)
         write_new(file, data)

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from kafka_py.base.properties import format_properties, parse_properties
 from kafka_py.log.disk.files import Files, write_atomically
 
-NO_BROKER_ID = -1
-
 
 class InconsistentBrokerId(Exception):
     """The directories, or the directories and the configuration, name different brokers; the broker must not start."""
