@@ -244,7 +244,7 @@ class KafkaServer:
             self._cleaner_pool.resize(config.log_cleaner_threads)
             async for logs in sliced(list(self._log_dirs.all_logs())):
                 for partition_log in logs:
-                    partition_log.config = self._topic_configs.of(partition_log.topic_partition.topic)
+                    partition_log.reconfigure(self._topic_configs.of(partition_log.topic_partition.topic))
         if self._controller is not None:
             self._controller.reconfigure(config)
             self.node.replication.reconfigure(config)

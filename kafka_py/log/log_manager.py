@@ -281,7 +281,7 @@ class LogDirs:
         self._checkpoints.removed(topic_partition)
 
     def logs_of(self, topic: str) -> list[PartitionLog]:
-        """The logs of a topic, those being moved included; a new LogConfig is put in place by assigning `config`."""
+        """The logs of a topic, those being moved included."""
         return [log for log in self.all_logs() if log.topic_partition.topic == topic]
 
     # -- upkeep

@@ -99,7 +99,7 @@ def test_truncation_and_retention_survive_a_restart(make):
     dirs.get(PARTITIONS[0]).truncate_to(6)
     dirs.get(PARTITIONS[1]).truncate_fully_and_start_at(100)
     log = dirs.get(PARTITIONS[2])
-    log.config = LogConfig.for_topic(dirs.options, {"retention.bytes": "0"})
+    log.reconfigure(LogConfig.for_topic(dirs.options, {"retention.bytes": "0"}))
     assert delete_old_segments(log, 0) > 0
     start = log.log_start_offset
     make.clock.advance(60_000)

@@ -84,7 +84,7 @@ class ConfigChanges:
         """Puts a topic's overrides to work in its logs."""
         config = self._topics.set_overrides(topic, overrides)
         for partition_log in self._log_dirs.logs_of(topic):
-            partition_log.config = config
+            partition_log.reconfigure(config)
         controller = self._controller()
         if controller is not None and overrides.get(UNCLEAN, "").strip().lower() == "true":
             controller.topic_unclean_election_enabled(topic)

@@ -46,7 +46,7 @@ _new = tuple.__new__
 
 
 class PartitionLog:
-    """The log of one partition. Made by recovery.open_log. config: other settings are put in place by assigning it.
+    """The log of one partition. Made by recovery.open_log.
 
     log_start_offset <= high_watermark <= log_end_offset. recovery_point: everything below it is synced.
     held_end: from here on this copy does not count until a flush has ended; None where flush.messages owes none.
@@ -122,6 +122,10 @@ class PartitionLog:
     def size_bytes(self) -> int:
         """Bytes of all segments' data."""
         return self._segments.size_bytes
+
+    def reconfigure(self, config: LogConfig) -> None:
+        """Other settings are in force from now on."""
+        self.config = config
 
     # -- append and read
 
@@ -278,10 +282,8 @@ class PartitionLog:
             self.failures.refuse()
         end_offset = self.log_end_offset
         if offset > end_offset or offset < self.log_start_offset:
-            raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} is outside of {self.log_start_offset} to {end_offset} of {self.topic_partition}",
-            )
+            fault = f"offset {offset} is outside of {self.log_start_offset} to {end_offset} of {self.topic_partition}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, fault)
         if offset >= up_to_offset or offset == end_offset:
             active = self._segments.active
             return LogRead(None, 0, active.base_offset, active.size)
@@ -291,8 +293,6 @@ class PartitionLog:
             self.failures.disk_refused(error)
         except CorruptBatch as corrupt:
             raise self.failures.corrupt(corrupt) from corrupt
-
-    # -- offsets
 
     @property
     def owes_flush(self) -> bool:

@@ -62,6 +62,9 @@ class MemoryLog:
         self.flushes: list[Callable[[bool], None]] = []
         self.held_end: int | None = None
 
+    def reconfigure(self, config: LogConfig) -> None:
+        self.config = config
+
     @property
     def log_end_offset(self) -> int:
         return self._batches[-1][1] if self._batches else self.log_start_offset

@@ -195,7 +195,7 @@ def test_a_log_is_due_when_it_is_dirty_enough_or_has_waited_too_long() -> None:
     world.clean()
     world.put(("a", "2"))
     assert world.clean() == 0, "a third of it is dirty"
-    world.log.config = World({"min.cleanable.dirty.ratio": "0.6", "max.compaction.lag.ms": 1000}).log.config
+    world.log.reconfigure(World({"min.cleanable.dirty.ratio": "0.6", "max.compaction.lag.ms": 1000}).log.config)
     world.clock.advance(2000)
     assert world.clean() == 1
     assert [row[0] for row in world.texts()] == [1, 2]
@@ -578,7 +578,7 @@ def test_retention_leaves_a_log_alone_while_it_is_compacted_and_is_applied_at_th
     world = Many(1)
     log = world.logs[0]
     settings = {"cleanup.policy": "compact,delete", "retention.ms": 1000, "segment.index.bytes": 1200}
-    log.config = LogConfig.for_topic(None, {**settings, "min.cleanable.dirty.ratio": "0.01"})
+    log.reconfigure(LogConfig.for_topic(None, {**settings, "min.cleanable.dirty.ratio": "0.01"}))
     world.dirs.cleaner.look()
     world.clock.advance(60_000)
     world.dirs.upkeep.delete_old_segments()

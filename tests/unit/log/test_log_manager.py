@@ -225,7 +225,7 @@ def test_a_new_topic_config_holds_at_once():
     broker = Broker()
     log = broker.append()
     for each in broker.dirs.logs_of("t"):
-        each.config = LogConfig.for_topic(None, {"max.message.bytes": 100})
+        each.reconfigure(LogConfig.for_topic(None, {"max.message.bytes": 100}))
     with pytest.raises(KafkaError) as caught:
         log.append_as_leader(batch([b"x" * 100]), 0, 0)
     assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE

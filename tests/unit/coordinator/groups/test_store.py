@@ -392,7 +392,7 @@ def batch_of(*rows: tuple[bytes | None, bytes | None], **builder: Any) -> memory
 
 def unchecked(world: World) -> None:
     """A log that takes records which a compacted topic refuses, as broken brokers wrote them."""
-    world.disk.log.config = LogWorld().config
+    world.disk.log.reconfigure(LogWorld().config)
 
 
 def test_records_that_cannot_be_read_are_left_out(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -111,7 +111,8 @@ def test_size_counts_the_whole_log():
     world.log.update_high_watermark(12)
     assert delete_old_segments(world.log, START_MS) == 1
     assert world.log.size_bytes == 3 * 510
-    world.config = world.log.config = world.log.config.for_topic(None, {"retention.bytes": 0, "retention.ms": -1})
+    world.config = world.log.config.for_topic(None, {"retention.bytes": 0, "retention.ms": -1})
+    world.log.reconfigure(world.config)
     assert delete_old_segments(world.log, START_MS) == 3
 
 
@@ -127,5 +128,5 @@ def test_compacted_topics_lose_only_what_lies_below_the_log_start():
 
 
 def test_no_retention_at_all(world):
-    world.log.config = world.log.config.for_topic(None, {"retention.ms": -1})
+    world.log.reconfigure(world.log.config.for_topic(None, {"retention.ms": -1}))
     assert delete_old_segments(world.log, START_MS + 100 * DAY_MS) == 0

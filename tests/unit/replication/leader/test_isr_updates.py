@@ -214,7 +214,7 @@ async def test_a_follower_joins_at_the_watermark_and_at_the_start_of_the_leaders
 async def test_w8_12_too_few_in_sync_replicas_refuse_acks_all_before_and_after_the_append() -> None:
     """W8.12: RF 3, min.insync.replicas 2, and the in-sync set shrinks to one."""
     leader = Leader(8)
-    leader.me.log.config = type(leader.me.log.config).for_topic(None, {"min.insync.replicas": "2"})
+    leader.me.log.reconfigure(type(leader.me.log.config).for_topic(None, {"min.insync.replicas": "2"}))
     answers = leader.me.append(b"m1", acks=-1, timeout_ms=60_000)
     leader.partition.followers[2].last_caught_up_ms = leader.partition.followers[3].last_caught_up_ms = -1e9
     leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))

@@ -79,7 +79,7 @@ def test_an_offset_outside_the_log_is_out_of_range(world: World, offset: int) ->
 
 def test_what_may_not_be_deleted_is_refused_each_for_itself(world: World) -> None:
     compacted = world.lead_with_records(T0)
-    compacted.config = LogConfig.for_topic(overrides={"cleanup.policy": "compact"})
+    compacted.reconfigure(LogConfig.for_topic(overrides={"cleanup.policy": "compact"}))
     world.lead_with_records(T1)
     offsets = TopicPartition("__consumer_offsets", 0)
     gone = TopicPartition("gone", 0)
