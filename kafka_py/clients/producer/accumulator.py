@@ -17,7 +17,7 @@ from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.producer.arguments import MAX_TIMESTAMP, as_bytes, as_partition, as_timestamp, sized_headers
-from kafka_py.clients.producer.batches import Callback, Headers, ProducerBatch, RecordFuture
+from kafka_py.clients.producer.batches import Callback, Headers, Observer, ProducerBatch, RecordFuture
 from kafka_py.clients.producer.buffer_pool import MemoryWaiter
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.lanes import Lane, TopicLanes
@@ -37,9 +37,17 @@ class Accumulator(BatchQueues):
     """The queues of one producer, and what fills them.
 
     wake: called, from any thread and without the lock, when a batch was opened and the sender should look.
+    observer: called at the end of every batch.
     """
 
-    def __init__(self, options: ProducerOptions, clock: Clock, rng: Random, wake: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        options: ProducerOptions,
+        clock: Clock,
+        rng: Random,
+        wake: Callable[[], object],
+        observer: Observer | None = None,
+    ) -> None:
         super().__init__(options, clock, rng)
         self._wall_ms = clock.wall_ms
         self._wake = wake
@@ -47,8 +55,7 @@ class Accumulator(BatchQueues):
         self._codec = Codec[options.compression_type.upper()]
         self._largest = options.max_request_size
         self._memory = options.buffer_memory
-        self.observer: Callable[[ProducerBatch], object] | None = None
-        """Hears of the end of every batch that is opened from now on."""
+        self._observer = observer
 
     # From any thread: the path of every record
 
@@ -233,9 +240,8 @@ class Accumulator(BatchQueues):
     def _open(self, topic_lanes: TopicLanes, lane: Lane, reserve: int) -> ProducerBatch:
         now_ms = self._clock.monotonic_ms()
         limit = min(self._limit(topic_lanes), reserve)
-        batch = ProducerBatch(lane, BatchBuilder(self._codec), limit, reserve, now_ms)
+        batch = ProducerBatch(lane, BatchBuilder(self._codec), limit, reserve, now_ms, self._observer)
         batch.size = HEADER_SIZE
-        batch.observer = self.observer
         lane.open = batch
         lane.queue.append(batch)
         topic_lanes.last_used_ms = now_ms

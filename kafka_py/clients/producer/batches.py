@@ -49,6 +49,9 @@ class RecordMetadata(NamedTuple):
 Callback = Callable[[RecordMetadata | None, KafkaError | None], object]
 """Called with (metadata, None) or (None, error), in the order of sending within a partition."""
 
+Observer = Callable[["ProducerBatch"], object]
+"""Called at the end of a batch, before anyone else is notified."""
+
 APPLICATION_FAILURES = (Exception, SystemExit, asyncio.CancelledError)
 """What a callback of the application may raise without an end to the thread that all records depend on."""
 
@@ -88,7 +91,15 @@ class ProducerBatch:
         "size",
     )
 
-    def __init__(self, lane: Lane, builder: BatchBuilder, limit: int, reserved: int, created_ms: float) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        builder: BatchBuilder,
+        limit: int,
+        reserved: int,
+        created_ms: float,
+        observer: Observer | None = None,
+    ) -> None:
         self.lane = lane
         self.builder = builder
         self.limit = limit
@@ -101,8 +112,7 @@ class ProducerBatch:
         self.created_ms = created_ms
         self.details: list[Details] = []
         self.callbacks: list[tuple[int, Callback]] = []
-        self.observer: Callable[[ProducerBatch], object] | None = None
-        """Hears of its end before anyone else."""
+        self.observer = observer
         self.attempts = 0
         self.retry_at = 0.0
         self.data: bytes | None = None
@@ -212,8 +222,9 @@ class ProducerBatch:
         part: ProducerBatch | None = None
         for index, record in enumerate(decode_records(self.encode())):
             if part is None or part.size >= target:
-                part = ProducerBatch(self.lane, BatchBuilder(self.builder.codec), target, 0, self.created_ms)
-                part.largest, part.observer = self.largest, self.observer
+                builder = BatchBuilder(self.builder.codec)
+                part = ProducerBatch(self.lane, builder, target, 0, self.created_ms, self.observer)
+                part.largest = self.largest
                 parts.append((index, part))
             part.builder.append(record.timestamp, record.key, record.value, record.headers)
             part.details.append(self.details[index])

@@ -20,10 +20,10 @@ from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics, MetricValues
 from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.arguments import as_bytes, as_headers, as_partition, as_timestamp
-from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture, settle
+from kafka_py.clients.producer.batches import Callback, RecordFuture, settle
 from kafka_py.clients.producer.buffer_pool import MemoryWaiter
 from kafka_py.clients.producer.configs import ProducerOptions
-from kafka_py.clients.producer.interceptors import interceptors_of
+from kafka_py.clients.producer.interceptors import ProducerRecord, interceptors_of
 from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.sender import Sender
 from kafka_py.clients.serialization import closer, serializer
@@ -58,10 +58,9 @@ class ProducerCore:
         self._asked_for: dict[str, float] = {}
         self.wake_pending = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.accumulator = Accumulator(self.options, self.clock, environment.chance.generator(), self._wake)
+        observer = None if self.interceptors is None else self.interceptors.on_answer
+        self.accumulator = Accumulator(self.options, self.clock, environment.chance.generator(), self._wake, observer)
         self.append = self.accumulator.append
-        if self.interceptors is not None:
-            self.accumulator.observer = self.interceptors.on_answer
         self.cluster: Cluster
         self.sender: Sender
 
@@ -124,27 +123,20 @@ class ProducerCore:
         self.sender.step()
 
     async def send_waiting(
-        self,
-        topic: str,
-        key: Any,
-        key_bytes: Data | None,
-        value: Any,
-        value_bytes: Data | None,
-        partition: int | None,
-        timestamp: int | None,
-        headers: Headers | None,
-        callback: Callback | None,
+        self, record: ProducerRecord, key: Data | None, value: Data | None, callback: Callback | None
     ) -> RecordFuture:
         """As `append`, but waits for metadata and memory, max.block.ms together at most.
 
+        record: as the application gave it. key, value: of the record, serialized.
         Raises ClientTimeout or BufferExhausted after that, KafkaError for a topic that cannot be written to, and at
         once what `append` raises.
         """
-        key_bytes = None if key_bytes is None else as_bytes("key", key_bytes)
-        value_bytes = None if value_bytes is None else as_bytes("value", value_bytes)
-        partition = None if partition is None else as_partition(partition)
-        timestamp = None if timestamp is None else as_timestamp(timestamp)
-        headers = None if headers is None else as_headers(headers)
+        key = None if key is None else as_bytes("key", key)
+        value = None if value is None else as_bytes("value", value)
+        topic = record.topic
+        partition = None if record.partition is None else as_partition(record.partition)
+        timestamp = None if record.timestamp is None else as_timestamp(record.timestamp)
+        headers = None if record.headers is None else as_headers(record.headers)
         deadline_ms = self.clock.monotonic_ms() + self.options.max_block_ms
         grant: MemoryWaiter | None = None
         try:
@@ -152,12 +144,12 @@ class ProducerCore:
                 await self.wait_for_topic(topic, partition, deadline_ms)
                 chosen = partition
                 if chosen is None and self.accumulator.has_own_partitioner:
-                    chosen = self.accumulator.choose(topic, key, key_bytes, value, value_bytes)
-                future = self.append(topic, key_bytes, value_bytes, chosen, timestamp, headers, callback, grant)
+                    chosen = self.accumulator.choose(topic, record.key, key, record.value, value)
+                future = self.append(topic, key, value, chosen, timestamp, headers, callback, grant)
                 if future is not None:
                     return future
                 if grant is None and topic in self.accumulator.topics:
-                    size = self.accumulator.memory_for(topic, key_bytes, value_bytes, headers)
+                    size = self.accumulator.memory_for(topic, key, value, headers)
                     grant = await self._wait_for_memory(size, deadline_ms)
         finally:
             if grant is not None:

@@ -110,13 +110,14 @@ class Producer:
                 value_bytes = self._value_serializer(topic, value)
         if self._chooses and partition is None:
             chosen = self._core.accumulator.choose(topic, key, key_bytes, value, value_bytes)
-            if chosen is None:
-                return self._send_waiting(topic, key, key_bytes, value, value_bytes, None, timestamp, headers, callback)
-        future = self._append(topic, key_bytes, value_bytes, chosen, timestamp, headers, callback)
+        future = None
+        if chosen is not None or not self._chooses:
+            future = self._append(topic, key_bytes, value_bytes, chosen, timestamp, headers, callback)
         if future is None:
-            return self._send_waiting(
-                topic, key, key_bytes, value, value_bytes, partition, timestamp, headers, callback
-            )
+            if self._closed:
+                raise IllegalState("the producer is closed")
+            record = ProducerRecord(topic, value, key, partition, timestamp, headers)
+            return self._run(self._core.send_waiting(record, key_bytes, value_bytes, callback))
         return future
 
     def send_batch(
@@ -132,11 +133,6 @@ class Producer:
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._thread.run(coroutine)
-
-    def _send_waiting(self, *arguments: Any) -> RecordFuture:
-        if self._closed:
-            raise IllegalState("the producer is closed")
-        return self._thread.run(self._core.send_waiting(*arguments))
 
     def flush(self, timeout: float | None = None) -> None:
         """Waits until every record sent so far is answered. Raises ClientTimeout after `timeout` seconds."""
@@ -202,7 +198,7 @@ class AsyncProducer:
         if interceptors is not None:
             record = interceptors.on_send(record)
         try:
-            return await self._send(*record, callback)
+            return await self._send(record, callback)
         except Exception as error:
             if isinstance(error, KafkaError):
                 self._core.note_refused()
@@ -210,28 +206,20 @@ class AsyncProducer:
                 interceptors.on_send_error(record, error)
             raise
 
-    async def _send(
-        self,
-        topic: str,
-        value: Any,
-        key: Any,
-        partition: int | None,
-        timestamp: int | None,
-        headers: Headers | None,
-        callback: Callback | None,
-    ) -> RecordFuture:
+    async def _send(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
         core = self._core
-        key_bytes = key if core.key_serializer is None else core.key_serializer(topic, key)
-        value_bytes = value if core.value_serializer is None else core.value_serializer(topic, value)
+        topic, value, key, partition, timestamp, headers = record
+        if core.key_serializer is not None:
+            key = core.key_serializer(topic, key)
+        if core.value_serializer is not None:
+            value = core.value_serializer(topic, value)
         if partition is not None or not core.accumulator.has_own_partitioner:
-            future = core.append(topic, key_bytes, value_bytes, partition, timestamp, headers, callback)
+            future = core.append(topic, key, value, partition, timestamp, headers, callback)
             if future is not None:
                 if core.wake_pending:  # a batch was opened: let the sender, and everyone else, have a turn
                     await asyncio.sleep(0)
                 return future
-        return await core.send_waiting(
-            topic, key, key_bytes, value, value_bytes, partition, timestamp, headers, callback
-        )
+        return await core.send_waiting(record, key, value, callback)
 
     async def flush(self) -> None:
         """Waits until every record sent so far is answered."""

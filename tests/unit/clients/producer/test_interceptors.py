@@ -50,8 +50,8 @@ class Forgetful(Failing):
 RECORD = ProducerRecord("t", "kafka")
 
 
-def batch(count: int) -> ProducerBatch:
-    made = ProducerBatch(Lane("t", 3), BatchBuilder(), 1000, 0, 0.0)
+def batch(count: int, *chain: Any) -> ProducerBatch:
+    made = ProducerBatch(Lane("t", 3), BatchBuilder(), 1000, 0, 0.0, Interceptors(chain).on_answer)
     made.details = [(100 + number, -1, number) for number in range(count)]
     return made
 
@@ -71,8 +71,7 @@ def test_after_a_failure_the_next_goes_on_from_the_last_success(broken: Any, cap
 def test_all_hear_of_every_record_of_an_answered_batch_before_its_callbacks() -> None:
     order: list[str] = []
     last = Prefix()
-    made = batch(2)
-    made.observer = Interceptors([Failing(), last]).on_answer
+    made = batch(2, Failing(), last)
     made.callbacks.append((0, lambda _metadata, _error: order.append(f"callback after {len(last.heard)}")))
     made.succeed(40)
     assert last.heard == [
@@ -84,8 +83,7 @@ def test_all_hear_of_every_record_of_an_answered_batch_before_its_callbacks() ->
 
 def test_of_a_failed_record_only_topic_and_partition_are_told() -> None:
     last = Prefix()
-    made = batch(1)
-    made.observer = Interceptors([last]).on_answer
+    made = batch(1, last)
     error = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     made.fail(error)
     assert last.heard == [(RecordMetadata("t", 3, -1, -1, -1, -1), error)]
