@@ -16,6 +16,9 @@ _UUID_TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
 ZERO_UUID = uuid.UUID(int=0)
 """Stands for "no topic id" on the wire and in znodes."""
 
+EARLIEST_TIMESTAMP, LATEST_TIMESTAMP = -2, -1
+"""In place of a time when offsets are asked for: the first record there is, the record to come next (KIP-79)."""
+
 
 class TopicPartition(NamedTuple):
     """One partition of a topic; prints as it is written in logs and directory names, `topic-partition`."""

@@ -10,11 +10,9 @@ import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
-
-LATEST, EARLIEST = -1, -2
 
 
 def parser() -> CommandParser:
@@ -28,7 +26,7 @@ def parser() -> CommandParser:
                  default="")  # fmt: skip
     table.option("--time", "Where to look: -1 for the latest offset, -2 for the earliest, or a time in ms for the "
                  "first record at or after it; without such a record the offset is empty.", kind=int,
-                 metavar="Long: timestamp/-1/-2", default=LATEST)  # fmt: skip
+                 metavar="Long: timestamp/-1/-2", default=LATEST_TIMESTAMP)  # fmt: skip
     table.option("--max-wait-ms", "Accepted without effect.", kind=int, metavar="Integer: ms", default=1000)
     table.option("--offsets", "Accepted without effect.", kind=int, metavar="Integer: count", default=1)
     return table
@@ -94,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
 def show(options: argparse.Namespace) -> int:
     """Looks the offsets up and prints them. Raises CommandFailed, KafkaError."""
     wanted = wanted_partitions(options.partitions)
-    if options.time < EARLIEST:
+    if options.time < EARLIEST_TIMESTAMP:
         raise CommandFailed(f"The time {options.time} means nothing: -1 is the latest, -2 the earliest")
     from kafka_py.clients.consumer.consumer import Consumer
 
@@ -108,9 +106,9 @@ def show(options: argparse.Namespace) -> int:
         leaders = {info.partition: info.leader for info in consumer.partitions_for(options.topic)}
         partitions = select(options.topic, leaders, wanted)
         offsets: Mapping[TopicPartition, int | None]
-        if options.time == LATEST:
+        if options.time == LATEST_TIMESTAMP:
             offsets = consumer.end_offsets(partitions)
-        elif options.time == EARLIEST:
+        elif options.time == EARLIEST_TIMESTAMP:
             offsets = consumer.beginning_offsets(partitions)
         else:
             found = consumer.offsets_for_times(dict.fromkeys(partitions, options.time))

@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ConfigError, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.common.command import CommandParser, UsageError, forbid_together, log_warnings, run
-from kafka_py.cli.group_admin.group_resetting import EARLIEST, LATEST, CannotReset, OffsetLookup, Offsets, read_plan
+from kafka_py.cli.group_admin.group_resetting import CannotReset, OffsetLookup, Offsets, read_plan
 from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def within(_partition: TopicPartition, offset: int, start: int, end: int) -> int
 async def input_offsets(look: OffsetLookup, options: argparse.Namespace, partitions: list[TopicPartition]) -> Offsets:
     """The offsets from which input topics are read again. Raises KafkaError, ValueError, CannotReset."""
     if options.to_latest:
-        return await look.at(partitions, LATEST)
+        return await look.at(partitions, LATEST_TIMESTAMP)
     if options.to_datetime is not None:
         return await look.at_time(partitions, moment_ms(options.to_datetime))
     if options.by_duration is not None:
@@ -116,7 +116,7 @@ async def input_offsets(look: OffsetLookup, options: argparse.Namespace, partiti
         return await look.within_log(shifted, within)
     if options.from_file is not None:
         return await look.within_log(planned(options, partitions), within)
-    return await look.at(partitions, EARLIEST)
+    return await look.at(partitions, EARLIEST_TIMESTAMP)
 
 
 def planned(options: argparse.Namespace, partitions: Collection[TopicPartition]) -> Offsets:
@@ -175,7 +175,7 @@ async def new_offsets(
         print(f"Following intermediate topics offsets will be reset to end (for consumer group {group})")
         for topic, _ in to_end:
             print(f"Topic: {topic}")
-    return {**new, **await look.at(to_end, LATEST)}
+    return {**new, **await look.at(to_end, LATEST_TIMESTAMP)}
 
 
 # ---- topics, members

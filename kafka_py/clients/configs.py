@@ -15,6 +15,9 @@ from kafka_py.base.options import Kind, Option, OptionTable, at_least, between, 
 
 _log = logging.getLogger(__name__)
 
+INT_MAX = 2_147_483_647
+"""The greatest value of a setting that is an int in Java."""
+
 
 class SslOptions(OptionTable, no_effect="clients cannot use TLS"):
     """TLS: read by the TLS transport; kept here so that every client accepts the same names."""

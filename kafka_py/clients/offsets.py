@@ -1,8 +1,14 @@
-"""A committed offset, as the consumer and the admin client take and give it. Source: OffsetAndMetadata."""
+"""A committed offset, as the consumer and the admin client take and give it, and how offsets are asked for.
+
+Source: OffsetAndMetadata.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+CONSUMER = -1
+"""replica_id of a request that no broker sends."""
 
 
 class OffsetAndMetadata(NamedTuple):

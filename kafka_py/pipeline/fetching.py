@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import EARLIEST_TIMESTAMP
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.consumer.offsets import CONSUMER
 from kafka_py.clients.errors import error_code
+from kafka_py.clients.offsets import CONSUMER
 from kafka_py.net.client import ConnectionLost
 from kafka_py.pipeline.links import Link
-from kafka_py.pipeline.offsets import EARLIEST
 from kafka_py.pipeline.planning import DataLoss
 from kafka_py.pipeline.ranges import OffsetRange
 from kafka_py.records.batch import BatchHeader, Buffer, CorruptBatch, decode_records, iter_headers, verify_crc
@@ -221,7 +221,7 @@ class RangeReader:
     def _skip_lost(self) -> None:
         """Continues at the start of the partition."""
         partition = self._wanted.topic_partition
-        first = self._link.ends([partition], EARLIEST).get(partition, self._wanted.end)
+        first = self._link.ends([partition], EARLIEST_TIMESTAMP).get(partition, self._wanted.end)
         lost = f"{partition}: offsets from {self._offset} on are gone, the first there is is {first}"
         if self._fail_on_data_loss:
             raise DataLoss(lost)

@@ -11,9 +11,6 @@ from collections.abc import Iterable, Mapping
 
 from kafka_py.base.ids import TopicPartition
 
-EARLIEST = -2
-LATEST = -1
-
 Offsets = dict[TopicPartition, int]
 
 

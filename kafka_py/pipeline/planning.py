@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.pipeline.committed import committed_offsets
 from kafka_py.pipeline.filters import Wanted
 from kafka_py.pipeline.links import Link
-from kafka_py.pipeline.offsets import EARLIEST, LATEST, Offsets, names
+from kafka_py.pipeline.offsets import Offsets, names
 from kafka_py.pipeline.options import Options
 from kafka_py.pipeline.ranges import OffsetRange
 
@@ -87,10 +87,10 @@ class Planner:
         return self.latest(partitions)
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Offsets:
-        return self._retried(lambda: self.link.ends(partitions, EARLIEST))
+        return self._retried(lambda: self.link.ends(partitions, EARLIEST_TIMESTAMP))
 
     def latest(self, partitions: Collection[TopicPartition]) -> Offsets:
-        return self._retried(lambda: self.link.ends(partitions, LATEST))
+        return self._retried(lambda: self.link.ends(partitions, LATEST_TIMESTAMP))
 
     def _covering(
         self, given: Mapping[tuple[str, int], int], partitions: Collection[TopicPartition], option: str
@@ -124,8 +124,8 @@ class Planner:
         low, high = self.earliest(given), self.latest(given)
         resolved: Offsets = {}
         for each, offset in given.items():
-            if offset in (EARLIEST, LATEST):
-                resolved[each] = low[each] if offset == EARLIEST else high[each]
+            if offset in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP):
+                resolved[each] = low[each] if offset == EARLIEST_TIMESTAMP else high[each]
             elif low[each] <= offset <= high[each]:
                 resolved[each] = offset
             else:

@@ -13,14 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import LATEST_TIMESTAMP, TopicPartition
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient
     from kafka_py.clients.admin.group_descriptions import ConsumerGroupDescription, MemberDescription
 
 MISSING = "-"
-LATEST = -1
 
 OFFSET_COLUMNS = ("GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST",
                   "CLIENT-ID")  # fmt: skip
@@ -90,7 +89,7 @@ async def end_offsets(
     admin: AsyncAdminClient, partitions: Collection[TopicPartition], timeout: float
 ) -> dict[TopicPartition, int]:
     """Where partitions end; one without leader is left out, which is said on standard error. Raises KafkaError."""
-    found = await admin.list_offsets(dict.fromkeys(sorted(partitions), LATEST), timeout=timeout)
+    found = await admin.list_offsets(dict.fromkeys(sorted(partitions), LATEST_TIMESTAMP), timeout=timeout)
     ends = {}
     for partition, answer in found.items():
         if isinstance(answer, KafkaError):

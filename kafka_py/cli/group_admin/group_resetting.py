@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.cli.common.command import UsageError
 from kafka_py.cli.group_admin.consumer_groups_options import scenario_of
 from kafka_py.cli.group_admin.group_offsets_csv import BadPlan, Plan, parse_plan
@@ -22,8 +22,6 @@ from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient
-
-EARLIEST, LATEST = -2, -1
 
 log = logging.getLogger("kafka.admin.ConsumerGroupCommand$")
 
@@ -95,18 +93,19 @@ class OffsetLookup:
     async def at_time(self, partitions: Collection[TopicPartition], timestamp: int) -> Offsets:
         """The offsets at a time, and the end where no record is at or after it."""
         found = await self.at(partitions, timestamp)
-        return {**found, **await self.at([partition for partition, offset in found.items() if offset < 0], LATEST)}
+        without_record = [partition for partition, offset in found.items() if offset < 0]
+        return {**found, **await self.at(without_record, LATEST_TIMESTAMP)}
 
     async def current(self, group: str, partitions: Collection[TopicPartition]) -> Offsets:
         """What the group has committed, and the end where it has nothing."""
         committed = await self.committed(group)
         without = [partition for partition in partitions if partition not in committed]
-        current = {**committed, **await self.at(without, LATEST)}
+        current = {**committed, **await self.at(without, LATEST_TIMESTAMP)}
         return {partition: current[partition] for partition in partitions}
 
     async def within_log(self, wanted: Mapping[TopicPartition, int], within: Within) -> Offsets:
         """The offsets, kept within their logs."""
-        starts, ends = await self.at(wanted, EARLIEST), await self.at(wanted, LATEST)
+        starts, ends = await self.at(wanted, EARLIEST_TIMESTAMP), await self.at(wanted, LATEST_TIMESTAMP)
         return {
             partition: within(partition, offset, starts[partition], ends[partition])
             for partition, offset in wanted.items()
@@ -120,7 +119,7 @@ class Resetting:
         self._options = options
         self._look = OffsetLookup(admin, options.timeout / 1000)
         self._plan: Plan | None = None
-        self._timestamp = LATEST
+        self._timestamp = LATEST_TIMESTAMP
         try:
             if options.from_file is not None:
                 self._plan = read_plan(options.from_file, options.group or ())
@@ -158,10 +157,10 @@ class Resetting:
         return await self._look.within_log(dict.fromkeys(partitions, self._options.to_offset), within)
 
     async def _to_earliest(self, _group: str, partitions: list[TopicPartition]) -> Offsets:
-        return await self._look.at(partitions, EARLIEST)
+        return await self._look.at(partitions, EARLIEST_TIMESTAMP)
 
     async def _to_latest(self, _group: str, partitions: list[TopicPartition]) -> Offsets:
-        return await self._look.at(partitions, LATEST)
+        return await self._look.at(partitions, LATEST_TIMESTAMP)
 
     async def _to_time(self, _group: str, partitions: list[TopicPartition]) -> Offsets:
         return await self._look.at_time(partitions, self._timestamp)

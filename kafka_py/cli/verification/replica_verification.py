@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import LATEST_TIMESTAMP, TopicPartition
 from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
 from kafka_py.cli.java_compat.java_dates import DatePattern
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient
     from kafka_py.records.batch import BatchHeader
 
-LATEST = -1
 DEBUG_CONSUMER = -2
 DATES = DatePattern("yyyy-MM-dd HH:mm:ss,SSS")
 CLIENT_ID = "replicaVerificationTool"
@@ -38,7 +37,7 @@ def parser() -> CommandParser:
     table.option("--topic-white-list", "The topics, as a regular expression that matches their whole names.",
                  metavar="String: Java regex (String)", default=".*")  # fmt: skip
     table.option("--time", "Where to begin: -1 at the end, -2 at the start, or at a time in ms.", kind=int,
-                 metavar="Long: timestamp/-1(latest)/-2(earliest)", default=LATEST)  # fmt: skip
+                 metavar="Long: timestamp/-1(latest)/-2(earliest)", default=LATEST_TIMESTAMP)  # fmt: skip
     table.option("--report-interval-ms", "How often to tell how it goes.", kind=int, metavar="Long: ms",
                  default=30_000)  # fmt: skip
     return table
@@ -221,7 +220,8 @@ async def first_offsets(
             if leader == broker:
                 topics.setdefault(topic, []).append(ListOffsetsPartition(partition_index=number, timestamp=timestamp))
         request = ListOffsetsRequest(
-            replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=rows) for topic, rows in topics.items()]
+            replica_id=-1,
+            topics=[ListOffsetsTopic(name=topic, partitions=rows) for topic, rows in topics.items()],
         )
         await admin.know(broker)
         response = await admin.cluster.send(broker, request)

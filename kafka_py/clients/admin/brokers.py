@@ -11,7 +11,7 @@ from kafka_py import __version__
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.core import TRY_AGAIN, AdminCore, error_of
-from kafka_py.clients.admin.results import Results
+from kafka_py.clients.admin.results import Results, operations_of
 from kafka_py.clients.metadata import Node
 from kafka_py.net.client import SOFTWARE_NAME
 from kafka_py.wire.apis import ApiKey
@@ -19,8 +19,6 @@ from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest
 from kafka_py.wire.messages.metadata import MetadataRequest
-
-NO_OPERATIONS = -0x80000000
 
 
 class ClusterDescription(NamedTuple):
@@ -62,12 +60,11 @@ async def _describe_cluster(core: AdminCore, operations: bool, timeout_ms: int) 
     if error is not None:
         raise error
     nodes = {each.broker_id: Node(each.broker_id, each.host, each.port, each.rack) for each in response.brokers}
-    bits = response.cluster_authorized_operations
     return ClusterDescription(
         response.cluster_id,
         nodes.get(response.controller_id),
         list(nodes.values()),
-        None if bits == NO_OPERATIONS else bits,
+        operations_of(response.cluster_authorized_operations),
     )
 
 
@@ -75,12 +72,11 @@ async def _describe_by_metadata(core: AdminCore, operations: bool, timeout_ms: i
     request = MetadataRequest(topics=[], include_cluster_authorized_operations=operations)
     response = await core.cluster.send_any(request, timeout_ms=timeout_ms)
     nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
-    bits = response.cluster_authorized_operations
     return ClusterDescription(
         response.cluster_id,
         nodes.get(response.controller_id),
         list(nodes.values()),
-        None if bits == NO_OPERATIONS else bits,
+        operations_of(response.cluster_authorized_operations),
     )
 
 

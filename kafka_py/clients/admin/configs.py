@@ -6,9 +6,7 @@ Source: docs/reference/configs.tsv, scope admin.
 from __future__ import annotations
 
 from kafka_py.base.options import Kind, Option, at_least, between
-from kafka_py.clients.configs import ClientOptions
-
-INT_MAX = 2_147_483_647
+from kafka_py.clients.configs import INT_MAX, ClientOptions
 
 
 class AdminOptions(ClientOptions):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.core import error_of
+from kafka_py.clients.admin.results import operations_of
 from kafka_py.clients.metadata import Node
 from kafka_py.wire.compiler import decode_versioned
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment
@@ -19,8 +20,6 @@ from kafka_py.wire.primitives import MalformedMessage
 
 CONSUMER_TYPES = ("consumer", "")
 """Protocol types of consumer groups; the empty one belongs to groups that only store offsets."""
-
-NO_OPERATIONS = -0x80000000
 
 
 class GroupState(StrEnum):
@@ -83,7 +82,6 @@ def described(group: DescribedGroup, coordinator: Node) -> ConsumerGroupDescript
     if group.protocol_type not in CONSUMER_TYPES:
         detail = f"group {group.group_id} holds members of type {group.protocol_type!r} and no consumers"
         return KafkaError(ErrorCode.INVALID_REQUEST, detail)
-    bits = group.authorized_operations
     return ConsumerGroupDescription(
         group.group_id,
         not group.protocol_type,
@@ -91,7 +89,7 @@ def described(group: DescribedGroup, coordinator: Node) -> ConsumerGroupDescript
         group.protocol_data,
         GroupState.of(group.group_state),
         coordinator,
-        None if bits == NO_OPERATIONS else bits,
+        operations_of(group.authorized_operations),
     )
 
 

@@ -10,17 +10,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.clients.admin.core import TRY_AGAIN, AdminCore, error_of
 from kafka_py.clients.admin.records import leaders_of
 from kafka_py.clients.admin.results import Results
+from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
-EARLIEST, LATEST = -2, -1
+EARLIEST, LATEST = EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 """In place of a time: the first record there is, the record to come next."""
-
-CONSUMER = -1
-"""replica_id of a request that no broker sends."""
 
 LEADER_CHANGED = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -56,8 +54,8 @@ async def list_offsets(
 ) -> Results[TopicPartition, ListedOffset]:
     """Per partition the first record at or after a time (ms UTC), or one end: EARLIEST, LATEST.
 
-    read_committed: LATEST is where the first open transaction begins. A partition that has no leader is not waited
-    for: LEADER_NOT_AVAILABLE.
+    read_committed: the latest offset is where the first open transaction begins. A partition that has no leader is not
+    waited for: LEADER_NOT_AVAILABLE.
     """
 
     async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:

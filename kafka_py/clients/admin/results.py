@@ -1,4 +1,4 @@
-"""What admin calls give back: one value or error per item asked about."""
+"""What admin calls give back: one value or error per item asked about, and what a caller may do with an item."""
 
 from __future__ import annotations
 
@@ -27,3 +27,11 @@ class Results(dict[K, V | KafkaError]):
     def errors(self) -> dict[K, KafkaError]:
         """The items that failed."""
         return {key: found for key, found in self.items() if isinstance(found, KafkaError)}
+
+
+NOT_ASKED_FOR = -0x80000000
+
+
+def operations_of(bits: int) -> int | None:
+    """The operations that the caller is authorized for (KIP-430), as bits; None when they were not asked for."""
+    return None if bits == NOT_ASKED_FOR else bits

@@ -14,7 +14,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID
 from kafka_py.clients.admin.core import AdminCore, error_of
 from kafka_py.clients.admin.resources import ConfigEntry, ConfigSource
-from kafka_py.clients.admin.results import Results
+from kafka_py.clients.admin.results import Results, operations_of
 from kafka_py.clients.metadata import Node
 from kafka_py.wire.messages.create_partitions import (
     CreatePartitionsAssignment,
@@ -37,7 +37,6 @@ from kafka_py.wire.messages.metadata import (
 )
 
 BROKER_DEFAULT = -1
-NO_OPERATIONS = -0x80000000
 DELETES_BY_STATE = 6
 """From this version on DeleteTopics takes names and ids in one list."""
 
@@ -261,5 +260,5 @@ def _described(topic: MetadataResponseTopic, nodes: Mapping[int, Node]) -> Topic
         )
         for partition in sorted(topic.partitions, key=lambda each: each.partition_index)
     ]
-    operations = None if topic.topic_authorized_operations == NO_OPERATIONS else topic.topic_authorized_operations
+    operations = operations_of(topic.topic_authorized_operations)
     return TopicDescription(topic.name, topic.topic_id, topic.is_internal, partitions, operations)

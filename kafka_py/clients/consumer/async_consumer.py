@@ -6,14 +6,14 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from typing import Any, TypeVar
 
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
 from kafka_py.clients.consumer.committer import Callback
 from kafka_py.clients.consumer.core import ConsumerCore
 from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.lookups import Lookups
-from kafka_py.clients.consumer.subscriptions import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Kind
+from kafka_py.clients.consumer.subscriptions import Kind
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import PartitionInfo

@@ -14,10 +14,8 @@ from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
 from kafka_py.clients.errors import ClientTimeout, error_code
+from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-
-CONSUMER = -1
-"""replica_id of a request that no broker sends."""
 
 Found = dict[TopicPartition, OffsetAndTimestamp | None]
 """None: there is no record at or after the timestamp."""

@@ -10,17 +10,12 @@ import logging
 from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.clients.consumer.commits import GroupOffsets
 from kafka_py.clients.consumer.configs import EARLIEST, NONE, ConsumerOptions
 from kafka_py.clients.consumer.offsets import OffsetLookup
-from kafka_py.clients.consumer.subscriptions import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
-    AssignedPartition,
-    Subscriptions,
-)
+from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.errors import ClientTimeout, NoOffsetForPartition
 
 _log = logging.getLogger(__name__)

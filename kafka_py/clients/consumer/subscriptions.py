@@ -21,11 +21,6 @@ from kafka_py.clients.offsets import OffsetAndMetadata
 if TYPE_CHECKING:
     from kafka_py.clients.consumer.delivery import DeliveredPartition
 
-EARLIEST_TIMESTAMP = -2
-LATEST_TIMESTAMP = -1
-"""What ListOffsets takes for the two ends of a partition."""
-
-
 _generations = itertools.count(1)
 
 

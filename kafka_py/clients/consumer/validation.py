@@ -15,9 +15,9 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
-from kafka_py.clients.consumer.offsets import CONSUMER
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.errors import LogTruncation, error_code
+from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,

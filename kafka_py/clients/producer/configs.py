@@ -10,9 +10,8 @@ from typing import Any, Self
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Option, at_least, between, non_empty, one_of
-from kafka_py.clients.configs import ClientOptions
+from kafka_py.clients.configs import INT_MAX, ClientOptions
 
-INT_MAX = 2_147_483_647
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 IDEMPOTENT_MAX_IN_FLIGHT = 5
 """A leader remembers the last five batches of a producer; with more in flight a duplicate could go unseen."""

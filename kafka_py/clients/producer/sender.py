@@ -16,6 +16,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.configs import INT_MAX
 from kafka_py.clients.errors import error_code
 from kafka_py.clients.metadata import NO_NODE, ClusterView
 from kafka_py.clients.node_connection import NodeConnection
@@ -35,7 +36,6 @@ _log = logging.getLogger(__name__)
 
 ACTIVITY = "producer sender"
 
-INT_MAX = 2_147_483_647
 EAGER_LINGER_MS = 2.0
 """With linger.ms=0 a batch that is not full still waits for an answer under way to the same broker, but no longer than
 this: otherwise a busy producer would spend its time on requests of a few records each."""

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.pipeline.committed import committed_offsets
 from kafka_py.pipeline.jobs.report import draw
 from kafka_py.pipeline.jobs.spec import Section
 from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.pipeline.links import Link
-from kafka_py.pipeline.offsets import EARLIEST, LATEST
 
 SCHEMA = (
     "at TIMESTAMP, kind STRING, group STRING, topic STRING, partition INT, log_start BIGINT, log_end BIGINT, "
@@ -78,7 +77,7 @@ def sample(job: History, admin: AdminClient, link: Link) -> list[tuple[Any, ...]
     at = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
     topics = job.topics or sorted(admin.list_topics())
     partitions = link.partitions_of(topics) if topics else []
-    low, high = link.ends(partitions, EARLIEST), link.ends(partitions, LATEST)
+    low, high = link.ends(partitions, EARLIEST_TIMESTAMP), link.ends(partitions, LATEST_TIMESTAMP)
     sizes = _sizes(admin, link, partitions)
     rows: list[tuple[Any, ...]] = [
         (at, "topic", None, each.topic, each.partition, low.get(each), high.get(each), sizes.get(each), None, None)

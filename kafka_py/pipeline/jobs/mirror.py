@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import LATEST_TIMESTAMP, TopicPartition
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.topics import NewPartitions, NewTopic
 from kafka_py.clients.producer.producer import Producer
@@ -30,7 +30,7 @@ from kafka_py.pipeline.jobs.folders import Folder
 from kafka_py.pipeline.jobs.spec import Section
 from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.pipeline.links import Link, shared_link
-from kafka_py.pipeline.offsets import LATEST, Offsets, from_nested, limited, to_nested
+from kafka_py.pipeline.offsets import Offsets, from_nested, limited, to_nested
 from kafka_py.pipeline.options import Options, Where
 from kafka_py.pipeline.planning import Planner
 from kafka_py.pipeline.progress import line
@@ -187,7 +187,7 @@ def _plan(job: Mirror, planner: Planner, target: Link, last: Round | None) -> Ro
     _make_topics(job, partitions)
     copies = {each: _copy(job, each) for each in partitions}
     known = {} if last is None else last.next_targets()
-    ends = target.ends([copies[each] for each in partitions if each not in known], LATEST)
+    ends = target.ends([copies[each] for each in partitions if each not in known], LATEST_TIMESTAMP)
     targets = {each: known[each] if each in known else ends[copies[each]] for each in partitions}
     return Round(0 if last is None else last.number + 1, start, end, targets)
 
@@ -235,7 +235,7 @@ def _carry_out(job: Mirror, options: Options, session: Any, plan: Round) -> int:
 def copy_range(task: Task) -> list[Run]:
     """Copies one range, or what is left of it; runs in an executor. Raises KafkaError naming the partition."""
     target = shared_link(task.target_settings)
-    there = target.ends([task.copy], LATEST)[task.copy] - task.target_start
+    there = target.ends([task.copy], LATEST_TIMESTAMP)[task.copy] - task.target_start
     if there < 0:
         raise _disturbed(task, f"its copy ends {-there} records before offset {task.target_start}")
     reader = RangeReader(
@@ -260,7 +260,7 @@ def copy_range(task: Task) -> list[Run]:
         raise failures[0]
     if count < there:
         raise _disturbed(task, f"its copy holds {there} records of this round, which has {count}")
-    end = target.ends([task.copy], LATEST)[task.copy]
+    end = target.ends([task.copy], LATEST_TIMESTAMP)[task.copy]
     if end != task.target_start + count:
         raise _disturbed(task, f"its copy ends at offset {end}, not {task.target_start + count}")
     return runs

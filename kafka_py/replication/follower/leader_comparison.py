@@ -11,7 +11,7 @@ import logging
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.turns import Turn, next_turn
 from kafka_py.replication.follower.fetch_state import Followed
 from kafka_py.replication.follower.followed_partitions import FollowedPartitions
@@ -20,7 +20,6 @@ from kafka_py.replication.follower.leader_link import EpochQuestion, Leader, Off
 from kafka_py.replication.follower.partition_states import PartitionStates
 from kafka_py.replication.follower.states import OUT_OF_RANGE
 from kafka_py.replication.follower.truncation import Cut, OwnLog, after_out_of_range, cut_after
-from kafka_py.replication.leader.offset_queries import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.replication.state.reads import EpochEnd
 
 _log = logging.getLogger(__name__)

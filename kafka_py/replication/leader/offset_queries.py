@@ -6,13 +6,12 @@ Synchronous; looks and changes nothing. Source: docs/reference/replication.md, s
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.log.model.answers import TimestampOffset
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, EpochEnd, Isolation
 from kafka_py.replication.state.roles import NO_EPOCH
 
-EARLIEST_TIMESTAMP = -2
-LATEST_TIMESTAMP = -1
 NO_TIMESTAMP = -1
 UNKNOWN_END = EpochEnd(-1, -1)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, ZERO_UUID, TopicPartition
 from kafka_py.records.batch import decode_records, read_header
 from kafka_py.testing.fakes.fake_groups import GROUP_ANSWERS
 from kafka_py.wire.apis import APIS, ApiKey
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kafka_py.testing.fakes.fake_cluster import FakeCluster, FakePartition
 
 NONE = ErrorCode.NONE
-LATEST, EARLIEST = -1, -2
 
 
 def _led(cluster: FakeCluster, node_id: int, topic: str, partition: int) -> tuple[ErrorCode, FakePartition | None]:
@@ -163,9 +162,9 @@ def answer_list_offsets(cluster: FakeCluster, node_id: int, request: Any, error:
 
 
 def _offset_at(state: FakePartition, timestamp: int) -> tuple[int, int]:
-    if timestamp == LATEST:
+    if timestamp == LATEST_TIMESTAMP:
         return -1, state.end_offset
-    if timestamp == EARLIEST:
+    if timestamp == EARLIEST_TIMESTAMP:
         return -1, state.start_offset
     records = (record for batch in state.batches for record in decode_records(batch))
     return next(((each.timestamp, each.offset) for each in records if each.timestamp >= timestamp), (-1, -1))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.clients import (
     AdminClient,
     ClientTimeout,
@@ -13,7 +14,7 @@ from kafka_py.clients import (
     OffsetAndMetadata,
     TopicPartition,
 )
-from kafka_py.clients.admin.offsets import EARLIEST, LATEST, ListedOffset
+from kafka_py.clients.admin.offsets import ListedOffset
 from kafka_py.testing.fakes.fake_cluster import CUT, FakeCluster
 from kafka_py.testing.fakes.fake_groups import FakeGroup, FakeMember
 from kafka_py.testing.local_broker import batch
@@ -181,15 +182,16 @@ def test_members_are_sent_away_by_instance_or_all_of_them(cluster: FakeCluster, 
 
 def test_offsets_of_partitions_are_found_at_ends_and_times(cluster: FakeCluster, admin: AdminClient) -> None:
     cluster.log("t").start_offset = 1
-    assert admin.list_offsets({T0: LATEST, T1: LATEST}).all() == {T0: ListedOffset(3), T1: ListedOffset(0)}
-    assert admin.list_offsets({T0: EARLIEST}).all() == {T0: ListedOffset(1)}
+    latest = admin.list_offsets({T0: LATEST_TIMESTAMP, T1: LATEST_TIMESTAMP}).all()
+    assert latest == {T0: ListedOffset(3), T1: ListedOffset(0)}
+    assert admin.list_offsets({T0: EARLIEST_TIMESTAMP}).all() == {T0: ListedOffset(1)}
     assert admin.list_offsets({T0: 1000, T1: 1000}).all() == {T0: ListedOffset(0, 1000), T1: ListedOffset(-1)}
 
 
 def test_each_partition_without_leader_or_topic_has_its_own_error(cluster: FakeCluster, admin: AdminClient) -> None:
     missing = TopicPartition("nowhere", 0)
     cluster.log("t", 1).leader = -1
-    results = admin.list_offsets({T0: LATEST, T1: LATEST, missing: LATEST})
+    results = admin.list_offsets({T0: LATEST_TIMESTAMP, T1: LATEST_TIMESTAMP, missing: LATEST_TIMESTAMP})
     assert results.value(T0).offset == 3
     assert {tp: error.code for tp, error in results.errors().items()} == {
         T1: ErrorCode.LEADER_NOT_AVAILABLE, missing: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -198,4 +200,4 @@ def test_each_partition_without_leader_or_topic_has_its_own_error(cluster: FakeC
 
 def test_offsets_are_asked_for_again_when_the_leader_has_moved(cluster: FakeCluster, admin: AdminClient) -> None:
     cluster.fail(ApiKey.LIST_OFFSETS, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    assert admin.list_offsets({T0: LATEST}).value(T0).offset == 3
+    assert admin.list_offsets({T0: LATEST_TIMESTAMP}).value(T0).offset == 3

@@ -24,12 +24,12 @@ from kafka_py.clients.consumer.fetching.fetch_plan import FetchPlan
 from kafka_py.clients.consumer.fetching.fetch_sessions import FetchSession, Wanted, by_topic
 from kafka_py.clients.consumer.fetching.fetched import Decoding, Fetched
 from kafka_py.clients.consumer.fetching.held import HeldAnswers
-from kafka_py.clients.consumer.offsets import CONSUMER
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.consumer.validation import Validation
 from kafka_py.clients.errors import OffsetOutOfRange, error_code
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import NodeConnection
+from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.fetch import (
     FetchablePartitionResponse,
     FetchPartition,
