@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.common.command import CommandParser, UsageError, log_warnings, run
+from kafka_py.cli.common.command import CommandParser, Refused, UsageError, log_warnings, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
-from kafka_py.cli.config_admin.entities import BROKERS, LOGGERS, TOPICS, Changes, Entity, Refused, in_hash_order
+from kafka_py.cli.config_admin.entities import BROKERS, LOGGERS, TOPICS, Changes, Entity, in_hash_order
 from kafka_py.cli.java_compat.java_errors import exception_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli.common.command import CommandFailed, log_warnings, run
+from kafka_py.cli.common.command import CommandFailed, Refused, log_warnings, run
 from kafka_py.cli.common.connection_options import admin_properties
 from kafka_py.cli.group_admin import consumer_groups_options
 from kafka_py.cli.java_compat.java_errors import classic_text
@@ -227,13 +227,12 @@ def main(arguments: Sequence[str]) -> int:
     log_warnings()
     import asyncio
 
-    from kafka_py.cli.group_admin.group_resetting import CannotReset
 
     try:
         asyncio.run(execute(options))
     except (ConfigError, CommandFailed):
         raise
-    except (CannotReset, ValueError) as error:
+    except (Refused, ValueError) as error:
         print_error(f"Executing consumer group command failed due to {error}")
     except KafkaError as error:
         print_error(f"Executing consumer group command failed due to {classic_text(error)}")

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, run
+from kafka_py.cli.common.command import CommandFailed, CommandParser, Refused, UsageError, log_warnings, run
 from kafka_py.cli.common.connection_options import admin_properties
 
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str]) -> int:
             from kafka_py.cli.reassignment.reassign_admin import run_on_brokers
 
             run_on_brokers(admin_properties(options), action, options)
-    except (CommandFailed, KafkaError, OSError) as error:
+    except (CommandFailed, Refused, KafkaError, OSError) as error:
         # On standard output, as Apache Kafka's tool has it.
         print(_said(error))
         return 1
@@ -132,9 +132,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _said(error: Exception) -> str:
     from kafka_py.cli.java_compat.java_errors import exception_text
-    from kafka_py.cli.reassignment.reassign_plan import Refusal
 
-    if isinstance(error, Refusal):
+    if isinstance(error, Refused):
         return str(error)
     return f"Error: {exception_text(error) if isinstance(error, KafkaError) else error}"
 

@@ -22,6 +22,7 @@ from kafka_py.base.properties import read_properties
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
+from kafka_py.cli.common.command import UsageError
 from kafka_py.cli.java_compat.server_logs import ServerLogs, set_up
 from kafka_py.log.disk.files import raise_open_files_limit
 from kafka_py.log.loading.log_dir import LogDirError
@@ -55,15 +56,11 @@ _EXPECTED = (
 log = logging.getLogger("kafka.Kafka")
 
 
-class WrongUsage(Exception):
-    """The command line cannot be understood."""
-
-
 def parse_arguments(arguments: Sequence[str]) -> dict[str, str]:
-    """The properties of the file with the overrides on top. Raises WrongUsage, ConfigError."""
+    """The properties of the file with the overrides on top. Raises UsageError, ConfigError."""
     file, *rest = arguments
     if file.startswith("--"):
-        raise WrongUsage(f"{file.lstrip('-')} is not a recognized option")
+        raise UsageError(f"{file.lstrip('-')} is not a recognized option")
     properties = read_properties(file)
     words = iter(rest)
     for word in words:
@@ -72,12 +69,12 @@ def parse_arguments(arguments: Sequence[str]) -> dict[str, str]:
         elif word.startswith("--override="):
             pair = word.removeprefix("--override=")
         else:
-            raise WrongUsage(f"Found non argument parameters: {word}")
+            raise UsageError(f"Found non argument parameters: {word}")
         if pair is None:
-            raise WrongUsage("Option override requires an argument")
+            raise UsageError("Option override requires an argument")
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise WrongUsage(f"Invalid value {pair!r} for --override: it must have the form property=value")
+            raise UsageError(f"Invalid value {pair!r} for --override: it must have the form property=value")
         properties[name.strip()] = value.strip()
     return properties
 
@@ -96,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         config = BrokerConfig.parse(parse_arguments(arguments))
         config.connect_string()  # without ZooKeeper there is nothing to start
-    except WrongUsage as error:
+    except UsageError as error:
         return _fail(f"{error}\n{USAGE}")
     except ConfigError as error:
         return _fail(error.detail)

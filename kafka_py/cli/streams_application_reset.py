@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.common.command import CommandParser, UsageError, forbid_together, log_warnings, run
-from kafka_py.cli.group_admin.group_resetting import CannotReset, OffsetLookup, Offsets, read_plan
+from kafka_py.cli.common.command import CommandParser, Refused, UsageError, forbid_together, log_warnings, run
+from kafka_py.cli.group_admin.group_resetting import OffsetLookup, Offsets, read_plan
 from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def within(_partition: TopicPartition, offset: int, start: int, end: int) -> int
 
 
 async def input_offsets(look: OffsetLookup, options: argparse.Namespace, partitions: list[TopicPartition]) -> Offsets:
-    """The offsets from which input topics are read again. Raises KafkaError, ValueError, CannotReset."""
+    """The offsets from which input topics are read again. Raises KafkaError, ValueError, Refused."""
     if options.to_latest:
         return await look.at(partitions, LATEST_TIMESTAMP)
     if options.to_datetime is not None:
@@ -120,11 +120,11 @@ async def input_offsets(look: OffsetLookup, options: argparse.Namespace, partiti
 
 
 def planned(options: argparse.Namespace, partitions: Collection[TopicPartition]) -> Offsets:
-    """What the file says of these partitions. Raises CannotReset when it leaves one out."""
+    """What the file says of these partitions. Raises Refused when it leaves one out."""
     wanted = read_plan(options.from_file, [options.application_id]).get(options.application_id, {})
     missing = [str(partition) for partition in sorted(partitions) if partition not in wanted]
     if missing:
-        raise CannotReset(f"{options.from_file} has no offset for {', '.join(missing)}")
+        raise Refused(f"{options.from_file} has no offset for {', '.join(missing)}")
     return {partition: wanted[partition] for partition in partitions}
 
 
@@ -199,13 +199,13 @@ async def delete_internal_topics(admin: AsyncAdminClient, options: argparse.Name
 
 
 async def send_members_away(admin: AsyncAdminClient, options: argparse.Namespace) -> None:
-    """Sees to it that the application's group is empty. Raises CannotReset when it is not to be emptied."""
+    """Sees to it that the application's group is empty. Raises Refused when it is not to be emptied."""
     group = options.application_id
     members = (await admin.describe_consumer_groups([group], timeout=DESCRIBE_S)).value(group).members
     if not members:
         return
     if not options.force:
-        raise CannotReset(
+        raise Refused(
             f"Consumer group '{group}' is still active with {len(members)} members. Make sure to stop all running "
             "application instances before running the reset tool.\n"
             "You can use option '--force' to remove active members from the group."
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str]) -> int:
         return asyncio.run(reset(options))
     except ConfigError:
         raise
-    except (KafkaError, CannotReset, ValueError) as error:
+    except (KafkaError, Refused, ValueError) as error:
         print(f"ERROR: {error}", file=sys.stderr)
         return 1
 

@@ -46,10 +46,6 @@ _MESSAGES: dict[type[ZkError], str] = {
 }
 
 
-class _WrongUse(Exception):
-    """A shell command that cannot be understood; the text is its usage."""
-
-
 class _Quit(Exception):
     """The user has had enough."""
 
@@ -58,7 +54,7 @@ class _Words(argparse.ArgumentParser):
     """The options of one shell command."""
 
     def error(self, message: str) -> NoReturn:
-        raise _WrongUse(message)
+        raise UsageError(message)
 
 
 class Command(NamedTuple):
@@ -111,7 +107,7 @@ class Shell:
             return NOT_FOUND_EXIT
         try:
             await command.act(self, command.words.parse_args(rest))
-        except _WrongUse:
+        except UsageError:
             print(command.usage, file=sys.stderr)
             return 1
         except BadArguments as error:

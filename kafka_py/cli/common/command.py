@@ -25,12 +25,23 @@ _CLASSIC_WORDS = (
 """argparse's messages as Apache Kafka's parser has them."""
 
 
-class UsageError(Exception):
-    """The command line is wrong: the message is printed, then the options, and the command exits with 1."""
+class UserError(Exception):
+    """What was asked for cannot be done, and the text tells the user why: no traceback, exit code 1.
+
+    The kinds differ in how the text is printed.
+    """
 
 
-class CommandFailed(Exception):
-    """The work failed for a reason the user can act on: one line on standard error, exit 1."""
+class UsageError(UserError):
+    """The command line is wrong: the message is printed, then the options."""
+
+
+class CommandFailed(UserError):
+    """The work failed, or what was given cannot be meant: one line on standard error, behind `Error:`."""
+
+
+class Refused(UserError):
+    """The arguments do not fit together, or not the cluster: the text is printed as it stands, or by the command."""
 
 
 class Once(argparse.Action):
@@ -161,6 +172,9 @@ def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], Comman
         print(error, file=sys.stderr)
         if parser is not None:
             parser().print_help(sys.stderr)
+        code = 1
+    except Refused as error:
+        print(error, file=sys.stderr)
         code = 1
     except (CommandFailed, KafkaError) as error:
         print(f"Error: {error.message if isinstance(error, ConfigError) else error}", file=sys.stderr)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.config_admin.configs_zookeeper import WARNING
-from kafka_py.cli.config_admin.entities import Changes, Entity, Refused, in_hash_order
+from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
 from kafka_py.cli.config_admin.scram_credentials import DIGESTS, credential_of
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.settings.config_edits import check_settings
 from kafka_py.broker.settings.setting_names import is_stored_password, row_of
+from kafka_py.cli.common.command import Refused
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
-from kafka_py.cli.config_admin.entities import TOPICS, Changes, Entity, Refused, in_hash_order
+from kafka_py.cli.config_admin.entities import TOPICS, Changes, Entity, in_hash_order
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore

@@ -8,10 +8,6 @@ from typing import NamedTuple
 TOPICS, BROKERS, LOGGERS = "topics", "brokers", "broker-loggers"
 
 
-class Refused(Exception):
-    """The arguments do not fit together, or not the cluster: the text goes to standard error by itself, exit 1."""
-
-
 class Entity(NamedTuple):
     """What has the settings. name: None for all of the type, "" for the default of the type."""
 

@@ -10,16 +10,13 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.cli.common.command import Refused
 
 Plan = dict[str, dict[TopicPartition, int]]
 """Group to partition to offset."""
 
 UNQUOTED_CHARACTERS = 24
 """A longer text is put into quotes without a look at it."""
-
-
-class BadPlan(Exception):
-    """A file that is no such CSV; the text names the line."""
 
 
 def csv_lines(offsets: Mapping[str, Mapping[TopicPartition, int]], *, with_group: bool) -> Iterator[str]:
@@ -39,7 +36,7 @@ def _quoted(text: str) -> str:
 def parse_plan(lines: Iterable[str], only_group: str | None) -> Plan:
     """What a file asks for. only_group: whose lines without a group are; None where each must name its group.
 
-    Empty lines are passed over. Raises BadPlan.
+    Empty lines are passed over. Raises Refused, naming the line, for a file that is no such CSV.
     """
     plan: Plan = {}
     for row_number, row in enumerate(csv.reader(lines, skipinitialspace=True), 1):
@@ -50,11 +47,11 @@ def parse_plan(lines: Iterable[str], only_group: str | None) -> Plan:
             fields.insert(0, only_group)
         if len(fields) != 4:
             wanted = "group,topic,partition,offset" if only_group is None else "topic,partition,offset"
-            raise BadPlan(f"line {row_number} has {len(fields)} fields, not {wanted}")
+            raise Refused(f"line {row_number} has {len(fields)} fields, not {wanted}")
         group, topic, number, offset = fields
         if not number.isdecimal() or not offset.removeprefix("-").isdecimal():
-            raise BadPlan(f"line {row_number} has a partition or offset that is no number: {','.join(row)}")
+            raise Refused(f"line {row_number} has a partition or offset that is no number: {','.join(row)}")
         plan.setdefault(group, {})[TopicPartition(topic, int(number))] = int(offset)
     if not plan:
-        raise BadPlan("it holds no offsets")
+        raise Refused("it holds no offsets")
     return plan

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
-from kafka_py.cli.common.command import UsageError
+from kafka_py.cli.common.command import Refused, UsageError
 from kafka_py.cli.group_admin.consumer_groups_options import scenario_of
-from kafka_py.cli.group_admin.group_offsets_csv import BadPlan, Plan, parse_plan
+from kafka_py.cli.group_admin.group_offsets_csv import Plan, parse_plan
 from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ log = logging.getLogger("kafka.admin.ConsumerGroupCommand$")
 Offsets = dict[TopicPartition, int]
 Within = Callable[[TopicPartition, int, int, int], int]
 """From (partition, offset, start, end) of the log to the offset, or the end of the log that it is past."""
-
-
-class CannotReset(Exception):
-    """What is asked for cannot be done; the text says why."""
 
 
 def parse_topics(given: Sequence[str]) -> tuple[list[TopicPartition], list[str]]:
@@ -53,14 +49,14 @@ def parse_topics(given: Sequence[str]) -> tuple[list[TopicPartition], list[str]]
 
 
 def read_plan(path: str, groups: Sequence[str]) -> Plan:
-    """The plan in a file. groups: those that --group names. Raises CannotReset."""
+    """The plan in a file. groups: those that --group names. Raises Refused."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             return parse_plan(file, groups[0] if len(groups) == 1 else None)
     except (OSError, UnicodeDecodeError):
-        raise CannotReset(f"Unable to read file {path}") from None
-    except BadPlan as error:
-        raise CannotReset(f"{path} cannot be used: {error}") from None
+        raise Refused(f"Unable to read file {path}") from None
+    except Refused as error:
+        raise Refused(f"{path} cannot be used: {error}") from None
 
 
 class OffsetLookup:
@@ -113,7 +109,7 @@ class OffsetLookup:
 
 
 class Resetting:
-    """The scenario that the options name. Raises CannotReset for a time or a file that cannot be read."""
+    """The scenario that the options name. Raises Refused for a time or a file that cannot be read."""
 
     def __init__(self, options: argparse.Namespace, admin: AsyncAdminClient) -> None:
         self._options = options
@@ -128,7 +124,7 @@ class Resetting:
             elif options.by_duration is not None:
                 self._timestamp = time.time_ns() // 1_000_000 - duration_ms(options.by_duration)
         except ValueError as error:
-            raise CannotReset(str(error)) from None
+            raise Refused(str(error)) from None
         scenarios: dict[str, Callable[[str, list[TopicPartition]], Awaitable[Offsets]]] = {
             "to-offset": self._to_offset,
             "shift-by": self._shift_by,

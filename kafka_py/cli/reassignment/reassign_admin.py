@@ -14,8 +14,9 @@ from typing import NamedTuple
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.reassignment import reassign_plan
-from kafka_py.cli.reassignment.reassign_plan import BadPlan, PartitionProgress, Plan, Refusal, in_order, plural
+from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan, in_order, plural
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.log_dirs import ReplicaLogDirs, TopicPartitionReplica
 from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ResourceType
@@ -53,11 +54,11 @@ def generate(admin: AdminClient, topics: str, brokers: str, *, rack_aware: bool)
 
 
 def proposed(current: Mapping[TopicPartition, Sequence[int]], brokers: Sequence[BrokerRack]) -> Assignment:
-    """New places, topic by topic, with as many replicas as now. Raises BadPlan for what cannot be placed."""
+    """New places, topic by topic, with as many replicas as now. Raises CommandFailed for what cannot be placed."""
     try:
         require_racks_of_all_or_none(brokers)
     except KafkaError:
-        raise BadPlan(
+        raise CommandFailed(
             "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
             "assignment without rack information."
         ) from None
@@ -70,7 +71,7 @@ def proposed(current: Mapping[TopicPartition, Sequence[int]], brokers: Sequence[
         try:
             places = place(brokers, len(rows), len(rows[0]), chance=chance)
         except KafkaError as error:
-            raise BadPlan(error.message) from None
+            raise CommandFailed(error.message) from None
         placed.update({TopicPartition(topic, number): replicas for number, replicas in places.items()})
     return placed
 
@@ -93,11 +94,11 @@ def execute(admin: AdminClient, plan: Plan, options: argparse.Namespace) -> None
     plan.check()
     running = admin.list_partition_reassignments()
     if running and not options.additional:
-        raise Refusal(reassign_plan.ANOTHER_RUNS)
+        raise Refused(reassign_plan.ANOTHER_RUNS)
     known = {node.id for node in admin.describe_cluster().nodes}
     for broker in plan.brokers:
         if broker not in known:
-            raise BadPlan(f"Unknown broker id {broker}")
+            raise CommandFailed(f"Unknown broker id {broker}")
     current = assignment_of_topics(admin, plan.topics)
     print(reassign_plan.current_text(plan.targets, current), flush=True)
     if options.disallow_replication_factor_change:
@@ -118,7 +119,7 @@ def execute(admin: AdminClient, plan: Plan, options: argparse.Namespace) -> None
 def _require_done(title: str, errors: Mapping[TopicPartition, KafkaError]) -> None:
     if errors:
         lines = [f"{partition}: {error.message}" for partition, error in sorted(errors.items())]
-        raise Refusal("\n".join([title, *lines]))
+        raise Refused("\n".join([title, *lines]))
 
 
 def set_throttle(admin: AdminClient, moves: reassign_plan.Moves, rate: int) -> None:
@@ -148,7 +149,7 @@ def _change_brokers(admin: AdminClient, brokers: Collection[int], changes: Seque
 def move_log_dirs(admin: AdminClient, moves: Mapping[TopicPartitionReplica, str], timeout_ms: int) -> None:
     """Begins moves between log directories; a replica that is not there yet is waited for.
 
-    Raises Refusal when some could not begin in time, BadPlan when a broker refuses one.
+    Raises Refused when some could not begin in time, CommandFailed when a broker refuses one.
     """
     deadline_s = time.monotonic() + timeout_ms / 1000
     pending = dict(moves)
@@ -158,7 +159,7 @@ def move_log_dirs(admin: AdminClient, moves: Mapping[TopicPartitionReplica, str]
             if error is None:
                 begun.append(replica)
             elif error.code is not ErrorCode.REPLICA_NOT_AVAILABLE:
-                raise BadPlan(f"Failed to alter dir for {replica}") from error
+                raise CommandFailed(f"Failed to alter dir for {replica}") from error
         if begun:
             listed = ",".join(map(str, in_order(begun)))
             print(f"Successfully started log directory move{plural(begun)} for: {listed}", flush=True)
@@ -168,7 +169,7 @@ def move_log_dirs(admin: AdminClient, moves: Mapping[TopicPartitionReplica, str]
             return
         if time.monotonic() >= deadline_s:
             listed = ",".join(map(str, in_order(pending)))
-            raise Refusal(f"Timed out before log directory move{plural(list(pending))} could be started for: {listed}")
+            raise Refused(f"Timed out before log directory move{plural(list(pending))} could be started for: {listed}")
         time.sleep(RETRY_MOVES_AFTER_S)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
 
@@ -31,14 +31,6 @@ TOPIC_THROTTLES = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 
 Replicas = Mapping[TopicPartition, Sequence[int]]
 """The brokers of partitions, the preferred one first."""
-
-
-class BadPlan(CommandFailed):
-    """The file, or a list of the command line, cannot be meant."""
-
-
-class Refusal(CommandFailed):
-    """Things are not as the action wants them; the text is printed as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +57,30 @@ class Plan:
         return list(dict.fromkeys(broker for _, replicas in self.rows for broker in replicas))
 
     def check(self) -> None:
-        """What must hold before a plan is carried out. Raises BadPlan."""
+        """What must hold before a plan is carried out. Raises CommandFailed."""
         if not self.rows:
-            raise BadPlan("Partition reassignment list cannot be empty")
+            raise CommandFailed("Partition reassignment list cannot be empty")
         if any(not replicas for _, replicas in self.rows):
-            raise BadPlan("Partition replica list cannot be empty")
+            raise CommandFailed("Partition replica list cannot be empty")
         twice = repeated(partition for partition, _ in self.rows)
         if twice:
             listed = ",".join(map(str, twice))
-            raise BadPlan(f"Partition reassignment contains duplicate topic partitions: {listed}")
+            raise CommandFailed(f"Partition reassignment contains duplicate topic partitions: {listed}")
         doubled = [(partition, repeated(replicas)) for partition, replicas in self.rows]
         texts = [f"{tp} contains multiple entries for {','.join(map(str, ids))}" for tp, ids in doubled if ids]
         if texts:
-            raise BadPlan(f"Partition replica lists may not contain duplicate entries: {'. '.join(texts)}")
+            raise CommandFailed(f"Partition replica lists may not contain duplicate entries: {'. '.join(texts)}")
 
 
 def require_same_factor(plan: Plan, factors: Mapping[TopicPartition, int]) -> None:
-    """No partition may get more or fewer replicas than it has (`factors`). Raises Refusal."""
+    """No partition may get more or fewer replicas than it has (`factors`). Raises Refused."""
     lines = [
         f"{partition}: The replication factor is changed from {factors[partition]} to {len(target)}"
         for partition, target in sorted(plan.targets.items())
         if factors.get(partition, len(target)) != len(target)
     ]
     if lines:
-        raise Refusal("\n".join(["Error reassigning partition(s):", *lines]))
+        raise Refused("\n".join(["Error reassigning partition(s):", *lines]))
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:
@@ -100,7 +92,7 @@ def repeated(items: Iterable[Any]) -> list[Any]:
 
 
 def parse_plan(text: str) -> Plan:
-    """The file of --reassignment-json-file. Raises BadPlan."""
+    """The file of --reassignment-json-file. Raises CommandFailed."""
     rows: list[tuple[TopicPartition, list[int]]] = []
     log_dirs: dict[TopicPartitionReplica, str] = {}
     for row in _rows_of(text, "partitions"):
@@ -111,7 +103,7 @@ def parse_plan(text: str) -> Plan:
             continue
         directories = _list_field(row, "log_dirs", str)
         if len(directories) != len(replicas):
-            raise BadPlan(
+            raise CommandFailed(
                 f"Size of replicas list {_as_list(replicas)} is different from size of log dirs list "
                 f"{_as_list(directories)} for partition {partition}"
             )
@@ -122,50 +114,50 @@ def parse_plan(text: str) -> Plan:
 
 
 def parse_topics(text: str) -> list[str]:
-    """The file of --topics-to-move-json-file. Raises BadPlan."""
+    """The file of --topics-to-move-json-file. Raises CommandFailed."""
     topics = [_field(row, "topic", str) for row in _rows_of(text, "topics")]
     twice = repeated(topics)
     if twice:
-        raise BadPlan(f"List of topics to reassign contains duplicate entries: {','.join(twice)}")
+        raise CommandFailed(f"List of topics to reassign contains duplicate entries: {','.join(twice)}")
     return topics
 
 
 def parse_brokers(text: str) -> list[int]:
-    """`0,1,2`. Raises BadPlan."""
+    """`0,1,2`. Raises CommandFailed."""
     brokers = []
     for part in text.split(","):
         try:
             brokers.append(int(part))
         except ValueError:
-            raise BadPlan(f'For input string: "{part}"') from None
+            raise CommandFailed(f'For input string: "{part}"') from None
     twice = repeated(brokers)
     if twice:
-        raise BadPlan(f"Broker list contains duplicate entries: {','.join(map(str, twice))}")
+        raise CommandFailed(f"Broker list contains duplicate entries: {','.join(map(str, twice))}")
     return brokers
 
 
 def _rows_of(text: str, name: str) -> list[dict[str, Any]]:
-    """The objects of a list in the file. Raises BadPlan."""
+    """The objects of a list in the file. Raises CommandFailed."""
     if not text.strip():
-        raise BadPlan("The input string shouldn't be empty")
+        raise CommandFailed("The input string shouldn't be empty")
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise BadPlan(f"The input string is not a valid JSON: {error}") from None
+        raise CommandFailed(f"The input string is not a valid JSON: {error}") from None
     if not isinstance(document, dict):
-        raise BadPlan("The input string is not a valid JSON: an object is wanted")
+        raise CommandFailed("The input string is not a valid JSON: an object is wanted")
     version = document.get("version", PLAN_VERSION)
     if version != PLAN_VERSION:
-        raise BadPlan(f"Not supported version field value {version}")
+        raise CommandFailed(f"Not supported version field value {version}")
     rows = document.get(name, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadPlan(f"`{name}` must be a list of objects")
+        raise CommandFailed(f"`{name}` must be a list of objects")
     return rows
 
 
 def _field(row: Mapping[str, Any], name: str, kind: type) -> Any:
     if name not in row:
-        raise BadPlan(f"No such field exists: `{name}`")
+        raise CommandFailed(f"No such field exists: `{name}`")
     return _typed(row[name], name, kind)
 
 
@@ -175,7 +167,7 @@ def _list_field(row: Mapping[str, Any], name: str, kind: type) -> list[Any]:
 
 def _typed(value: Any, name: str, kind: type) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise BadPlan(f"`{name}` holds {json.dumps(value)}, which is not what belongs there")
+        raise CommandFailed(f"`{name}` holds {json.dumps(value)}, which is not what belongs there")
     return value
 
 
@@ -220,12 +212,12 @@ def planned_moves(
 ) -> Moves:
     """The moves that run and those that the targets ask for; a partition on its way keeps its sources.
 
-    Raises BadPlan for a partition that has no replicas.
+    Raises CommandFailed for a partition that has no replicas.
     """
     moves = moves_under_way(reassignments)
     for partition, target in targets.items():
         if partition not in moves and not current.get(partition):
-            raise BadPlan(f"Trying to reassign a topic partition {partition} with 0 replicas")
+            raise CommandFailed(f"Trying to reassign a topic partition {partition} with 0 replicas")
         sources = moves[partition].sources if partition in moves else list(current[partition])
         moves[partition] = Move(sources, [broker for broker in target if broker not in sources])
     return moves

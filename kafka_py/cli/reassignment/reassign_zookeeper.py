@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.reassignment import reassign_plan
 from kafka_py.cli.reassignment.reassign_admin import Assignment, proposed
-from kafka_py.cli.reassignment.reassign_plan import BadPlan, PartitionProgress, Plan, Refusal
+from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan
 from kafka_py.controller.model.placement import without_racks
 from kafka_py.controller.topics import RackMode, registered_brokers
 from kafka_py.zk.config_znodes import entity_path
@@ -41,7 +42,7 @@ def run_on_zookeeper(connect: str, action: str, options: argparse.Namespace) -> 
             work = partial(execute, plan=plan, throttle=options.throttle, same_factor=same_factor)
         else:
             work = partial(verify, plan=plan, preserve_throttles=options.preserve_throttles)
-    on_zookeeper(connect, work, BadPlan)
+    on_zookeeper(connect, work, CommandFailed)
 
 
 Work = Callable[[ZkStore], Awaitable[None]]
@@ -65,13 +66,13 @@ async def assignment_of_topics(store: ZkStore, topics: Collection[str]) -> Assig
 
 
 async def execute(store: ZkStore, plan: Plan, throttle: int, *, same_factor: bool = False) -> None:
-    """Writes the list for the controller, throttles first. Raises Refusal, BadPlan."""
+    """Writes the list for the controller, throttles first. Raises Refused, CommandFailed."""
     plan.check()
     _refuse_log_dirs(plan)
     current = await assignment_of_topics(store, plan.topics)
     await _check_known(store, plan, current)
     if await store.admin.reassignments() is not None:
-        raise Refusal(reassign_plan.ANOTHER_RUNS)
+        raise Refused(reassign_plan.ANOTHER_RUNS)
     print(reassign_plan.current_text(plan.targets, current), flush=True)
     if same_factor:
         reassign_plan.require_same_factor(plan, {partition: len(ids) for partition, ids in current.items()})
@@ -87,23 +88,23 @@ async def execute(store: ZkStore, plan: Plan, throttle: int, *, same_factor: boo
     try:
         await store.admin.request_reassignments(plan.targets)
     except NodeExists:
-        raise Refusal(reassign_plan.ANOTHER_RUNS) from None
+        raise Refused(reassign_plan.ANOTHER_RUNS) from None
     print(reassign_plan.started_text(plan.targets))
 
 
 def _refuse_log_dirs(plan: Plan) -> None:
     if plan.log_dirs:
-        raise BadPlan("bootstrap-server needs to be provided when replica reassignments are present.")
+        raise CommandFailed("bootstrap-server needs to be provided when replica reassignments are present.")
 
 
 async def _check_known(store: ZkStore, plan: Plan, current: Mapping[TopicPartition, object]) -> None:
     unknown = [str(partition) for partition in plan.targets if partition not in current]
     if unknown:
-        raise BadPlan(f"The proposed assignment contains non-existent partitions: Set({', '.join(unknown)})")
+        raise CommandFailed(f"The proposed assignment contains non-existent partitions: Set({', '.join(unknown)})")
     live = await store.brokers.ids()
     missing = [str(broker) for broker in plan.brokers if broker not in live]
     if missing:
-        raise BadPlan(f"The proposed assignment contains non-existent brokerIDs: {','.join(missing)}")
+        raise CommandFailed(f"The proposed assignment contains non-existent brokerIDs: {','.join(missing)}")
 
 
 async def verify(store: ZkStore, plan: Plan, *, preserve_throttles: bool) -> None:

@@ -18,10 +18,6 @@ from kafka_py.controller.topic_names import INTERNAL_TOPICS, has_collision_chars
 MAX_REPLICATION_FACTOR = 32_767
 
 
-class TopicFailure(CommandFailed):
-    """The request makes no sense, or not for the topics that are there; the message is for people."""
-
-
 @dataclass(frozen=True, slots=True)
 class TopicRequest:
     """One action on topics.
@@ -56,12 +52,12 @@ class TopicRequest:
         return {name: value for name, value in wanted.items() if name not in self.delete_configs}
 
     def check_counts(self) -> None:
-        """Raises TopicFailure for numbers of partitions and replicas that no topic can have."""
+        """Raises CommandFailed for numbers of partitions and replicas that no topic can have."""
         if self.partitions is not None and self.partitions < 1:
-            raise TopicFailure("The partitions must be greater than 0")
+            raise CommandFailed("The partitions must be greater than 0")
         factor = self.replication_factor
         if factor is not None and not 1 <= factor <= MAX_REPLICATION_FACTOR:
-            raise TopicFailure(f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive")
+            raise CommandFailed(f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive")
 
     @property
     def collision_warning(self) -> str | None:
@@ -73,7 +69,7 @@ class TopicRequest:
 
 
 def request_of(options: argparse.Namespace) -> TopicRequest:
-    """The request that checked options spell. Raises TopicFailure for values that cannot be meant."""
+    """The request that checked options spell. Raises CommandFailed for values that cannot be meant."""
     action = next(name for name in ("create", "list", "describe", "alter", "delete") if getattr(options, name))
     reports = ("under_replicated", "unavailable", "under_min_isr", "at_min_isr")
     return TopicRequest(
@@ -96,33 +92,33 @@ def request_of(options: argparse.Namespace) -> TopicRequest:
 def parse_assignment(text: str) -> dict[int, list[int]]:
     """`1:2,2:3` as {0: [1, 2], 1: [2, 3]}.
 
-    Raises TopicFailure for what is not a number, a broker twice in one partition, or groups of different length.
+    Raises CommandFailed for what is not a number, a broker twice in one partition, or groups of different length.
     """
     result: dict[int, list[int]] = {}
     for number, group in enumerate(text.split(",")):
         try:
             replicas = [int(broker) for broker in group.strip().split(":")]
         except ValueError:
-            raise TopicFailure(
+            raise CommandFailed(
                 f"Partition {number} of the replica assignment {text!r} is not a list of broker ids such as 1:2:3"
             ) from None
         twice = sorted({broker for broker in replicas if replicas.count(broker) > 1})
         if twice:
             listed = ",".join(map(str, twice))
-            raise TopicFailure(f"Partition replica lists may not contain duplicate entries: {listed}")
+            raise CommandFailed(f"Partition replica lists may not contain duplicate entries: {listed}")
         if result and len(replicas) != len(result[0]):
-            raise TopicFailure(f"Partition {number} has different replication factor: {group.strip()}")
+            raise CommandFailed(f"Partition {number} has different replication factor: {group.strip()}")
         result[number] = replicas
     return result
 
 
 def parse_configs(arguments: Iterable[str] | None) -> dict[str, str]:
-    """`key=value` arguments, checked against the table of topic configs. Raises TopicFailure."""
+    """`key=value` arguments, checked against the table of topic configs. Raises CommandFailed."""
     configs: dict[str, str] = {}
     for argument in arguments or ():
         key, equals, value = argument.partition("=")
         if not equals or not key.strip():
-            raise TopicFailure(f'Invalid topic config: {argument!r} is not of the form "key=value"')
+            raise CommandFailed(f'Invalid topic config: {argument!r} is not of the form "key=value"')
         configs[key.strip()] = value.strip()
     if configs:
         from kafka_py.log.model.configs import LogConfig
@@ -130,32 +126,32 @@ def parse_configs(arguments: Iterable[str] | None) -> dict[str, str]:
         try:
             LogConfig.check(configs)
         except KafkaError as error:
-            raise TopicFailure(error.message) from None
+            raise CommandFailed(error.message) from None
     return configs
 
 
 def parse_config_names(arguments: Iterable[str] | None) -> tuple[str, ...]:
-    """Names of topic configs. Raises TopicFailure for one that does not exist."""
+    """Names of topic configs. Raises CommandFailed for one that does not exist."""
     names = tuple(argument.strip() for argument in arguments or ())
     if names:
         from kafka_py.log.model.configs import LogConfig
 
         for name in names:
             if name not in LogConfig.ROWS:
-                raise TopicFailure(f"Unknown topic config name: {name}")
+                raise CommandFailed(f"Unknown topic config name: {name}")
     return names
 
 
 def topic_pattern(text: str) -> re.Pattern[str]:
     """A regular expression of topics as the tools take it: commas part alternatives, quotes around it are dropped.
 
-    Raises TopicFailure if it cannot be compiled.
+    Raises CommandFailed if it cannot be compiled.
     """
     expression = text.strip().replace(",", "|").replace(" ", "").strip("\"'")
     try:
         return re.compile(expression)
     except re.error as error:
-        raise TopicFailure(f"{text} is an invalid regex: {error}") from None
+        raise CommandFailed(f"{text} is an invalid regex: {error}") from None
 
 
 def select_topics(names: Iterable[str], request: TopicRequest) -> list[str]:
@@ -170,6 +166,6 @@ def select_topics(names: Iterable[str], request: TopicRequest) -> list[str]:
 
 
 def require_found(found: Iterable[str], request: TopicRequest) -> None:
-    """Raises TopicFailure if a pattern was given, nothing matched it, and that is not what --if-exists allows."""
+    """Raises CommandFailed if a pattern was given, nothing matched it, and that is not what --if-exists allows."""
     if request.topic is not None and not request.if_exists and not list(found):
-        raise TopicFailure(f"Topic '{request.topic}' does not exist as expected")
+        raise CommandFailed(f"Topic '{request.topic}' does not exist as expected")

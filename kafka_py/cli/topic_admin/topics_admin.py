@@ -22,7 +22,7 @@ from kafka_py.clients.admin.topics import TopicDescription as DescribedTopic
 
 
 def run_on_brokers(properties: Mapping[str, str], request: TopicRequest) -> None:
-    """Carries out one request. Raises TopicFailure, KafkaError."""
+    """Carries out one request. Raises CommandFailed, KafkaError."""
     with AdminClient(properties) as admin:
         carry_out(admin, request)
 

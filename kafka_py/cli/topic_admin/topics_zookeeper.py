@@ -14,9 +14,10 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, TopicDescription
-from kafka_py.cli.topic_admin.topic_requests import TopicFailure, TopicRequest, require_found, select_topics
+from kafka_py.cli.topic_admin.topic_requests import TopicRequest, require_found, select_topics
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.model.placement import BrokerRack
@@ -37,8 +38,8 @@ KEYS_WARNING = (
 
 
 def run_on_zookeeper(connect: str, request: TopicRequest) -> None:
-    """Carries out one request. Raises TopicFailure, KafkaError, or ConfigError for a malformed connect string."""
-    on_zookeeper(connect, lambda store: carry_out(store, request), TopicFailure)
+    """Carries out one request. Raises CommandFailed, KafkaError, or ConfigError for a malformed connect string."""
+    on_zookeeper(connect, lambda store: carry_out(store, request), CommandFailed)
 
 
 async def carry_out(store: ZkStore, request: TopicRequest) -> None:
@@ -110,7 +111,7 @@ async def _delete(store: ZkStore, request: TopicRequest) -> None:
     marked = await store.topics.marked_for_deletion()
     for name in names:
         if topic_names.is_internal(name):
-            raise TopicFailure(f"Topic {name} is a kafka internal topic and is not allowed to be marked for deletion.")
+            raise CommandFailed(f"Topic {name} is a kafka internal topic and is not allowed to be marked for deletion.")
         if name in marked:
             print(f"Topic {name} is already marked for deletion.")
             continue
@@ -129,7 +130,7 @@ async def _alter(store: ZkStore, request: TopicRequest) -> None:
             print(f"Updated config for topic {name}.")
         if request.partitions is not None:
             if topic_names.is_internal(name):
-                raise TopicFailure(f"The number of partitions for the internal topic {name} cannot be changed.")
+                raise CommandFailed(f"The number of partitions for the internal topic {name} cannot be changed.")
             print(KEYS_WARNING)
             await add_partitions(store, name, request)
             print("Adding partitions succeeded!")

@@ -6,8 +6,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import configs
-from kafka_py.cli.common.command import UsageError
-from kafka_py.cli.config_admin.entities import Changes, Entity, Refused
+from kafka_py.cli.common.command import Refused, UsageError
+from kafka_py.cli.config_admin.entities import Changes, Entity
 from kafka_py.cli.configs import changes_of, entity_of, line_of
 from kafka_py.clients.admin.resources import (
     AlterConfig,

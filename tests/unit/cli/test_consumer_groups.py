@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli import consumer_groups
-from kafka_py.cli.common.command import UsageError
+from kafka_py.cli.common.command import Refused, UsageError
 from kafka_py.cli.group_admin import consumer_groups_options
 from kafka_py.cli.group_admin.group_description import (
     assignment_text,
@@ -15,7 +15,7 @@ from kafka_py.cli.group_admin.group_description import (
     says_more,
     state_lines,
 )
-from kafka_py.cli.group_admin.group_offsets_csv import BadPlan, csv_lines, parse_plan
+from kafka_py.cli.group_admin.group_offsets_csv import csv_lines, parse_plan
 from kafka_py.cli.group_admin.group_resetting import parse_topics, within
 from kafka_py.clients.admin.group_descriptions import ConsumerGroupDescription, GroupState, MemberDescription
 from kafka_py.clients.metadata import Node
@@ -248,7 +248,7 @@ def test_a_plan_comes_back_as_it_was_written():
     ],
 )
 def test_a_bad_plan_names_its_line(lines, message):
-    with pytest.raises(BadPlan, match=message):
+    with pytest.raises(Refused, match=message):
         parse_plan(lines, "g")
-    with pytest.raises(BadPlan, match="not group,topic,partition,offset"):
+    with pytest.raises(Refused, match="not group,topic,partition,offset"):
         parse_plan(["t1,0,5\n"], None)

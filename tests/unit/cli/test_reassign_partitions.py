@@ -11,10 +11,10 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.common.command import CommandFailed, Refused, UsageError
 from kafka_py.cli.reassign_partitions import check, parser
 from kafka_py.cli.reassignment import reassign_admin
-from kafka_py.cli.reassignment.reassign_plan import BadPlan, Refusal, parse_plan
+from kafka_py.cli.reassignment.reassign_plan import parse_plan
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.admin.log_dirs import ReplicaLogDirs, TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
@@ -139,13 +139,13 @@ def test_execute_throttles_then_begins(capsys):
 @pytest.mark.parametrize(
     ("admin", "wanted", "given", "error", "says"),
     [
-        (FakeAdmin({T0: PartitionReassignment([0, 1], [1], [])}), ("t", 0, [1]), {}, Refusal,
+        (FakeAdmin({T0: PartitionReassignment([0, 1], [1], [])}), ("t", 0, [1]), {}, Refused,
          "Cannot execute because there is an existing partition assignment."),
-        (FakeAdmin(), ("t", 0, [1, 9]), {}, BadPlan, "Unknown broker id 9"),
+        (FakeAdmin(), ("t", 0, [1, 9]), {}, CommandFailed, "Unknown broker id 9"),
         (FakeAdmin(), ("nope", 0, [1]), {}, KafkaError, "UNKNOWN_TOPIC_OR_PARTITION"),
-        (FakeAdmin(), ("t", 0, [1]), {"disallow_replication_factor_change": True}, Refusal,
+        (FakeAdmin(), ("t", 0, [1]), {"disallow_replication_factor_change": True}, Refused,
          "t-0: The replication factor is changed from 2 to 1"),
-        (FakeAdmin(errors={T0: KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")}), ("t", 0, [1]), {}, Refusal,
+        (FakeAdmin(errors={T0: KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")}), ("t", 0, [1]), {}, Refused,
          "Error reassigning partition(s):\nt-0: no"),
     ],
 )  # fmt: skip
@@ -160,7 +160,7 @@ def test_moves_between_directories_wait_for_the_replica(capsys):
     assert admin.moves == [{TopicPartitionReplica("t", 0, 2): "/d"}] * 2
     assert admin.settings == [{"2": {"replica.alter.log.dirs.io.max.bytes.per.second": "7"}}]
     assert capsys.readouterr().out.splitlines()[-1] == "Successfully started log directory move for: t-0-2"
-    with pytest.raises(Refusal, match="Timed out before log directory move could be started for: t-0-2"):
+    with pytest.raises(Refused, match="Timed out before log directory move could be started for: t-0-2"):
         reassign_admin.move_log_dirs(FakeAdmin(), {TopicPartitionReplica("t", 0, 2): "/d"}, 0)
 
 
@@ -219,7 +219,7 @@ def test_proposals_spread_over_the_brokers():
 
     placed = reassign_admin.proposed({T0: [0, 1], T1: [1, 0]}, [BrokerRack(1), BrokerRack(2)])
     assert {tuple(sorted(ids)) for ids in placed.values()} == {(1, 2)}
-    with pytest.raises(BadPlan, match="Replication factor: 2 larger than available brokers: 1"):
+    with pytest.raises(CommandFailed, match="Replication factor: 2 larger than available brokers: 1"):
         reassign_admin.proposed({T0: [0, 1]}, [BrokerRack(1)])
-    with pytest.raises(BadPlan, match="Add --disable-rack-aware in command line"):
+    with pytest.raises(CommandFailed, match="Add --disable-rack-aware in command line"):
         reassign_admin.proposed({T0: [0, 1]}, [BrokerRack(1), BrokerRack(2, "r")])

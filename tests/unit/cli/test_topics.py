@@ -4,8 +4,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import topics
-from kafka_py.cli.common.command import UsageError
-from kafka_py.cli.topic_admin.topic_requests import TopicFailure, request_of
+from kafka_py.cli.common.command import CommandFailed, UsageError
+from kafka_py.cli.topic_admin.topic_requests import request_of
 
 BOOTSTRAP = ["--bootstrap-server", "b:1"]
 ZOOKEEPER = ["--zookeeper", "z:1"]
@@ -89,7 +89,7 @@ def test_contradictions_are_wrong_usage(arguments, message):
 )
 def test_values_that_make_no_sense_are_refused_before_anything_is_connected(arguments, message, capsys):
     command = [*BOOTSTRAP, "--create", "--topic", "t", *arguments]
-    with pytest.raises(TopicFailure, match=message):
+    with pytest.raises(CommandFailed, match=message):
         request_of(checked(*command))
     assert topics.main(command) == 1
     printed = capsys.readouterr()

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.config_admin import scram_credentials
 from kafka_py.cli.config_admin.configs_quotas import QuotaEntity, alter, describe, quota_entity_of
-from kafka_py.cli.config_admin.entities import Changes, Entity, Refused
+from kafka_py.cli.config_admin.entities import Changes, Entity
 from kafka_py.cli.configs import parser, quota_parts_of
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.store import ZkStore

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kafka_py.base.errors import ConfigError, KafkaError
+from kafka_py.cli.common.command import Refused
 from kafka_py.cli.config_admin.configs_zookeeper import alter, describe
-from kafka_py.cli.config_admin.entities import Changes, Entity, Refused
+from kafka_py.cli.config_admin.entities import Changes, Entity
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment

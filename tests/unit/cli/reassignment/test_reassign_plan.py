@@ -5,8 +5,9 @@ import json
 import pytest
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.reassignment import reassign_plan
-from kafka_py.cli.reassignment.reassign_plan import BadPlan, Move, PartitionProgress, Plan, Refusal
+from kafka_py.cli.reassignment.reassign_plan import Move, PartitionProgress, Plan
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
 
@@ -48,7 +49,7 @@ def test_a_plan_is_read():
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_meant_is_refused(text, why):
-    with pytest.raises(BadPlan) as refused:
+    with pytest.raises(CommandFailed) as refused:
         reassign_plan.parse_plan(text)
     assert why in str(refused.value)
 
@@ -64,7 +65,7 @@ def test_a_file_that_cannot_be_meant_is_refused(text, why):
     ],
 )  # fmt: skip
 def test_a_plan_that_cannot_be_carried_out_is_refused(rows, why):
-    with pytest.raises(BadPlan) as refused:
+    with pytest.raises(CommandFailed) as refused:
         reassign_plan.parse_plan(file(*rows)).check()
     assert str(refused.value) == why
 
@@ -72,11 +73,11 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(rows, why):
 def test_topics_and_brokers_to_move_are_read():
     assert reassign_plan.parse_topics('{"version":1,"topics":[{"topic":"a"},{"topic":"b"}]}') == ["a", "b"]
     assert reassign_plan.parse_brokers("0,2,1") == [0, 2, 1]
-    with pytest.raises(BadPlan, match="List of topics to reassign contains duplicate entries: a"):
+    with pytest.raises(CommandFailed, match="List of topics to reassign contains duplicate entries: a"):
         reassign_plan.parse_topics('{"topics":[{"topic":"a"},{"topic":"a"}]}')
-    with pytest.raises(BadPlan, match="Broker list contains duplicate entries: 2"):
+    with pytest.raises(CommandFailed, match="Broker list contains duplicate entries: 2"):
         reassign_plan.parse_brokers("2,1,2")
-    with pytest.raises(BadPlan, match='For input string: "x"'):
+    with pytest.raises(CommandFailed, match='For input string: "x"'):
         reassign_plan.parse_brokers("1,x")
 
 
@@ -94,7 +95,7 @@ def test_a_move_reads_from_all_present_replicas_and_a_running_one_keeps_its_sour
     moves = reassign_plan.planned_moves(running, {T0: [2, 3], T1: [5]}, {T0: [1, 2], T1: [4, 1, 2]})
     assert moves == {T1: Move([1, 2], [5]), T0: Move([1, 2], [3])}
     assert reassign_plan.moving_brokers(moves) == [1, 2, 5, 3]
-    with pytest.raises(BadPlan, match="with 0 replicas"):
+    with pytest.raises(CommandFailed, match="with 0 replicas"):
         reassign_plan.planned_moves({}, {T0: [1]}, {})
 
 
@@ -139,7 +140,7 @@ def test_moves_under_way_are_listed():
 def test_another_number_of_replicas_can_be_forbidden():
     plan = Plan([(T1, [1]), (T0, [1, 2])])
     reassign_plan.require_same_factor(plan, {T0: 2, T1: 1})
-    with pytest.raises(Refusal, match="t-1: The replication factor is changed from 3 to 1"):
+    with pytest.raises(Refused, match="t-1: The replication factor is changed from 3 to 1"):
         reassign_plan.require_same_factor(plan, {T0: 2, T1: 3})
 
 

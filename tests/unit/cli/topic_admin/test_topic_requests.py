@@ -2,13 +2,8 @@
 
 import pytest
 
-from kafka_py.cli.topic_admin.topic_requests import (
-    TopicFailure,
-    TopicRequest,
-    parse_assignment,
-    require_found,
-    select_topics,
-)
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.topic_admin.topic_requests import TopicRequest, parse_assignment, require_found, select_topics
 
 NAMES = ["orders", "orders-eu", "clicks", "__consumer_offsets"]
 
@@ -37,12 +32,12 @@ def test_internal_topics_can_be_left_out():
 
 
 def test_a_pattern_that_is_no_regular_expression_is_one_clear_line():
-    with pytest.raises(TopicFailure, match=r"^orders\( is an invalid regex"):
+    with pytest.raises(CommandFailed, match=r"^orders\( is an invalid regex"):
         select_topics(NAMES, TopicRequest("list", "orders("))
 
 
 def test_nothing_found_is_an_error_unless_it_may_be():
-    with pytest.raises(TopicFailure, match=r"^Topic 'nope' does not exist as expected$"):
+    with pytest.raises(CommandFailed, match=r"^Topic 'nope' does not exist as expected$"):
         require_found([], TopicRequest("delete", "nope"))
     require_found([], TopicRequest("delete", "nope", if_exists=True))
     require_found([], TopicRequest("describe"))
@@ -65,7 +60,7 @@ def test_names_with_dots_or_underscores_are_warned_of():
     ],
 )
 def test_counts_that_no_topic_can_have(request_, message):
-    with pytest.raises(TopicFailure, match=message):
+    with pytest.raises(CommandFailed, match=message):
         request_.check_counts()
 
 

@@ -5,7 +5,8 @@ import uuid
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.cli.topic_admin.topic_requests import TopicFailure, TopicRequest
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.topic_admin.topic_requests import TopicRequest
 from kafka_py.cli.topic_admin.topics_admin import carry_out
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.admin.resources import ConfigEntry, ConfigSource
@@ -117,7 +118,7 @@ def test_alter_gives_the_new_part_of_an_assignment():
 @pytest.mark.parametrize("action", ["delete", "alter", "describe"])
 def test_nothing_that_matches_is_an_error(action):
     admin = FakeAdmin({"other": [(1, [1])]})
-    with pytest.raises(TopicFailure, match="Topic 'nope' does not exist as expected"):
+    with pytest.raises(CommandFailed, match="Topic 'nope' does not exist as expected"):
         carry_out(admin, TopicRequest(action, "nope", partitions=3))
     carry_out(admin, TopicRequest(action, "nope", partitions=3, if_exists=True))
     assert not admin.deleted and not admin.partitions

@@ -12,7 +12,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import topics
-from kafka_py.cli.topic_admin.topic_requests import TopicFailure, request_of
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.topic_admin.topic_requests import request_of
 from kafka_py.cli.topic_admin.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.store import ZkStore
@@ -123,7 +124,7 @@ def test_we4_2_a_given_assignment_makes_the_same_topic_and_another_a_different_o
 )  # fmt: skip
 def test_we4_3_assignments_that_make_no_sense(nodes, assignment, message):
     """WE4-3: a broker twice, partitions of unequal factor, a partition left out."""
-    with pytest.raises(TopicFailure, match=message):
+    with pytest.raises(CommandFailed, match=message):
         nodes("--create", "--topic", "topic-error", "--replica-assignment", assignment)
     assert "/brokers/topics/topic-error" not in nodes.zookeeper.tree()
 
@@ -215,7 +216,7 @@ def test_we4_18_partitions_grow_with_a_warning_and_never_shrink(topic_config):
     ],
 )
 def test_we4_19_and_we4_23_an_unknown_topic_is_an_error_unless_it_may_be_missing(nodes, arguments):
-    with pytest.raises(TopicFailure, match="'topic-unknown' does not exist"):
+    with pytest.raises(CommandFailed, match="'topic-unknown' does not exist"):
         nodes(*arguments)
     assert nodes(*arguments, "--if-exists") == ""
 
@@ -251,6 +252,6 @@ def test_we4_23_and_we4_24_deletion_only_asks_the_controller(nodes):
 
 def test_we4_23_internal_topics_are_not_deleted(nodes):
     nodes("--create", "--topic", "__consumer_offsets", "--partitions", "1", "--replication-factor", "1")
-    with pytest.raises(TopicFailure, match="__consumer_offsets is a kafka internal topic"):
+    with pytest.raises(CommandFailed, match="__consumer_offsets is a kafka internal topic"):
         nodes("--delete", "--topic", "__consumer_offsets")
     assert "/admin/delete_topics/__consumer_offsets" not in nodes.zookeeper.tree()

@@ -8,7 +8,8 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.cli.topic_admin.topic_requests import TopicFailure, TopicRequest
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.topic_admin.topic_requests import TopicRequest
 from kafka_py.cli.topic_admin.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.access import NOT_FENCED
@@ -129,13 +130,13 @@ def test_delete_marks_the_topic_once(world, capsys):
 
 
 def test_internal_topics_are_not_deleted(world):
-    with pytest.raises(TopicFailure, match="internal"):
+    with pytest.raises(CommandFailed, match="internal"):
         world.run(create("__consumer_offsets"), TopicRequest("delete", "__consumer_offsets"))
 
 
 @pytest.mark.parametrize("action", ["delete", "alter", "describe"])
 def test_nothing_that_matches_is_an_error(world, action):
-    with pytest.raises(TopicFailure, match="Topic 'nope' does not exist as expected"):
+    with pytest.raises(CommandFailed, match="Topic 'nope' does not exist as expected"):
         world.run(TopicRequest(action, "nope", partitions=3))
     world.run(TopicRequest(action, "nope", partitions=3, if_exists=True))
 
