@@ -34,25 +34,25 @@ CallLater = Callable[[float, Callable[[], None]], Cancellable]
 
 
 class Timer:
-    """One scheduled callback. `_bucket` is None once it has fired or was cancelled."""
+    """One scheduled callback. `bucket` is None once it has fired or was cancelled."""
 
-    __slots__ = ("_bucket", "callback", "deadline_ms")
+    __slots__ = ("bucket", "callback", "deadline_ms")
 
     def __init__(self, deadline_ms: int, callback: Callable[[], None]) -> None:
         self.deadline_ms = deadline_ms
         self.callback = callback
-        self._bucket: dict[Timer, None] | None = None
+        self.bucket: dict[Timer, None] | None = None
 
     @property
     def is_active(self) -> bool:
-        return self._bucket is not None
+        return self.bucket is not None
 
     def cancel(self) -> bool:
         """Stop it from firing; False when it already fired or was cancelled before."""
-        bucket = self._bucket
+        bucket = self.bucket
         if bucket is None:
             return False
-        self._bucket = None
+        self.bucket = None
         del bucket[self]
         return True
 
@@ -103,7 +103,7 @@ class Timers:
                 for timer in list(self._buckets.pop((tick, start))):
                     if timer.deadline_ms <= whole_now:
                         fired += self._fire(timer)
-                    elif timer._bucket is not None:  # one level down; cancelled ones stay out
+                    elif timer.bucket is not None:  # one level down; cancelled ones stay out
                         self._insert(timer, whole_now)
         finally:
             self._advancing_to = None
@@ -114,7 +114,7 @@ class Timers:
         """Forget every timer; none fires after this."""
         for bucket in self._buckets.values():
             for timer in bucket:
-                timer._bucket = None
+                timer.bucket = None
         self._buckets.clear()
         self._due.clear()
         if self._wake is not None:
@@ -132,12 +132,12 @@ class Timers:
             bucket = self._buckets[(tick, start)] = {}
             heapq.heappush(self._due, (start, tick))
         bucket[timer] = None
-        timer._bucket = bucket
+        timer.bucket = bucket
 
     def _fire(self, timer: Timer) -> int:
-        if timer._bucket is None:  # cancelled by a callback that ran just before
+        if timer.bucket is None:  # cancelled by a callback that ran just before
             return 0
-        timer._bucket = None
+        timer.bucket = None
         try:
             timer.callback()
         except Exception:

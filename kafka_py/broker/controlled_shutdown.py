@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 async def leave_in_order(
-    store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str,
+    store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str, *,
     network: Network | None = None, clock: Clock = SYSTEM_CLOCK,
 ) -> bool:  # fmt: skip
     """Asks up to controlled.shutdown.max.retries times; whether it succeeded. Never raises for a failed try."""
@@ -31,7 +31,7 @@ async def leave_in_order(
         if attempt:
             await asyncio.sleep(config.controlled_shutdown_retry_backoff_ms / 1000.0)
         try:
-            response = await _ask(store, broker_id, broker_epoch(), config, listener, network, clock)
+            response = await _ask(store, broker_id, broker_epoch(), config, listener, network=network, clock=clock)
         except (OSError, ZkError, MalformedZNode, TimeoutError) as error:
             log.info("Controlled shutdown: try %d failed: %s", attempt + 1, error)
             continue
@@ -48,8 +48,8 @@ async def leave_in_order(
 
 
 async def _ask(
-    store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, network: Network | None,
-    clock: Clock,
+    store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, *,
+    network: Network | None, clock: Clock,
 ) -> ControlledShutdownResponse | None:  # fmt: skip
     """One try; None when there is no controller, or it cannot be reached on our listener."""
     timeout_ms = config.controller_socket_timeout_ms

@@ -93,7 +93,7 @@ class KafkaServer:
         self._log_dirs: LogDirs | None = None
         self._controller: Controller | None = None
         self._sockets: SocketServer | None = None
-        self._dispatcher: Dispatcher | None = None
+        self.dispatcher: Dispatcher | None = None
         self._listener: NotificationListener | None = None
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
@@ -164,7 +164,7 @@ class KafkaServer:
         )
         self.node = assemble(env, log_dirs, self._register_again, changes.apply)
         self._controller = self.node.controller
-        dispatcher = self._dispatcher = Dispatcher(self.node, self.node.request_metrics)
+        dispatcher = self.dispatcher = Dispatcher(self.node, self.node.request_metrics)
         sockets = self._sockets = SocketServer(
             self._live.current,
             self._listeners.listening,
@@ -226,12 +226,12 @@ class KafkaServer:
     def _config_changes(self, log_dirs: LogDirs) -> ConfigChanges:
         return ConfigChanges(
             self.broker_id,
-            self.store.configs,
-            self._live,
-            self._topic_configs,
-            log_dirs,
-            lambda: self._controller,
-            self._take_config,
+            stored=self.store.configs,
+            live=self._live,
+            topics=self._topic_configs,
+            log_dirs=log_dirs,
+            controller=lambda: self._controller,
+            on_broker_config=self._take_config,
         )
 
     async def _take_config(self, config: BrokerConfig) -> None:
@@ -309,8 +309,8 @@ class KafkaServer:
                 lambda: self.node.broker_epoch,
                 self.config,
                 self._listeners.listening.inter_broker_listener,
-                self._outside.network,
-                self.clock,
+                network=self._outside.network,
+                clock=self.clock,
             )
         self.state = BrokerState.SHUTTING_DOWN
         await self.observation.close()
@@ -322,13 +322,13 @@ class KafkaServer:
         log.info("[KafkaServer id=%d] shut down completed", self.broker_id)
 
     async def _stop_serving(self) -> None:
-        assert self._sockets is not None and self._dispatcher is not None
+        assert self._sockets is not None and self.dispatcher is not None
         self._sockets.stop_accepting()
         if self._listener is not None:
             await self._listener.stop()
         await self.node.replication.close()
         self.node.coordinators.close()
-        await self._dispatcher.drain()
+        await self.dispatcher.drain()
         self.node.replicas.close()
         self.node.topic_waits.close()
         self.node.election_waits.close()

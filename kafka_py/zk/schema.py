@@ -58,12 +58,12 @@ class ZNode:
     STRICT: ClassVar[bool] = False
     ORDER: ClassVar[tuple[str, ...]] = ()
     FIELDS: ClassVar[Mapping[str, tuple[JsonType, bool]]] = {}
-    _FORMAT: ClassVar[str] = ""
+    FORMAT: ClassVar[str] = ""
 
     @classmethod
     def path(cls, *parameters: object) -> str:
         """The path, its parameters in the order of the template; a sequential znode's lacks the number."""
-        return cls._FORMAT % parameters
+        return cls.FORMAT % parameters
 
     def to_json(self) -> dict[str, Any]:
         """The JSON object, keys in the order in which Kafka writes them."""
@@ -146,7 +146,7 @@ def znode(
             for field in dataclasses.fields(declared)  # type: ignore[arg-type]
         }
         declared.TEMPLATE = path
-        declared._FORMAT = _PARAMETER.sub("%s", path.replace("%", "%%"))
+        declared.FORMAT = _PARAMETER.sub("%s", path.replace("%", "%%"))
         declared.VERSION = version
         declared.STRICT = strict
         declared.FIELDS = fields

@@ -54,14 +54,14 @@ class ApiMetrics:
     finished: requests that are done and whose times are not worked out yet; who appends calls `fold` at FOLD_AT.
     """
 
-    __slots__ = ("_errors", "_failed", "_parts", "_registry", "_turn", "finished", "name", "times", "versions", "whole")
+    __slots__ = ("_errors", "_failed", "_registry", "_turn", "finished", "name", "parts", "times", "versions", "whole")
 
     def __init__(self, registry: MetricRegistry, name: str, whole: ApiMetrics | None = None) -> None:
         self.name = name
         self.whole = whole
-        self._parts: list[ApiMetrics] = []
+        self.parts: list[ApiMetrics] = []
         if whole is not None:
-            whole._parts.append(self)
+            whole.parts.append(self)
         self.finished: list[Finished] = []
         self.times = RequestMetrics(registry, self, request=name)
         self._registry = registry
@@ -97,7 +97,7 @@ class ApiMetrics:
 
     def fold(self) -> None:
         """Works out the times of the requests noted down since this was last done."""
-        for part in self._parts:
+        for part in self.parts:
             part.fold()
         finished = self.finished
         if not finished:
@@ -105,10 +105,11 @@ class ApiMetrics:
         self.finished = []
         times: ApiMetrics | None = self
         while times is not None:
-            times._take(finished)
+            times.take(finished)
             times = times.whole
 
-    def _take(self, finished: list[Finished]) -> None:
+    def take(self, finished: list[Finished]) -> None:
+        """Counts finished requests, this API's own or those of a part of it."""
         self._count_sound(len(finished))
         table, count = self.times, len(finished)
         span_s = finished[-1][5] - finished[0][5]

@@ -107,7 +107,7 @@ class RequestContext:
         "started_s",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made for every request: positions cost less than names
         self,
         connection: ClientConnection,
         slot: int,

@@ -37,6 +37,7 @@ class ConfigChanges:
     def __init__(
         self,
         broker_id: int,
+        *,
         stored: ConfigStore,
         live: LiveConfig,
         topics: TopicConfigs,

@@ -27,11 +27,11 @@ class Section:
         self._path = path
         self._taken: set[str] = set()
 
-    def _name(self, key: str) -> str:
+    def full_name(self, key: str) -> str:
         return f"{self._path}.{key}" if self._path else key
 
     def error(self, key: str, what: str) -> ConfigError:
-        return ConfigError(f"{self._name(key)} {what}")
+        return ConfigError(f"{self.full_name(key)} {what}")
 
     def has(self, key: str) -> bool:
         """Whether there is a value; a key without one (`every_s:`) is as good as none."""
@@ -91,7 +91,7 @@ class Section:
 
     def section(self, key: str) -> Section:
         """A mapping; an empty one when it is missing."""
-        return Section(self._checked(key, {}, (dict,), "a mapping"), self._name(key))
+        return Section(self._checked(key, {}, (dict,), "a mapping"), self.full_name(key))
 
     def finish(self) -> None:
         """Raises ConfigError for a key that nobody asked for."""
@@ -151,7 +151,7 @@ def each_of(section: Section, key: str, make: Callable[[Section], T]) -> list[T]
     """A list of mappings, each made a value and finished."""
     found = []
     for number, each in enumerate(section.raw(key) or []):
-        name = f"{section._name(key)}[{number}]"
+        name = f"{section.full_name(key)}[{number}]"
         if not isinstance(each, dict):
             raise ConfigError(f"{name} must be a mapping, not {each!r}")
         part = Section(each, name)

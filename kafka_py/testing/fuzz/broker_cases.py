@@ -187,7 +187,7 @@ async def _coordinate(broker: LocalBroker) -> None:
 def _cases(broker: LocalBroker, chance: Random, peer: _Peer, errors: _ErrorsLogged) -> list[Case]:
     """A case for each API and version."""
     maker = MessageMaker(chance, _STRINGS, _special(chance))
-    dispatcher = broker.server._dispatcher
+    dispatcher = broker.server.dispatcher
     assert dispatcher is not None
     on_request = dispatcher.on_request
     slot = 0

@@ -31,7 +31,7 @@ def test_w6_16_a_controller_that_cannot_move_all_is_asked_three_times(monkeypatc
     """W6.16: the broker retries, three tries in all, 5000 ms apart."""
     asked = []
 
-    async def ask(*_):
+    async def ask(*_, **_named):
         asked.append(round(asyncio.get_running_loop().time() * 1000))
         answer = answers[len(asked) - 1]
         if isinstance(answer, Exception):
