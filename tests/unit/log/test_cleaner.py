@@ -11,12 +11,8 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.supervision import Supervisor
-from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.compaction.cleaning import CleanJob, Stopped
 from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.log.disk.background import InlineBackground
-from kafka_py.log.loading.recovery import Checkpointed
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
@@ -27,69 +23,8 @@ from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
-from kafka_py.testing.fakes.stored_logs import LogWorld
 
-DAY_MS = 86_400_000
-
-
-class World(LogWorld):
-    """A compacted log with its cleaner; nothing runs by itself."""
-
-    def __init__(self, settings: dict[str, object] | None = None, **options: object) -> None:
-        super().__init__({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", **(settings or {})})
-        given = {name.replace("_", "."): str(value) for name, value in options.items()}
-        self.options = LogOptions.parse(given)
-        self.saved: dict[TopicPartition, int] = {}
-        self.ended = 0
-        self.is_paused = False
-        self.offline: list[str] = []
-        self.cleaner = self.new_cleaner()
-
-    def new_cleaner(self) -> Cleaner:
-        def save(_path: str) -> None:
-            self.saved = {self.topic_partition: self.log.compaction.cleaned_to}
-
-        def after(_log: PartitionLog) -> None:
-            self.ended += 1
-
-        return Cleaner(
-            self.options, self.clock, InlineBackground(), None, logs=lambda: [self.log],
-            is_current=lambda log: log is self.log, is_paused=lambda _log: self.is_paused, save=save,
-            io_failed=lambda path, _error: self.offline.append(path), after=after, supervisor=Supervisor(self.clock),
-        )  # fmt: skip
-
-    def put(self, *rows: tuple[str, str | None], roll: bool = True, **fields: Any) -> None:
-        """One batch of these keys and values, and then a new segment."""
-        builder = BatchBuilder(**fields)
-        for key, value in rows:
-            builder.append(self.clock.wall_ms(), key.encode(), None if value is None else value.encode())
-        self.append(memoryview(bytearray(builder.build())), origin=Origin.COORDINATOR)
-        self.log.update_high_watermark(self.log.log_end_offset)
-        if roll:
-            self.log.roll(self.clock.wall_ms())
-
-    def end(self, producer_id: int, kind: ControlType, *, roll: bool = True) -> None:
-        self.mark(producer_id, 0, kind)
-        self.log.update_high_watermark(self.log.log_end_offset)
-        if roll:
-            self.log.roll(self.clock.wall_ms())
-
-    def clean(self) -> int:
-        """How many compactions were due."""
-        begun = self.cleaner.begun
-        self.cleaner.look()
-        return self.cleaner.begun - begun
-
-    def texts(self) -> list[tuple[int, str, str | None]]:
-        """Data that is left, as offset, key, value."""
-        return [
-            (record.offset, record.key.decode(), None if record.value is None else record.value.decode())
-            for record in self.read_all()
-            if record.key is not None and len(record.key) != 4
-        ]
-
-    def bases(self) -> list[int]:
-        return [segment.base_offset for segment in self.log.segments]
+from .compacted_logs import DAY_MS, World, job_of, three_segments
 
 
 def test_the_last_record_of_each_key_stays_at_its_offset() -> None:
@@ -167,52 +102,6 @@ def test_the_time_of_tombstones_is_measured_from_the_last_segment_that_was_compa
     assert world.texts() == [(1, "a", None), (2, "b", "1")]
 
 
-def test_young_records_and_undecided_ones_must_wait() -> None:
-    world = World({"min.compaction.lag.ms": 60_000})
-    world.put(("a", "1"))
-    world.put(("a", "2"))
-    world.clean()
-    assert len(world.texts()) == 2
-    world.clock.advance(60_001)
-    world.put(("a", "3"))
-    world.clean()
-    assert [row[0] for row in world.texts()] == [1, 2]
-
-
-def test_nothing_beyond_the_high_watermark_is_compacted() -> None:
-    world = World()
-    world.put(("a", "1"))
-    world.put(("a", "2"))
-    world.log.high_watermark = 1
-    found = dirtiness_of(world.log, world.clock.wall_ms())
-    assert (found.first_dirty, found.end) == (0, 1)
-
-
-def test_a_log_is_due_when_it_is_dirty_enough_or_has_waited_too_long() -> None:
-    world = World({"min.cleanable.dirty.ratio": "0.6"})
-    world.put(("a", "1"))
-    world.put(("b", "1"))
-    world.clean()
-    world.put(("a", "2"))
-    assert world.clean() == 0, "a third of it is dirty"
-    world.log.reconfigure(World({"min.cleanable.dirty.ratio": "0.6", "max.compaction.lag.ms": 1000}).log.config)
-    world.clock.advance(2000)
-    assert world.clean() == 1
-    assert [row[0] for row in world.texts()] == [1, 2]
-
-
-def test_a_checkpoint_that_cannot_be_is_left_aside() -> None:
-    world = World()
-    world.put(("a", "1"))
-    world.put(("a", "2"))
-    world.log.flushing.now()
-    reopened = world.open(checkpointed=Checkpointed(0, 2, 2, cleaned_to=99))
-    assert reopened.compaction.cleaned_to == 2, "where the active segment begins"
-    world.log.compaction.cleaned_to = 0
-    world.log.log_start_offset = 1
-    assert dirtiness_of(world.log, 0).first_dirty == 1
-
-
 def test_a_full_table_ends_the_dirty_part_early_and_the_next_round_goes_on() -> None:
     world = World(log_cleaner_dedupe_buffer_size=24 * 10, log_cleaner_threads=1, log_cleaner_enable="false")
     world.put(*((f"k{number}", "1") for number in range(30)))
@@ -287,131 +176,6 @@ def test_old_files_are_removed_after_the_delay_and_nothing_else_is_left() -> Non
     world.clock.advance(60_000)
     assert not world.names(".deleted")
     assert sorted(world.names(".log")) == [f"{base:020}.log" for base in (0, 2)]
-
-
-# ---- what changes meanwhile
-
-
-def job_of(world: World) -> CleanJob:
-    found = dirtiness_of(world.log, world.clock.wall_ms())
-    job = world.log.compaction.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18)
-    return job.run()
-
-
-def three_segments() -> World:
-    world = World()
-    for number in range(3):
-        world.put(("a", str(number)))
-    return world
-
-
-def test_a_log_that_was_truncated_meanwhile_keeps_its_segments() -> None:
-    world = three_segments()
-    job = job_of(world)
-    assert world.log.compaction.is_unchanged_since(job)
-    world.log.truncate_to(2)
-    assert not world.log.compaction.is_unchanged_since(job)
-    job.discard()
-    assert not world.names(".cleaned")
-    assert len(world.texts()) == 2
-
-
-def test_of_a_log_that_lost_segments_meanwhile_the_rest_is_compacted() -> None:
-    world = World({"segment.bytes": 500})
-    for number in range(6):
-        world.put((f"k{number % 2}", "x" * 50))
-    job = job_of(world)
-    assert [cleaned.sources for cleaned in job.cleaned] == [[0, 1, 2, 3], [4, 5]]
-    world.log.advance_log_start_offset(4)
-    assert delete_old_segments(world.log, world.clock.wall_ms()) == 4
-    world.log.compaction.take_cleaned(job)
-    assert [cleaned.base_offset for cleaned in job.unused] == [0]
-    world.log.compaction.note_cleaned(job)
-    assert world.log.compaction.cleaned_to == 6 and world.bases() == [4, 6]
-
-
-def test_a_segment_that_lost_a_part_meanwhile_is_left_as_it_was_and_compacted_later() -> None:
-    world = three_segments()
-    world.put(("b", None))
-    job = job_of(world)
-    world.log.advance_log_start_offset(1)
-    assert delete_old_segments(world.log, world.clock.wall_ms()) == 1
-    world.log.compaction.take_cleaned(job)
-    world.log.compaction.note_cleaned(job)
-    assert len(job.unused) == 1 and world.log.compaction.cleaned_to == 0
-    assert [row[0] for row in world.texts()] == [1, 2, 3]
-    job.discard()
-    world.clean()
-    assert [row[0] for row in world.texts()] == [2, 3]
-
-
-def test_a_result_whose_files_are_gone_changes_nothing() -> None:
-    world = three_segments()
-    job = job_of(world)
-    job.discard()
-    world.log.compaction.take_cleaned(job)
-    world.log.compaction.note_cleaned(job)
-    assert len(job.unused) == 1 and world.log.compaction.cleaned_to == 0 and not world.failures
-    assert [row[0] for row in world.texts()] == [0, 1, 2]
-
-
-def test_a_large_result_is_put_in_place_a_few_segments_at_a_time() -> None:
-    world = World({"segment.bytes": 100})
-    for number in range(6):
-        world.put((f"k{number}", "1"))
-    job = job_of(world)
-    before = world.texts()
-    world.log.compaction.take_cleaned(job)
-    assert len(job.cleaned) == 2
-    assert world.texts() == before
-    world.log.compaction.take_cleaned(job)
-    assert not job.cleaned and not job.unused
-    assert world.texts() == before
-
-
-def test_appends_meanwhile_do_no_harm() -> None:
-    world = three_segments()
-    job = job_of(world)
-    world.put(("a", "3"))
-    world.log.compaction.take_cleaned(job)
-    assert [row[2] for row in world.texts()] == ["2", "3"]
-
-
-def test_a_stopped_cleaning_has_no_effect() -> None:
-    world = three_segments()
-    found = dirtiness_of(world.log, world.clock.wall_ms())
-    limits = {"buffer_bytes": 1 << 20, "load_factor": 0.9, "bytes_per_s": 1e18}
-    job = world.log.compaction.clean_job(found, **limits, is_stopped=lambda: True)
-    job.clock = HurryingClock(world.clock)
-    with pytest.raises(Stopped):
-        job.run()
-
-
-class HurryingClock:
-    """A clock on which every look costs ten milliseconds."""
-
-    def __init__(self, clock: Any) -> None:
-        self._clock = clock
-        self._looks = 0
-
-    def wall_ms(self) -> int:
-        return int(self._clock.wall_ms())
-
-    def monotonic_ms(self) -> float:
-        self._looks += 1
-        return self._looks * 10.0
-
-
-def test_it_pauses_and_keeps_to_the_bound_of_its_reads_and_writes() -> None:
-    world = three_segments()
-    found = dirtiness_of(world.log, world.clock.wall_ms())
-    pauses: list[float] = []
-    limits = {"buffer_bytes": 1 << 20, "load_factor": 0.9, "bytes_per_s": 100.0}
-    job = world.log.compaction.clean_job(found, **limits, sleep=pauses.append)
-    job.clock = HurryingClock(world.clock)
-    job.run()
-    assert len(pauses) == 9, "three batches: counted, looked at, sifted"
-    assert max(pauses) == 1.0
 
 
 # ---- failures and crashes
@@ -646,9 +410,6 @@ def test_many_small_segments_are_merged_a_few_at_a_time() -> None:
     kept = [f"{base:020}.snapshot" for base in [*range(8, 65, 8), 70]]
     assert sorted(world.names(".snapshot")) == kept, "producers are known from where each segment begins"
     assert [row[0] for row in world.texts()] == [67, 68, 69]
-
-
-# ---- what is left of a result that was not used
 
 
 def test_nothing_of_a_former_result_gets_into_the_next_one() -> None:
