@@ -17,7 +17,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -66,23 +67,34 @@ def written(story: Story) -> str:
     return "\n\n".join([_HEADING + story.heading, *("\n".join(lines) for lines in story.paragraphs)])
 
 
-def rewritten(text: str, world: Callable[[], Perform]) -> str:
-    """The whole file as it should be."""
+def rewritten(text: str, world: Callable[[], AbstractContextManager[Perform]]) -> str:
+    """The whole file as it should be. world: makes one for each story."""
     preface = text[: text.find(_HEADING)].strip()
     parts = [preface] if preface else []
-    return "\n\n".join([*parts, *(told(story, world()) for story in stories(text))]) + "\n"
+    for story in stories(text):
+        with world() as perform:
+            parts.append(told(story, perform))
+    return "\n\n".join(parts) + "\n"
 
 
-def script_of(path: Path) -> Perform:
-    """A new world for a story of this file: its folder says whether groups or a controller are told of."""
+@contextmanager
+def script_of(path: Path) -> Iterator[Perform]:
+    """A new world for a story of this file: its folder says whether groups, a controller or replicas are told of."""
     from kafka_py.testing.fakes.controller_transcripts import ControllerScript
     from kafka_py.testing.fakes.group_transcripts import GroupScript
+    from kafka_py.testing.fakes.replica_transcripts import ReplicaScript
 
-    scripts: dict[str, Callable[[], ControllerScript | GroupScript]] = {
+    scripts: dict[str, Callable[[], ControllerScript | GroupScript | ReplicaScript]] = {
         "controller": ControllerScript,
         "groups": GroupScript,
+        "replication": ReplicaScript,
     }
-    return scripts[path.resolve().parent.name]().perform
+    script = scripts[path.resolve().parent.name]()
+    try:
+        yield script.perform
+    finally:
+        if isinstance(script, ReplicaScript):
+            script.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The transcripts in the folders beside this file: what is done to a group or a controller, and all that comes of it.
+"""The transcripts in the folders beside this file: what is done to groups, a controller or replicas, and what follows.
 
 After a change of behaviour: `python -m kafka_py.testing.transcripts --rewrite tests/scenarios/*/*.txt`.
 """
@@ -20,7 +20,8 @@ STORIES = [
 
 @pytest.mark.parametrize(("path", "story"), STORIES)
 def test_what_comes_of_the_commands_is_what_the_transcript_says(path: Path, story: Story) -> None:
-    assert told(story, script_of(path)) == written(story)
+    with script_of(path) as perform:
+        assert told(story, perform) == written(story)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")

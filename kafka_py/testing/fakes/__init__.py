@@ -6,6 +6,8 @@
     logs.py                    logs without files
     replicas.py                a replica manager over such logs
     copying.py                 replicas that copy without a network
+    scripted_replicas.py       brokers that copy, as transcripts tell of them
+    replica_transcripts.py     replicas of one partition, by commands, as text
     groups.py                  groups without a broker
     scripted_group.py          a coordinator that answers as told
     group_transcripts.py       one group, decided by commands, as text

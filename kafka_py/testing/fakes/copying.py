@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from kafka_py.base.chance import Chance
+from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
@@ -125,6 +126,10 @@ class Replica:
         )
 
     @property
+    def others(self) -> Mapping[int, Replica]:
+        return self.world.replicas
+
+    @property
     def log(self) -> Any:
         return self.disk.log
 
@@ -192,15 +197,38 @@ class Replica:
         await self.until(lambda: self.offsets == leader.offsets and self.values == leader.values)
 
 
+class Copier(Protocol):
+    """A broker that copies without network, and is copied from. fetched: every request that it answered as a leader."""
+
+    broker_id: int
+    is_up: bool
+    fetched: list[FetchRequest]
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def hosted(self) -> HostedPartitions: ...
+
+    @property
+    def manager(self) -> ReplicaManager: ...
+
+    @property
+    def sessions(self) -> SessionCache: ...
+
+    @property
+    def others(self) -> Mapping[int, Copier]: ...
+
+
 class DirectLeader:
     """The way to another replica, without network: its manager and sessions answer, as its broker's handlers would."""
 
-    def __init__(self, follower: Replica, key: FetcherKey) -> None:
+    def __init__(self, follower: Copier, key: FetcherKey) -> None:
         self._follower = follower
         self._key = key
 
-    def _leader(self) -> Replica:
-        leader = self._follower.world.replicas[self._key.leader]
+    def _leader(self) -> Copier:
+        leader = self._follower.others[self._key.leader]
         if not leader.is_up or not self._follower.is_up:
             raise LinkFailed(f"broker {self._key.leader} is down")
         return leader

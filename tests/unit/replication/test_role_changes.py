@@ -74,13 +74,6 @@ def test_a_new_partition_gets_a_log_and_its_first_epoch(roles: Roles) -> None:
     assert roles.world.log_dirs.logs[T0].epochs.latest == 0
 
 
-def test_an_epoch_that_is_not_newer_is_stale(roles: Roles) -> None:
-    roles.become(role(epoch=3))
-    for epoch in (2, 3):
-        assert roles.become(role(epoch=epoch)) is ErrorCode.STALE_CONTROLLER_EPOCH
-    assert roles.become(role(epoch=4)) is ErrorCode.NONE
-
-
 def test_an_older_controller_is_refused_as_a_whole_and_the_highest_is_remembered(roles: Roles) -> None:
     roles.become(role(), controller_epoch=5)
     with pytest.raises(KafkaError) as error:
@@ -89,11 +82,6 @@ def test_an_older_controller_is_refused_as_a_whole_and_the_highest_is_remembered
     with pytest.raises(KafkaError):
         run(roles.changes.stop(9, 4, []))
     assert roles.changes.controller_epoch == 5
-
-
-def test_a_partition_that_is_not_assigned_here_is_unknown_and_may_come_later(roles: Roles) -> None:
-    assert roles.become(role(leader=2, isr=(2,))) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert roles.become(role(isr=(1,))) is ErrorCode.NONE
 
 
 def test_a_new_leader_syncs_what_flush_messages_wanted_while_it_followed(roles: Roles) -> None:
@@ -152,14 +140,6 @@ def test_a_follower_fetches_from_its_leader_and_a_leader_from_nobody(roles: Role
     assert len(roles.started) == 1
 
 
-def test_a_follower_of_a_dead_leader_has_its_log_but_takes_no_epoch_over(roles: Roles) -> None:
-    assert roles.become(role(leader=3, epoch=4, isr=(3, 1))) is ErrorCode.NONE
-    assert T0 in roles.world.log_dirs.logs
-    assert roles.started == []
-    assert roles.become(role(leader=2, epoch=4, isr=(2, 1))) is ErrorCode.NONE
-    assert roles.started[0].leader_id == 2
-
-
 def test_what_is_parked_on_a_partition_is_answered_when_it_becomes_a_follower(roles: Roles) -> None:
     world = roles.world
     roles.become(role(isr=(1, 2)))
@@ -174,22 +154,6 @@ def test_a_disk_that_fails_is_that_partitions_error(roles: Roles) -> None:
     roles.world.log_dirs.failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
     assert roles.become(role()) is ErrorCode.KAFKA_STORAGE_ERROR
     assert T0 not in roles.world.manager.hosted.partitions
-
-
-def test_offline_partitions_answer_storage_errors(roles: Roles) -> None:
-    roles.world.manager.hosted.offline.add(T0)
-    assert roles.become(role()) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert roles.stop(-2) is ErrorCode.KAFKA_STORAGE_ERROR
-
-
-def test_stopping_needs_a_newer_epoch_or_one_of_the_two_that_stand_for_none(roles: Roles) -> None:
-    roles.become(role(epoch=3))
-    for epoch in (2, 3):
-        assert roles.stop(epoch, delete=False) is ErrorCode.FENCED_LEADER_EPOCH
-    assert roles.stop(2) is ErrorCode.FENCED_LEADER_EPOCH
-    assert roles.stop(4, delete=False) is ErrorCode.NONE
-    assert T0 in roles.world.manager.hosted.partitions
-    assert roles.stop(-1) is ErrorCode.NONE
 
 
 def test_a_replica_is_deleted_in_the_epoch_in_which_it_was_added(roles: Roles) -> None:
@@ -397,9 +361,3 @@ def test_stopping_an_unknown_partition_removes_left_over_files(roles: Roles) -> 
     roles.world.log_dirs.get_or_create(T0)
     assert roles.stop(5) is ErrorCode.NONE
     assert roles.world.log_dirs.deleted == [T0]
-
-
-def test_a_partition_that_comes_back_after_deletion_begins_at_the_first_epoch(roles: Roles) -> None:
-    roles.become(role(epoch=7), ID)
-    roles.stop(-2)
-    assert roles.become(role(epoch=0, is_new=True), OTHER_ID) is ErrorCode.NONE

@@ -178,15 +178,6 @@ async def test_an_epoch_question_that_fails_is_asked_again_and_nothing_is_fetche
 
 
 @story
-async def test_fenced_while_asking_for_epochs_it_waits_for_the_controller() -> None:
-    follower = Follower(held=2)
-    follower.leader.epoch_replies = [EpochReply(ErrorCode.FENCED_LEADER_EPOCH, EpochEnd(-1, -1))]
-    follower.follow()
-    await follower.soon(lambda: follower.failed == {T0})
-    assert follower.leader.fetches == []
-
-
-@story
 async def test_out_of_range_asks_for_the_end_and_then_for_the_start() -> None:
     follower = Follower(held=2)
     follower.leader.epoch_replies = [EpochReply(ErrorCode.NONE, EpochEnd(0, 2))]
