@@ -26,6 +26,8 @@ from kafka_py.wire.messages.list_offsets import (
 )
 from kafka_py.wire.version_meanings import LIST_OFFSETS, ListOffsetsMeaning
 
+_new = tuple.__new__
+
 _NONE: set[TopicPartition] = set()
 _SMALL_REQUEST_BYTES = 2048
 """A request up to this size names so few partitions that they are answered in one go."""
@@ -126,7 +128,7 @@ class _Asker:
 
     def answer(self, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
         """The row of a partition whose log need not be searched."""
-        topic_partition = TopicPartition(self._topic, asked.partition_index)
+        topic_partition = _new(TopicPartition, (self._topic, asked.partition_index))
         answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
         try:
             self._check(topic_partition)
@@ -147,7 +149,7 @@ class _Asker:
 
     async def search(self, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
         """The row of a partition that is asked for the first record at or after a time."""
-        topic_partition = TopicPartition(self._topic, asked.partition_index)
+        topic_partition = _new(TopicPartition, (self._topic, asked.partition_index))
         answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
         try:
             self._check(topic_partition)
