@@ -15,7 +15,7 @@ VALID_PREVIOUS = {  # as docs/reference/controller.md has it, by target
 }
 
 
-@pytest.mark.parametrize(("state", "target"), itertools.product(PartitionState, PartitionState))
+@pytest.mark.parametrize(("state", "target"), list(itertools.product(PartitionState, repeat=2)))
 def test_every_legal_move_works_and_every_other_raises(state: PartitionState, target: PartitionState) -> None:
     if state in VALID_PREVIOUS[target]:
         assert MOVES.after(state, target) is target

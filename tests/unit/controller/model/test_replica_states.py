@@ -19,7 +19,7 @@ VALID_PREVIOUS = {  # as docs/reference/controller.md has it, by target
 }
 
 
-@pytest.mark.parametrize(("state", "target"), itertools.product(ReplicaState, ReplicaState))
+@pytest.mark.parametrize(("state", "target"), list(itertools.product(ReplicaState, repeat=2)))
 def test_every_legal_move_works_and_every_other_raises(state: ReplicaState, target: ReplicaState) -> None:
     if state in VALID_PREVIOUS[target]:
         assert MOVES.after(state, target) is target
