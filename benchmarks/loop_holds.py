@@ -40,7 +40,7 @@ from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.executor import Environment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
 from kafka_py.log.disk.context import LogContext
 from kafka_py.log.disk.filenames import partition_directory
 from kafka_py.log.disk.files import RealFiles
@@ -162,7 +162,7 @@ class Receiver:
         self._server.close()
 
 
-def fill(cluster: Cluster, topics: int, partitions: int) -> None:
+def fill(cluster: ControllerContext, topics: int, partitions: int) -> None:
     """Registers the brokers and gives each partition three replicas, online and in sync."""
     for broker in BROKERS:
         endpoint = BrokerEndpoint(LISTENER, LISTENER, "127.0.0.1", 9000 + broker)

@@ -31,7 +31,7 @@ from kafka_py.controller.event_queue import EventQueue, QueuedEvent
 from kafka_py.controller.events import Asked, ControllerState, Event, IsrProposal
 from kafka_py.controller.executor import Environment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
-from kafka_py.controller.model.controller_context import Assignment, Cluster
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.session import EventType, SessionClosed, SessionExpired, WatchEvent
 from kafka_py.zk.store import ZkStore
@@ -117,7 +117,7 @@ class Controller:
         return 0 if self._executor is None else self._executor.epoch
 
     @property
-    def cluster(self) -> Cluster | None:
+    def cluster(self) -> ControllerContext | None:
         """What the active controller knows, to be read only; None when we are not the controller."""
         return None if self._executor is None else self._executor.cluster
 

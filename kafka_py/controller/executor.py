@@ -37,7 +37,7 @@ from kafka_py.controller.decisions.steps import (
 )
 from kafka_py.controller.events import Event
 from kafka_py.controller.metrics import ControllerStats
-from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges
 from kafka_py.controller.watches import Watches
 from kafka_py.controller.znode_work import FORGET, WORK, Znodes
@@ -77,7 +77,7 @@ class Executor:
     def __init__(self, office: ControllerEpoch, environment: Environment) -> None:
         self.epoch = office.epoch
         self.epoch_zk_version = office.epoch_zk_version
-        self.cluster = Cluster(office.epoch)
+        self.cluster = ControllerContext(office.epoch)
         self.watches = Watches(environment.put)
         self._environment = environment
         self._znodes = Znodes(

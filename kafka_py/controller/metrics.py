@@ -10,7 +10,7 @@ from kafka_py.base.metric_rows import Distribution, Gauge, Rate, Timing
 from kafka_py.controller.events import ControllerState
 
 if TYPE_CHECKING:
-    from kafka_py.controller.model.controller_context import Cluster
+    from kafka_py.controller.model.controller_context import ControllerContext
 
 
 class ControllerMetrics(MetricTable, group="kafka.controller:type=KafkaController"):
@@ -27,7 +27,7 @@ class ControllerMetrics(MetricTable, group="kafka.controller:type=KafkaControlle
     topics_ineligible = Gauge("TopicsIneligibleToDeleteCount", about="Topics whose deletion is halted.")
     replicas_ineligible = Gauge("ReplicasIneligibleToDeleteCount", about="Replicas whose deletion is halted.")
 
-    def show(self, cluster: Cluster | None) -> None:
+    def show(self, cluster: ControllerContext | None) -> None:
         """Takes all sizes from `cluster`; None: not the active controller."""
         self.active = int(cluster is not None)
         self.offline_partitions = cluster.offline_partition_count if cluster else 0

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -80,7 +80,7 @@ class ControllerRequest(NamedTuple):
 class RequestBatch:
     """Entries for many brokers; `requests` makes of them what is to be sent."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ControllerContext) -> None:
         self._cluster = cluster
         self._leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
         self._metadata_brokers: set[int] = set()

@@ -19,7 +19,7 @@ from kafka_py.controller.decisions.steps import Address, CloseChannel, OpenChann
 from kafka_py.controller.decisions.znode_steps import ForgetBroker, ReadBroker, ReadBrokers, WatchBrokers
 from kafka_py.controller.events import BrokerChange, BrokerModifications
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Cluster, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, Replica
 from kafka_py.zk.brokers import RegisteredBroker
 
 notes = Notes(__name__)
@@ -50,7 +50,7 @@ def address_of(broker: RegisteredBroker, listener: str) -> Address:
     return Address(endpoint.host, endpoint.port)
 
 
-def broker_change(cluster: Cluster, _event: BrokerChange, settings: Settings) -> Plan[None]:
+def broker_change(cluster: ControllerContext, _event: BrokerChange, settings: Settings) -> Plan[None]:
     """Registrations were made or have vanished."""
     found = yield from ReadBrokers()
     changes = compare(cluster.brokers, found)
@@ -78,17 +78,17 @@ def broker_change(cluster: Cluster, _event: BrokerChange, settings: Settings) ->
         yield from brokers_failed(cluster, changes.dead)
 
 
-def _add(cluster: Cluster, found: Mapping[int, RegisteredBroker], ids: Collection[int]) -> None:
+def _add(cluster: ControllerContext, found: Mapping[int, RegisteredBroker], ids: Collection[int]) -> None:
     for id_ in ids:
         cluster.brokers[id_] = found[id_]
 
 
-def _remove(cluster: Cluster, ids: Collection[int]) -> None:
+def _remove(cluster: ControllerContext, ids: Collection[int]) -> None:
     for id_ in ids:
         cluster.brokers.pop(id_, None)
 
 
-def brokers_started(cluster: Cluster, ids: Collection[int]) -> Plan[None]:
+def brokers_started(cluster: ControllerContext, ids: Collection[int]) -> Plan[None]:
     """New brokers learn the cluster, the others learn of them; their replicas begin, waiting partitions get leaders."""
     for id_ in ids:
         cluster.offline_dirs.pop(id_, None)
@@ -103,7 +103,7 @@ def brokers_started(cluster: Cluster, ids: Collection[int]) -> Plan[None]:
     yield from WatchBrokers(ids)
 
 
-def brokers_failed(cluster: Cluster, ids: Collection[int]) -> Plan[None]:
+def brokers_failed(cluster: ControllerContext, ids: Collection[int]) -> Plan[None]:
     """Brokers are gone: whatever they led is led elsewhere, if it can be."""
     for id_ in ids:
         cluster.offline_dirs.pop(id_, None)
@@ -113,7 +113,7 @@ def brokers_failed(cluster: Cluster, ids: Collection[int]) -> Plan[None]:
         yield from ForgetBroker(id_)
 
 
-def replicas_became_offline(cluster: Cluster, replicas: Collection[Replica]) -> Plan[None]:
+def replicas_became_offline(cluster: ControllerContext, replicas: Collection[Replica]) -> Plan[None]:
     """Their partitions get other leaders and smaller in-sync sets; a deletion they were part of is halted."""
     leaderless = cluster.partitions_with_offline_leader()
     yield from move_partitions(cluster, leaderless, partition_states.OFFLINE)
@@ -125,7 +125,7 @@ def replicas_became_offline(cluster: Cluster, replicas: Collection[Replica]) -> 
         yield from update_metadata(cluster, cluster.brokers)
 
 
-def broker_modifications(cluster: Cluster, event: BrokerModifications, _settings: Settings) -> Plan[None]:
+def broker_modifications(cluster: ControllerContext, event: BrokerModifications, _settings: Settings) -> Plan[None]:
     """A registration was rewritten; what counts is where the broker can be reached."""
     known = cluster.brokers.get(event.broker)
     found = yield from ReadBroker(event.broker)

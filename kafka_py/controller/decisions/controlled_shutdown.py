@@ -17,7 +17,7 @@ from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import Reply, Send
 from kafka_py.controller.events import ControlledShutdown
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Cluster, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, Replica
 from kafka_py.controller.model.elections import Strategy
 
 UNKNOWN_BROKER_EPOCH = -1
@@ -25,7 +25,7 @@ UNKNOWN_BROKER_EPOCH = -1
 notes = Notes(__name__)
 
 
-def controlled_shutdown(cluster: Cluster, event: ControlledShutdown, _settings: Settings) -> Plan[None]:
+def controlled_shutdown(cluster: ControllerContext, event: ControlledShutdown, _settings: Settings) -> Plan[None]:
     """Leads away from a broker what can be led elsewhere; answers with the replicated partitions it still leads."""
     broker = event.broker
     _check_broker_epoch(cluster, broker, event.broker_epoch)
@@ -49,7 +49,7 @@ def controlled_shutdown(cluster: Cluster, event: ControlledShutdown, _settings: 
     yield from Reply({partition for partition in still_led if len(cluster.assignment(partition).replicas) > 1})
 
 
-def _replicated(cluster: Cluster, broker: int) -> Plan[list[TopicPartition]]:
+def _replicated(cluster: ControllerContext, broker: int) -> Plan[list[TopicPartition]]:
     """Partitions there that other brokers have too, have a leader or had one, and are to stay."""
     found: list[TopicPartition] = []
     for some in slices(cluster.partitions_on(broker)):
@@ -64,7 +64,7 @@ def _replicated(cluster: Cluster, broker: int) -> Plan[list[TopicPartition]]:
     return found
 
 
-def _check_broker_epoch(cluster: Cluster, broker: int, epoch: int) -> None:
+def _check_broker_epoch(cluster: ControllerContext, broker: int, epoch: int) -> None:
     known = cluster.brokers.get(broker)
     if epoch == UNKNOWN_BROKER_EPOCH:
         if known is None:

@@ -28,7 +28,7 @@ from kafka_py.controller.decisions.znode_steps import (
 )
 from kafka_py.controller.events import TopicDeletion, TopicDeletionStopReplicaResponseReceived
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Cluster, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, Replica
 from kafka_py.wire.messages.stop_replica import StopReplicaResponse
 
 notes = Notes(__name__)
@@ -41,7 +41,7 @@ _ANOTHER_LIFE = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.STALE_CONTROLLER_EPOCH)
 # What begins, resumes and halts it
 
 
-def load(cluster: Cluster, settings: Settings) -> Plan[None]:
+def load(cluster: ControllerContext, settings: Settings) -> Plan[None]:
     """What a former controller left to be done; with deletion switched off, the requests are thrown away."""
     topics = sorted((yield from ReadTopicDeletions()))
     if not settings.options.delete_topic_enable:
@@ -52,7 +52,7 @@ def load(cluster: Cluster, settings: Settings) -> Plan[None]:
     cluster.mark_ineligible(partition.topic for partition in cluster.reassigning)
 
 
-def _has_offline_replica(cluster: Cluster, topic: str) -> bool:
+def _has_offline_replica(cluster: ControllerContext, topic: str) -> bool:
     return any(not cluster.is_online(r.broker, r.topic_partition) for r in cluster.replicas_of_topic(topic))
 
 
@@ -62,7 +62,7 @@ def _refuse(topics: Collection[str]) -> Plan[None]:
         yield from UnmarkForDeletion(topics)
 
 
-def topic_deletion(cluster: Cluster, _event: TopicDeletion, settings: Settings) -> Plan[None]:
+def topic_deletion(cluster: ControllerContext, _event: TopicDeletion, settings: Settings) -> Plan[None]:
     """Somebody has asked for deletions."""
     wanted = yield from ReadTopicDeletions()
     unknown = wanted - cluster.topics
@@ -79,7 +79,7 @@ def topic_deletion(cluster: Cluster, _event: TopicDeletion, settings: Settings) 
         yield from resume(cluster)
 
 
-def _refuse_missing(cluster: Cluster, unknown: set[str]) -> Plan[None]:
+def _refuse_missing(cluster: ControllerContext, unknown: set[str]) -> Plan[None]:
     """Topics that were made a moment ago are not missing: the event that brings them waits behind this one."""
     just_made = unknown & (yield from ReadTopics(watches=False))
     if cluster.await_topics(just_made):
@@ -90,7 +90,7 @@ def _refuse_missing(cluster: Cluster, unknown: set[str]) -> Plan[None]:
         yield from UnmarkForDeletion(missing)
 
 
-def resume_for(cluster: Cluster, topics: Collection[str]) -> Plan[None]:
+def resume_for(cluster: ControllerContext, topics: Collection[str]) -> Plan[None]:
     """What these topics waited for has happened."""
     waiting = cluster.queued.intersection(topics)
     if waiting:
@@ -98,7 +98,7 @@ def resume_for(cluster: Cluster, topics: Collection[str]) -> Plan[None]:
         yield from resume(cluster)
 
 
-def replicas_failed(cluster: Cluster, replicas: Collection[Replica]) -> Plan[None]:
+def replicas_failed(cluster: ControllerContext, replicas: Collection[Replica]) -> Plan[None]:
     """Replicas could not be deleted, or went down: their topics wait."""
     failed = [replica for replica in replicas if replica.topic in cluster.queued]
     if failed:
@@ -107,7 +107,7 @@ def replicas_failed(cluster: Cluster, replicas: Collection[Replica]) -> Plan[Non
         yield from resume(cluster)
 
 
-def replicas_deleted(cluster: Cluster, replicas: Collection[Replica]) -> Plan[None]:
+def replicas_deleted(cluster: ControllerContext, replicas: Collection[Replica]) -> Plan[None]:
     """Brokers have deleted replicas."""
     deleted = [replica for replica in replicas if replica.topic in cluster.queued]
     yield from move_replicas(cluster, deleted, replica_states.DELETION_SUCCESSFUL)
@@ -117,7 +117,7 @@ def replicas_deleted(cluster: Cluster, replicas: Collection[Replica]) -> Plan[No
 # The steps
 
 
-def resume(cluster: Cluster) -> Plan[None]:
+def resume(cluster: ControllerContext) -> Plan[None]:
     """Takes every queued topic as far as it can go now."""
     done, again, begin = [], [], []
     for some in slices(sorted(cluster.queued)):
@@ -141,7 +141,7 @@ def resume(cluster: Cluster) -> Plan[None]:
         yield from _begin(cluster, begin)
 
 
-def _begin(cluster: Cluster, topics: list[str]) -> Plan[None]:
+def _begin(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
     """Brokers drop the topics from their metadata, then those that are alive are told to delete replicas."""
     yield from notes.info("Deleting topics %s", listed(topics))
     unseen = [topic for topic in topics if topic not in cluster.started]
@@ -168,7 +168,7 @@ def _begin(cluster: Cluster, topics: list[str]) -> Plan[None]:
         cluster.mark_ineligible({replica.topic for replica in dead})
 
 
-def _complete(cluster: Cluster, topics: list[str]) -> Plan[None]:
+def _complete(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
     """Every replica is gone: so are the znodes, and the last traces here."""
     for topic in topics:
         yield from ForgetTopic(topic)
@@ -188,7 +188,7 @@ def _complete(cluster: Cluster, topics: list[str]) -> Plan[None]:
 
 
 def event_of_reply(
-    cluster: Cluster, request: ControllerRequest, response: StopReplicaResponse
+    cluster: ControllerContext, request: ControllerRequest, response: StopReplicaResponse
 ) -> TopicDeletionStopReplicaResponseReceived | None:
     """Only the partitions to delete matter, and only while their topic is in deletion.
 
@@ -210,7 +210,7 @@ def event_of_reply(
 
 
 def stop_replica_response(
-    cluster: Cluster, event: TopicDeletionStopReplicaResponseReceived, _settings: Settings
+    cluster: ControllerContext, event: TopicDeletionStopReplicaResponseReceived, _settings: Settings
 ) -> Plan[None]:
     """A broker has deleted replicas, or could not."""
     refused = event.error_code != ErrorCode.NONE

@@ -29,14 +29,14 @@ from kafka_py.controller.decisions.znode_steps import (
     WatchBrokers,
 )
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Cluster, Leadership, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, Replica
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.zk.admin import FEATURES_DISABLED, FEATURES_ENABLED
 
 notes = Notes(__name__)
 
 
-def take_office(cluster: Cluster, settings: Settings) -> Plan[None]:
+def take_office(cluster: ControllerContext, settings: Settings) -> Plan[None]:
     """Reads the whole cluster, then puts right whatever the former controller left undone.
 
     Raises whatever went wrong; the caller then lets another broker try.
@@ -65,7 +65,7 @@ def _drop_old_notifications() -> Plan[None]:
     yield from DeleteIsrChanges((yield from ListIsrChanges()))
 
 
-def _load_cluster(cluster: Cluster, settings: Settings) -> Plan[None]:
+def _load_cluster(cluster: ControllerContext, settings: Settings) -> Plan[None]:
     cluster.brokers.update((yield from ReadBrokers()))
     topics = sorted((yield from ReadTopics()))
     partitions = yield from add_topics(cluster, (yield from read_assignments(topics)), settings)
@@ -78,7 +78,7 @@ def _load_cluster(cluster: Cluster, settings: Settings) -> Plan[None]:
     yield from notes.info("Brokers %s, %d topics, %d partitions", brokers, len(cluster.topics), len(partitions))
 
 
-def _start_replicas(cluster: Cluster) -> Plan[None]:
+def _start_replicas(cluster: ControllerContext) -> Plan[None]:
     """First states by who is there, then everybody is told his part."""
     online: list[Replica] = []
     offline: list[Replica] = []
@@ -93,7 +93,7 @@ def _start_replicas(cluster: Cluster) -> Plan[None]:
     yield from move_replicas(cluster, offline, replica_states.OFFLINE)
 
 
-def _start_partitions(cluster: Cluster) -> Plan[None]:
+def _start_partitions(cluster: ControllerContext) -> Plan[None]:
     """First states by whether the leader is there, then elections where it is not."""
     for some in slices(list(cluster.partitions())):
         for partition in some:

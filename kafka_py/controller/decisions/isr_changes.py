@@ -22,14 +22,14 @@ from kafka_py.controller.decisions.znode_steps import (
     UpdateLeaderships,
 )
 from kafka_py.controller.events import AlterIsrReceived, IsrChangeNotification, IsrProposal
-from kafka_py.controller.model.controller_context import Cluster, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership
 from kafka_py.zk.partitions import StateUpdates
 
 IsrAnswers = dict[TopicPartition, Leadership | KafkaError]
 """Per partition what holds now, or why nothing was changed."""
 
 
-def isr_change(cluster: Cluster, _event: IsrChangeNotification, _settings: Settings) -> Plan[None]:
+def isr_change(cluster: ControllerContext, _event: IsrChangeNotification, _settings: Settings) -> Plan[None]:
     """Leaders have changed in-sync sets in ZooKeeper; they are read again, and the notes removed."""
     names = yield from ListIsrChanges()
     try:
@@ -42,7 +42,7 @@ def isr_change(cluster: Cluster, _event: IsrChangeNotification, _settings: Setti
         yield from DeleteIsrChanges(names)
 
 
-def alter_isr(cluster: Cluster, event: AlterIsrReceived, _settings: Settings) -> Plan[None]:
+def alter_isr(cluster: ControllerContext, event: AlterIsrReceived, _settings: Settings) -> Plan[None]:
     """Writes in-sync sets for a leader that does not do it itself."""
     registered = cluster.brokers.get(event.broker)
     if registered is None or registered.epoch != event.broker_epoch:
@@ -76,7 +76,7 @@ def _refusal_of(partition: TopicPartition, proposal: IsrProposal, known: Leaders
     return None
 
 
-def _proposed(cluster: Cluster, leader: int, proposal: IsrProposal) -> Leadership:
+def _proposed(cluster: ControllerContext, leader: int, proposal: IsrProposal) -> Leadership:
     return Leadership(leader, proposal.leader_epoch, tuple(proposal.isr), cluster.epoch, proposal.zk_version)
 
 
@@ -90,7 +90,7 @@ def _answers_of(written: StateUpdates) -> IsrAnswers:
     return {**answers, **written.updated}
 
 
-def _announce(cluster: Cluster, partitions: Collection[TopicPartition]) -> Plan[None]:
+def _announce(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[None]:
     """Everybody is told; reassignments that waited for a replica to catch up go on."""
     yield from update_metadata(cluster, cluster.brokers, partitions)
     for partition in partitions:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.znode_steps import CreateLeaderships, ReadLeaderships, UpdateLeaderships
-from kafka_py.controller.model.controller_context import Cluster, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership
 from kafka_py.controller.model.elections import Elected
 
 FIRST_LEADER_EPOCH = 0
@@ -30,12 +30,12 @@ Decided = Leadership | Exception | None
 Decide = Callable[[Mapping[TopicPartition, Leadership]], Plan[Mapping[TopicPartition, Decided]]]
 
 
-def successor(cluster: Cluster, before: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
+def successor(cluster: ControllerContext, before: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
     """The next leadership of a partition: every change of ours makes the leader epoch one larger."""
     return Leadership(leader, before.leader_epoch + 1, tuple(isr), cluster.epoch, before.zk_version)
 
 
-def create(cluster: Cluster, elected: Mapping[TopicPartition, Elected]) -> Plan[Outcomes]:
+def create(cluster: ControllerContext, elected: Mapping[TopicPartition, Elected]) -> Plan[Outcomes]:
     """First leaders of partitions that have no state znode yet. Raises ControllerMoved."""
     wanted: dict[TopicPartition, Leadership] = {}
     for some in slices(elected.items()):
@@ -48,7 +48,7 @@ def create(cluster: Cluster, elected: Mapping[TopicPartition, Elected]) -> Plan[
     return outcomes
 
 
-def revise(cluster: Cluster, partitions: Collection[TopicPartition], decide: Decide) -> Plan[Outcomes]:
+def revise(cluster: ControllerContext, partitions: Collection[TopicPartition], decide: Decide) -> Plan[Outcomes]:
     """Changes existing leaderships: `decide` gets what ZooKeeper holds, again after every lost race.
 
     What the context says comes first: a write goes through only if it is what ZooKeeper holds. Only where that would
@@ -81,7 +81,7 @@ def revise(cluster: Cluster, partitions: Collection[TopicPartition], decide: Dec
 
 
 def _revise_known(
-    cluster: Cluster, partitions: Collection[TopicPartition], decide: Decide, outcomes: Outcomes
+    cluster: ControllerContext, partitions: Collection[TopicPartition], decide: Decide, outcomes: Outcomes
 ) -> Plan[list[TopicPartition]]:
     """Writes what follows from the context; returns the partitions whose state must be read for that."""
     leadership_of = cluster.leadership
@@ -99,7 +99,7 @@ def _revise_known(
     return [partition for partition in partitions if partition not in written.updated]
 
 
-def bump_epochs(cluster: Cluster, partitions: Collection[TopicPartition]) -> Plan[Outcomes]:
+def bump_epochs(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[Outcomes]:
     """Raises the leader epoch and changes nothing else, so that a new LeaderAndIsr is taken for newer."""
 
     def decide(found: Mapping[TopicPartition, Leadership]) -> Plan[dict[TopicPartition, Decided]]:
@@ -112,7 +112,7 @@ def bump_epochs(cluster: Cluster, partitions: Collection[TopicPartition]) -> Pla
     return (yield from revise(cluster, partitions, decide))
 
 
-def refresh(cluster: Cluster, partitions: Collection[TopicPartition]) -> Plan[None]:
+def refresh(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[None]:
     """Takes over what ZooKeeper holds: leaders change in-sync sets themselves."""
     found = yield from ReadLeaderships(partitions)
     for some in slices(found.items()):
@@ -122,7 +122,7 @@ def refresh(cluster: Cluster, partitions: Collection[TopicPartition]) -> Plan[No
 
 
 def _readable(
-    cluster: Cluster, partitions: list[TopicPartition], outcomes: Outcomes
+    cluster: ControllerContext, partitions: list[TopicPartition], outcomes: Outcomes
 ) -> Plan[dict[TopicPartition, Leadership]]:
     found = yield from ReadLeaderships(partitions)
     for partition in partitions:
@@ -136,7 +136,7 @@ def _readable(
     return found
 
 
-def _remember(cluster: Cluster, outcomes: Outcomes) -> Plan[None]:
+def _remember(cluster: ControllerContext, outcomes: Outcomes) -> Plan[None]:
     for some in slices(outcomes.items()):
         for partition, outcome in some:
             if not isinstance(outcome, Exception):

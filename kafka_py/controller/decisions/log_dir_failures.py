@@ -18,14 +18,14 @@ from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.znode_steps import DeleteLogDirEvents, ListLogDirEvents, ReadLogDirEvents
 from kafka_py.controller.events import LeaderAndIsrResponseReceived, LogDirEventNotification
 from kafka_py.controller.model import replica_states
-from kafka_py.controller.model.controller_context import Cluster, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, Replica
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 
 notes = Notes(__name__)
 
 
 def leader_and_isr_response(
-    cluster: Cluster, event: LeaderAndIsrResponseReceived, _settings: Settings
+    cluster: ControllerContext, event: LeaderAndIsrResponseReceived, _settings: Settings
 ) -> Plan[None]:
     """Which of the replicas are on failed disks of the broker, which are (again) on sound ones."""
     response, broker = event.response, event.broker
@@ -51,7 +51,7 @@ def leader_and_isr_response(
         yield from replicas_became_offline(cluster, [Replica(*partition, broker) for partition in sorted(newly)])
 
 
-def _codes_of(cluster: Cluster, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
+def _codes_of(cluster: ControllerContext, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
     """The code of each partition; of topics that are known by id only, those that still exist."""
     for row in response.partition_errors:
         yield TopicPartition(row.topic_name, row.partition_index), row.error_code
@@ -62,7 +62,7 @@ def _codes_of(cluster: Cluster, response: LeaderAndIsrResponse) -> Iterator[tupl
                 yield TopicPartition(name, one.partition_index), one.error_code
 
 
-def log_dir_event(cluster: Cluster, _event: LogDirEventNotification, _settings: Settings) -> Plan[None]:
+def log_dir_event(cluster: ControllerContext, _event: LogDirEventNotification, _settings: Settings) -> Plan[None]:
     """A broker lost a disk, but does not say which partitions: LeaderAndIsr for all of its replicas brings that out."""
     names = yield from ListLogDirEvents()
     try:

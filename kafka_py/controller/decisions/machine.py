@@ -27,7 +27,7 @@ from kafka_py.controller.decisions.notes import Notes
 from kafka_py.controller.decisions.plan import Plan
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.events import Event, UpdateMetadataResponseReceived
-from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 from kafka_py.wire.messages.stop_replica import StopReplicaResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataResponse
@@ -35,12 +35,12 @@ from kafka_py.wire.messages.update_metadata import UpdateMetadataResponse
 notes = Notes(__name__)
 
 
-def handle(cluster: Cluster, event: Event, settings: Settings) -> Plan[None]:
+def handle(cluster: ControllerContext, event: Event, settings: Settings) -> Plan[None]:
     """What follows from one event. Raises KafkaError for one that is refused as a whole, and what its steps raise."""
     return HANDLERS[type(event)](cluster, event, settings)
 
 
-def event_of_reply(cluster: Cluster, request: ControllerRequest, response: object) -> Event | None:
+def event_of_reply(cluster: ControllerContext, request: ControllerRequest, response: object) -> Event | None:
     """What a broker's response means to the controller; None for nothing."""
     match response:
         case LeaderAndIsrResponse():
@@ -53,14 +53,14 @@ def event_of_reply(cluster: Cluster, request: ControllerRequest, response: objec
 
 
 def _update_metadata_response(
-    _cluster: Cluster, event: UpdateMetadataResponseReceived, _settings: Settings
+    _cluster: ControllerContext, event: UpdateMetadataResponseReceived, _settings: Settings
 ) -> Plan[None]:
     """Nothing follows from a refusal; it is logged."""
     if event.error_code != ErrorCode.NONE:
         yield from notes.error("Broker %d refused UpdateMetadata: error %d", event.broker, event.error_code)
 
 
-HANDLERS: dict[type[Event], Callable[[Cluster, Any, Settings], Plan[None]]] = {
+HANDLERS: dict[type[Event], Callable[[ControllerContext, Any, Settings], Plan[None]]] = {
     events.BrokerChange: broker_changes.broker_change,
     events.BrokerModifications: broker_changes.broker_modifications,
     events.ControlledShutdown: controlled_shutdown.controlled_shutdown,

@@ -18,7 +18,7 @@ from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.steps import CountUnclean, PartitionsMoved, Send
 from kafka_py.controller.decisions.znode_steps import ReadUncleanPermissions
 from kafka_py.controller.model import elections, partition_states
-from kafka_py.controller.model.controller_context import Cluster, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership
 from kafka_py.controller.model.elections import Elected, Strategy
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.zk.access import ControllerMoved
@@ -27,7 +27,7 @@ notes = Notes(__name__)
 
 
 def move_partitions(
-    cluster: Cluster,
+    cluster: ControllerContext,
     partitions: Collection[TopicPartition],
     target: PartitionState,
     strategy: Strategy = Strategy.OFFLINE,
@@ -61,7 +61,7 @@ def move_partitions(
     return outcomes
 
 
-def bring_online(cluster: Cluster, topic: str | None = None) -> Plan[None]:
+def bring_online(cluster: ControllerContext, topic: str | None = None) -> Plan[None]:
     """Elects leaders for all partitions without one, or those of a topic; not for topics to be deleted."""
     waiting = cluster.partitions_in_state(partition_states.NEW, partition_states.OFFLINE)
     wanted = [p for p in waiting if p.topic not in cluster.queued and topic in (None, p.topic)]
@@ -69,7 +69,7 @@ def bring_online(cluster: Cluster, topic: str | None = None) -> Plan[None]:
 
 
 def _bring_online(
-    cluster: Cluster, before: Mapping[TopicPartition, PartitionState], strategy: Strategy, batch: RequestBatch
+    cluster: ControllerContext, before: Mapping[TopicPartition, PartitionState], strategy: Strategy, batch: RequestBatch
 ) -> Plan[Outcomes]:
     """before: the partitions, each with the state that it has now."""
     fresh = [partition for partition, state in before.items() if state is partition_states.NEW]
@@ -89,7 +89,7 @@ def _bring_online(
     return outcomes
 
 
-def _first_leaders(cluster: Cluster, partitions: list[TopicPartition], batch: RequestBatch) -> Plan[Outcomes]:
+def _first_leaders(cluster: ControllerContext, partitions: list[TopicPartition], batch: RequestBatch) -> Plan[Outcomes]:
     """Leaders for partitions that never had one: znodes are made, all living replicas are told they are new."""
     outcomes: Outcomes = {}
     elected: dict[TopicPartition, Elected] = {}
@@ -113,7 +113,7 @@ def _first_leaders(cluster: Cluster, partitions: list[TopicPartition], batch: Re
 
 
 def _elect(
-    cluster: Cluster, partitions: list[TopicPartition], strategy: Strategy, batch: RequestBatch
+    cluster: ControllerContext, partitions: list[TopicPartition], strategy: Strategy, batch: RequestBatch
 ) -> Plan[Outcomes]:
     """Another leader for partitions that have, or had, one."""
     elected: dict[TopicPartition, Elected] = {}
@@ -149,7 +149,7 @@ def _elect(
 
 
 def election_of(
-    cluster: Cluster, partition: TopicPartition, leadership: Leadership, strategy: Strategy,
+    cluster: ControllerContext, partition: TopicPartition, leadership: Leadership, strategy: Strategy,
     permission: bool | Exception,
 ) -> Elected | Exception:  # fmt: skip
     """Who is to lead a partition that has this leadership, or why nobody is.
@@ -163,7 +163,11 @@ def election_of(
 
 
 def _winner(
-    cluster: Cluster, partition: TopicPartition, leadership: Leadership, strategy: Strategy, unclean_permitted: bool
+    cluster: ControllerContext,
+    partition: TopicPartition,
+    leadership: Leadership,
+    strategy: Strategy,
+    unclean_permitted: bool,
 ) -> Elected | None:
     isr = leadership.isr
     assignment = cluster.assignment(partition)
@@ -179,12 +183,12 @@ def _winner(
     return elections.offline(replicas, isr, alive, unclean_permitted)
 
 
-def _needs_unclean(cluster: Cluster, partition: TopicPartition, leadership: Leadership) -> bool:
+def _needs_unclean(cluster: ControllerContext, partition: TopicPartition, leadership: Leadership) -> bool:
     return elections.needs_unclean(leadership.isr, cluster.online(partition, leadership.isr))
 
 
 def _unclean_permissions(
-    cluster: Cluster, found: Mapping[TopicPartition, Leadership], strategy: Strategy
+    cluster: ControllerContext, found: Mapping[TopicPartition, Leadership], strategy: Strategy
 ) -> Plan[Mapping[str, bool | Exception]]:
     """Per topic whether a replica out of sync may lead; asked only where nobody in sync is alive."""
     if strategy not in (Strategy.OFFLINE, Strategy.UNCLEAN):

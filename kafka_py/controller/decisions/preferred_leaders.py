@@ -23,7 +23,7 @@ from kafka_py.controller.events import (
     ZkReplicaLeaderElection,
 )
 from kafka_py.controller.model import elections, partition_states
-from kafka_py.controller.model.controller_context import Cluster, leader_of
+from kafka_py.controller.model.controller_context import ControllerContext, leader_of
 from kafka_py.controller.model.elections import Strategy
 
 notes = Notes(__name__)
@@ -45,14 +45,16 @@ _FAILURES = {
 }
 
 
-def replica_leader_election(cluster: Cluster, event: ReplicaLeaderElection, _settings: Settings) -> Plan[None]:
+def replica_leader_election(
+    cluster: ControllerContext, event: ReplicaLeaderElection, _settings: Settings
+) -> Plan[None]:
     """ElectLeaders."""
     partitions = list(cluster.partitions()) if event.partitions is None else event.partitions
     yield from Reply((yield from elect(cluster, partitions, event.type)))
 
 
 def elect(
-    cluster: Cluster, partitions: Collection[TopicPartition], type_: ElectionType
+    cluster: ControllerContext, partitions: Collection[TopicPartition], type_: ElectionType
 ) -> Plan[ElectionResults]:
     """Holds elections where they are needed and possible."""
     results: ElectionResults = {}
@@ -79,7 +81,7 @@ def elect(
     return results
 
 
-def refusal_of(cluster: Cluster, partition: TopicPartition, type_: ElectionType) -> KafkaError | None:
+def refusal_of(cluster: ControllerContext, partition: TopicPartition, type_: ElectionType) -> KafkaError | None:
     """Why there is no point in an election; None when there is."""
     replicas = cluster.assignment(partition).replicas
     if not replicas:
@@ -93,14 +95,16 @@ def refusal_of(cluster: Cluster, partition: TopicPartition, type_: ElectionType)
     return None
 
 
-def zk_replica_leader_election(cluster: Cluster, _event: ZkReplicaLeaderElection, _settings: Settings) -> Plan[None]:
+def zk_replica_leader_election(
+    cluster: ControllerContext, _event: ZkReplicaLeaderElection, _settings: Settings
+) -> Plan[None]:
     """The old tool asks for preferred leaders; its znode goes after the attempt, whatever came of it."""
     wanted = yield from ReadPreferredElections()
     if wanted is not None:
         yield from elect_from_znode(cluster, wanted)
 
 
-def elect_from_znode(cluster: Cluster, wanted: Collection[TopicPartition]) -> Plan[None]:
+def elect_from_znode(cluster: ControllerContext, wanted: Collection[TopicPartition]) -> Plan[None]:
     """Preferred elections, then the znode is deleted and watched for again."""
     try:
         results = yield from elect(cluster, sorted(wanted), ElectionType.PREFERRED)
@@ -112,14 +116,14 @@ def elect_from_znode(cluster: Cluster, wanted: Collection[TopicPartition]) -> Pl
         yield from Put(ZkReplicaLeaderElection())
 
 
-def pending_elections(cluster: Cluster) -> Plan[set[TopicPartition]]:
+def pending_elections(cluster: ControllerContext) -> Plan[set[TopicPartition]]:
     """What the znode still asks for, less what is done, unknown or about to be deleted."""
     wanted = (yield from ReadPreferredElections()) or set()
     return {partition for partition in wanted if refusal_of(cluster, partition, ElectionType.PREFERRED) is None}
 
 
 def balance_leaders(
-    cluster: Cluster, _event: AutoPreferredReplicaLeaderElection, settings: Settings
+    cluster: ControllerContext, _event: AutoPreferredReplicaLeaderElection, settings: Settings
 ) -> Plan[None]:
     """Gives partitions back to their preferred broker where too many of its partitions are led by others."""
     options = settings.options
@@ -137,7 +141,7 @@ def schedule_balance(options: ControllerOptions, seconds: float = FIRST_BALANCE_
         yield from PutLater(seconds, AutoPreferredReplicaLeaderElection())
 
 
-def unbalanced(cluster: Cluster, limit: float) -> Plan[list[list[TopicPartition]]]:
+def unbalanced(cluster: ControllerContext, limit: float) -> Plan[list[list[TopicPartition]]]:
     """Per broker over the limit, the partitions that its preferred replica could lead but does not.
 
     limit: of the partitions that prefer a broker, the share that others may lead. Nothing while partitions move.
@@ -166,12 +170,12 @@ def unbalanced(cluster: Cluster, limit: float) -> Plan[list[list[TopicPartition]
     return [group for group in groups if group]
 
 
-def _is_led_by_another(cluster: Cluster, partition: TopicPartition, broker: int) -> bool:
+def _is_led_by_another(cluster: ControllerContext, partition: TopicPartition, broker: int) -> bool:
     leadership = cluster.leadership(partition)
     return leadership is not None and leadership.leader != broker
 
 
-def _can_lead(cluster: Cluster, partition: TopicPartition) -> bool:
+def _can_lead(cluster: ControllerContext, partition: TopicPartition) -> bool:
     leadership = cluster.leadership(partition)
     replicas = cluster.assignment(partition).replicas
     online = cluster.online(partition, replicas)

@@ -37,7 +37,7 @@ from kafka_py.controller.events import (
     ZkPartitionReassignment,
 )
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Replica, leader_of, without
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Replica, leader_of, without
 from kafka_py.controller.model.elections import Strategy
 from kafka_py.zk.access import ControllerMoved
 
@@ -57,13 +57,13 @@ Refusals = dict[TopicPartition, KafkaError | None]
 # What starts, resumes and ends them
 
 
-def load(cluster: Cluster) -> Plan[None]:
+def load(cluster: ControllerContext) -> Plan[None]:
     """Goes on with what a former controller left, the znode's wishes first."""
     begun = yield from start_from_znode(cluster)
     yield from resume(cluster, lambda partition, _: partition not in begun)
 
 
-def resume(cluster: Cluster, chosen: Callable[[TopicPartition, Assignment], bool]) -> Plan[None]:
+def resume(cluster: ControllerContext, chosen: Callable[[TopicPartition, Assignment], bool]) -> Plan[None]:
     """Runs the next step of those reassignments that `chosen` picks."""
     for partition in sorted(cluster.reassigning):
         assignment = cluster.assignment(partition)
@@ -71,7 +71,7 @@ def resume(cluster: Cluster, chosen: Callable[[TopicPartition, Assignment], bool
             yield from _advance(cluster, partition, assignment)
 
 
-def start_from_znode(cluster: Cluster) -> Plan[set[TopicPartition]]:
+def start_from_znode(cluster: ControllerContext) -> Plan[set[TopicPartition]]:
     """Begins what /admin/reassign_partitions asks for and returns the partitions begun; others leave the list."""
     wanted = yield from ReadReassignments()
     if wanted is not None and not wanted:  # empty or unreadable: it stays until somebody mends or deletes it
@@ -88,7 +88,7 @@ def start_from_znode(cluster: Cluster) -> Plan[set[TopicPartition]]:
 
 
 def start_from_request(
-    cluster: Cluster, targets: Mapping[TopicPartition, Sequence[int] | None]
+    cluster: ControllerContext, targets: Mapping[TopicPartition, Sequence[int] | None]
 ) -> Plan[Refusals]:
     """Begins, replaces or (target None) cancels reassignments; they take precedence over the znode's."""
     refusals: Refusals = {}
@@ -105,7 +105,7 @@ def start_from_request(
     return refusals
 
 
-def start(cluster: Cluster, assignments: Mapping[TopicPartition, Assignment]) -> Plan[Refusals]:
+def start(cluster: ControllerContext, assignments: Mapping[TopicPartition, Assignment]) -> Plan[Refusals]:
     """Begins reassignments one after the other, in turns with other work; no other event is processed meanwhile."""
     refusals: Refusals = {}
     for some in slices(assignments.items(), _SLICE):
@@ -115,7 +115,9 @@ def start(cluster: Cluster, assignments: Mapping[TopicPartition, Assignment]) ->
     return refusals
 
 
-def _start_one(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[KafkaError | None]:
+def _start_one(
+    cluster: ControllerContext, partition: TopicPartition, assignment: Assignment
+) -> Plan[KafkaError | None]:
     if partition.topic in cluster.queued:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     if not cluster.assignment(partition).replicas:
@@ -132,7 +134,9 @@ def _start_one(cluster: Cluster, partition: TopicPartition, assignment: Assignme
     return None
 
 
-def _would_drop_all_in_sync(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[bool]:
+def _would_drop_all_in_sync(
+    cluster: ControllerContext, partition: TopicPartition, assignment: Assignment
+) -> Plan[bool]:
     """Whether every in-sync replica is one of the running move's that `assignment` does without.
 
     Apache Kafka 2.8.2 deletes them all the same, and with them records that no other broker may have; newer
@@ -145,7 +149,7 @@ def _would_drop_all_in_sync(cluster: Cluster, partition: TopicPartition, assignm
     return state is not None and bool(state.isr) and set(state.isr) <= set(dropped)
 
 
-def maybe_complete(cluster: Cluster, partition: TopicPartition) -> Plan[None]:
+def maybe_complete(cluster: ControllerContext, partition: TopicPartition) -> Plan[None]:
     """The in-sync set has changed: if the new replicas are in it, the second half of the steps runs."""
     if partition in cluster.reassigning:
         assignment = cluster.assignment(partition)
@@ -156,7 +160,7 @@ def maybe_complete(cluster: Cluster, partition: TopicPartition) -> Plan[None]:
 # The steps
 
 
-def _advance(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+def _advance(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
     """Takes a partition to `assignment` as far as it can go now: phase A, or phase B and then the end."""
     cluster.mark_ineligible((partition.topic,))
     yield from _take_over(cluster, partition, assignment)
@@ -167,7 +171,7 @@ def _advance(cluster: Cluster, partition: TopicPartition, assignment: Assignment
         yield from move_replicas(cluster, _replicas(partition, assignment.adding), replica_states.NEW)  # A2
 
 
-def _take_over(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+def _take_over(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
     """U1 to U3: the new assignment in ZooKeeper, in memory; replicas of a replaced target are dropped."""
     current = cluster.assignment(partition)
     if current != assignment:
@@ -185,7 +189,7 @@ def _is_complete(partition: TopicPartition, assignment: Assignment) -> Plan[bool
     return state is not None and set(assignment.target) <= set(state.isr)
 
 
-def _finish(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+def _finish(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
     """Phase B: only the target replicas stay."""
     yield from move_replicas(cluster, _replicas(partition, assignment.adding), replica_states.ONLINE)  # B1
     final = Assignment(assignment.target)
@@ -201,7 +205,7 @@ def _finish(cluster: Cluster, partition: TopicPartition, assignment: Assignment)
     yield from deletion.resume_for(cluster, (partition.topic,))
 
 
-def _announce(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
+def _announce(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
     """A new leader epoch, so that the leader takes the replicas that come and go for a change."""
     outcome = (yield from bump_epochs(cluster, (partition,)))[partition]
     if isinstance(outcome, Exception):
@@ -213,7 +217,7 @@ def _announce(cluster: Cluster, partition: TopicPartition, assignment: Assignmen
     yield from Send(batch)
 
 
-def _move_leader(cluster: Cluster, partition: TopicPartition, final: Assignment) -> Plan[None]:
+def _move_leader(cluster: ControllerContext, partition: TopicPartition, final: Assignment) -> Plan[None]:
     leader = leader_of(cluster.leadership(partition))
     if leader in final.replicas and cluster.is_online(leader, partition):
         yield from _announce(cluster, partition, final)
@@ -221,7 +225,7 @@ def _move_leader(cluster: Cluster, partition: TopicPartition, final: Assignment)
     yield from move_partitions(cluster, (partition,), partition_states.ONLINE, Strategy.REASSIGN)
 
 
-def _drop(cluster: Cluster, partition: TopicPartition, brokers: Sequence[int]) -> Plan[None]:
+def _drop(cluster: ControllerContext, partition: TopicPartition, brokers: Sequence[int]) -> Plan[None]:
     """Replicas are deleted without waiting for what their brokers say."""
     replicas = _replicas(partition, brokers)
     for state in (
@@ -233,7 +237,7 @@ def _drop(cluster: Cluster, partition: TopicPartition, brokers: Sequence[int]) -
         yield from move_replicas(cluster, replicas, state)
 
 
-def _write(cluster: Cluster, partition: TopicPartition, assignment: Assignment) -> WriteAssignments:
+def _write(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> WriteAssignments:
     topic = partition.topic
     rows = {**cluster.topic_assignment(topic), partition.partition: assignment}
     return WriteAssignments(topic, rows, cluster.topic_ids.get(topic))
@@ -253,25 +257,29 @@ def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[Repli
 # Events
 
 
-def zk_partition_reassignment(cluster: Cluster, _event: ZkPartitionReassignment, _settings: Settings) -> Plan[None]:
+def zk_partition_reassignment(
+    cluster: ControllerContext, _event: ZkPartitionReassignment, _settings: Settings
+) -> Plan[None]:
     """The old tool asks for reassignments."""
     yield from start_from_znode(cluster)
 
 
-def api_partition_reassignment(cluster: Cluster, event: ApiPartitionReassignment, _settings: Settings) -> Plan[None]:
+def api_partition_reassignment(
+    cluster: ControllerContext, event: ApiPartitionReassignment, _settings: Settings
+) -> Plan[None]:
     """AlterPartitionReassignments."""
     yield from Reply((yield from start_from_request(cluster, event.targets)))
 
 
 def partition_reassignment_isr_change(
-    cluster: Cluster, event: PartitionReassignmentIsrChange, _settings: Settings
+    cluster: ControllerContext, event: PartitionReassignmentIsrChange, _settings: Settings
 ) -> Plan[None]:
     """The state of a partition on its way was rewritten."""
     yield from maybe_complete(cluster, event.partition)
 
 
 def list_partition_reassignments(
-    cluster: Cluster, event: ListPartitionReassignments, _settings: Settings
+    cluster: ControllerContext, event: ListPartitionReassignments, _settings: Settings
 ) -> Plan[None]:
     """ListPartitionReassignments."""
     asked = sorted(cluster.reassigning) if event.partitions is None else event.partitions

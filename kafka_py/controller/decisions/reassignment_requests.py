@@ -6,13 +6,15 @@ from collections.abc import Collection, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.model.controller_context import Assignment, Cluster
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext
 
 _MOST_SHOWN = 100
 """Broker ids that an error message lists: it must fit into a string of the protocol."""
 
 
-def requested_assignment(cluster: Cluster, partition: TopicPartition, target: Sequence[int] | None) -> Assignment:
+def requested_assignment(
+    cluster: ControllerContext, partition: TopicPartition, target: Sequence[int] | None
+) -> Assignment:
     """The assignment that a request leads to.
 
     target: the wanted replicas; None goes back to where a running reassignment came from.

@@ -18,7 +18,7 @@ from kafka_py.controller.decisions.notes import Note, Notes
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.steps import ReplicasMoved, Send
 from kafka_py.controller.model import replica_states
-from kafka_py.controller.model.controller_context import Cluster, Leadership, Replica, leader_of, without
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, Replica, leader_of, without
 from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.partitions import NO_LEADER
@@ -26,7 +26,7 @@ from kafka_py.zk.partitions import NO_LEADER
 notes = Notes(__name__)
 
 
-def move_replicas(cluster: Cluster, replicas: Collection[Replica], target: ReplicaState) -> Plan[None]:
+def move_replicas(cluster: ControllerContext, replicas: Collection[Replica], target: ReplicaState) -> Plan[None]:
     """Moves replicas to `target`, broker by broker."""
     batch = RequestBatch(cluster)
     by_broker: dict[int, list[Replica]] = {}
@@ -46,7 +46,7 @@ def move_replicas(cluster: Cluster, replicas: Collection[Replica], target: Repli
 
 
 def _move_of_broker(
-    cluster: Cluster, broker: int, replicas: list[Replica], target: ReplicaState, batch: RequestBatch
+    cluster: ControllerContext, broker: int, replicas: list[Replica], target: ReplicaState, batch: RequestBatch
 ) -> Plan[None]:
     before = yield from legal(replica_states.MOVES, "replica", replicas, cluster.replica_state, target, notes)
     if target is replica_states.OFFLINE:
@@ -74,7 +74,7 @@ class Acted(NamedTuple):
 MOVED = Acted(is_moved=True)
 
 
-def _start_new(cluster: Cluster, replica: Replica, batch: RequestBatch) -> Acted:
+def _start_new(cluster: ControllerContext, replica: Replica, batch: RequestBatch) -> Acted:
     """A new replica of a partition that has a leader already follows that leader."""
     partition = replica.topic_partition
     leadership = cluster.leadership(partition)
@@ -86,7 +86,7 @@ def _start_new(cluster: Cluster, replica: Replica, batch: RequestBatch) -> Acted
     return MOVED
 
 
-def _bring_online(cluster: Cluster, replica: Replica, batch: RequestBatch) -> Acted:
+def _bring_online(cluster: ControllerContext, replica: Replica, batch: RequestBatch) -> Acted:
     partition = replica.topic_partition
     assignment = cluster.assignment(partition)
     if cluster.replica_state(replica) is replica_states.NEW:
@@ -101,18 +101,18 @@ def _bring_online(cluster: Cluster, replica: Replica, batch: RequestBatch) -> Ac
     return MOVED
 
 
-def _start_deletion(_cluster: Cluster, replica: Replica, batch: RequestBatch) -> Acted:
+def _start_deletion(_cluster: ControllerContext, replica: Replica, batch: RequestBatch) -> Acted:
     batch.add_stop_replica((replica.broker,), replica.topic_partition, delete=True)
     return MOVED
 
 
-def _forget(cluster: Cluster, replica: Replica, _batch: RequestBatch) -> Acted:
+def _forget(cluster: ControllerContext, replica: Replica, _batch: RequestBatch) -> Acted:
     partition = replica.topic_partition
     cluster.set_assignment(partition, cluster.assignment(partition).remove(replica.broker))
     return MOVED
 
 
-def _take_offline(cluster: Cluster, broker: int, replicas: list[Replica], batch: RequestBatch) -> Plan[None]:
+def _take_offline(cluster: ControllerContext, broker: int, replicas: list[Replica], batch: RequestBatch) -> Plan[None]:
     """Stops replicas and takes them out of the in-sync sets; the remaining replicas are told."""
     led: dict[TopicPartition, Replica] = {}
     unled: list[Replica] = []
@@ -146,7 +146,7 @@ def _take_offline(cluster: Cluster, broker: int, replicas: list[Replica], batch:
         yield from Worked(len(some))
 
 
-def _leave_isr(cluster: Cluster, broker: int, partitions: list[TopicPartition]) -> Plan[Outcomes]:
+def _leave_isr(cluster: ControllerContext, broker: int, partitions: list[TopicPartition]) -> Plan[Outcomes]:
     """Takes a broker out of in-sync sets, and out of the lead."""
 
     def decide(found: Mapping[TopicPartition, Leadership]) -> Plan[dict[TopicPartition, Decided]]:
@@ -159,7 +159,7 @@ def _leave_isr(cluster: Cluster, broker: int, partitions: list[TopicPartition]) 
     return (yield from revise(cluster, partitions, decide))
 
 
-def leadership_without(cluster: Cluster, broker: int, leadership: Leadership) -> Leadership | None:
+def leadership_without(cluster: ControllerContext, broker: int, leadership: Leadership) -> Leadership | None:
     """The leadership once the broker neither leads nor is in sync; None where it is out of sync already.
 
     The last member of an in-sync set stays in it.
@@ -171,7 +171,7 @@ def leadership_without(cluster: Cluster, broker: int, leadership: Leadership) ->
     return successor(cluster, leadership, leader, isr)
 
 
-_ACTS: dict[ReplicaState, Callable[[Cluster, Replica, RequestBatch], Acted]] = {
+_ACTS: dict[ReplicaState, Callable[[ControllerContext, Replica, RequestBatch], Acted]] = {
     replica_states.NEW: _start_new,
     replica_states.ONLINE: _bring_online,
     replica_states.DELETION_STARTED: _start_deletion,

@@ -10,7 +10,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.plan import Plan, Step
 from kafka_py.controller.events import Event
-from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.controller.model.replica_states import ReplicaState
 
@@ -47,7 +47,7 @@ class Send(Step[None]):
 
 
 def update_metadata(
-    cluster: Cluster, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()
+    cluster: ControllerContext, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()
 ) -> Plan[None]:
     """Tells brokers who is alive and who leads those partitions. Raises MissingListener."""
     batch = RequestBatch(cluster)

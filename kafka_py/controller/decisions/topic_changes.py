@@ -29,14 +29,14 @@ from kafka_py.controller.events import (
     UncleanLeaderElectionEnable,
 )
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Replica
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Replica
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.topics import TopicAssignment
 
 notes = Notes(__name__)
 
 
-def topic_change(cluster: Cluster, _event: TopicChange, settings: Settings) -> Plan[None]:
+def topic_change(cluster: ControllerContext, _event: TopicChange, settings: Settings) -> Plan[None]:
     """Znodes of topics were made, by whomever, or removed."""
     present = yield from ReadTopics()
     new = sorted(present - cluster.topics)
@@ -64,7 +64,7 @@ def read_assignments(topics: Collection[str]) -> Plan[dict[str, TopicAssignment]
 
 
 def add_topics(
-    cluster: Cluster, assignments: Mapping[str, TopicAssignment], settings: Settings
+    cluster: ControllerContext, assignments: Mapping[str, TopicAssignment], settings: Settings
 ) -> Plan[list[TopicPartition]]:
     """Takes topics into the context, giving an id to those that lack one (KIP-516); returns their partitions."""
     if settings.options.inter_broker_version().has_topic_ids:
@@ -83,7 +83,9 @@ def add_topics(
     return partitions
 
 
-def partition_modifications(cluster: Cluster, event: PartitionModifications, _settings: Settings) -> Plan[None]:
+def partition_modifications(
+    cluster: ControllerContext, event: PartitionModifications, _settings: Settings
+) -> Plan[None]:
     """A topic's znode was rewritten: partitions that it did not have are new, all other changes are ignored."""
     topic = event.topic
     found = (yield from ReadAssignments((topic,)))[topic]
@@ -107,7 +109,7 @@ def partition_modifications(cluster: Cluster, event: PartitionModifications, _se
     yield from start_partitions(cluster, [TopicPartition(topic, number) for number in added])
 
 
-def start_partitions(cluster: Cluster, partitions: Collection[TopicPartition]) -> Plan[None]:
+def start_partitions(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[None]:
     """New partitions get their first leader, their replicas begin."""
     replicas = [Replica(*one, broker) for one in partitions for broker in cluster.assignment(one).replicas]
     yield from move_partitions(cluster, partitions, partition_states.NEW)
@@ -116,13 +118,13 @@ def start_partitions(cluster: Cluster, partitions: Collection[TopicPartition]) -
     yield from move_replicas(cluster, replicas, replica_states.ONLINE)
 
 
-def unclean_enabled(cluster: Cluster, _event: UncleanLeaderElectionEnable, _settings: Settings) -> Plan[None]:
+def unclean_enabled(cluster: ControllerContext, _event: UncleanLeaderElectionEnable, _settings: Settings) -> Plan[None]:
     """Partitions that no replica in sync could lead may find a leader now."""
     yield from bring_online(cluster)
 
 
 def topic_unclean_enabled(
-    cluster: Cluster, event: TopicUncleanLeaderElectionEnable, _settings: Settings
+    cluster: ControllerContext, event: TopicUncleanLeaderElectionEnable, _settings: Settings
 ) -> Plan[None]:
     """The same for one topic."""
     yield from bring_online(cluster, event.topic)

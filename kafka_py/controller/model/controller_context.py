@@ -82,7 +82,7 @@ def without(ids: Sequence[int], others: Collection[int]) -> tuple[int, ...]:
     return tuple(id_ for id_ in ids if id_ not in excluded)
 
 
-class Cluster:
+class ControllerContext:
     """The controller's picture of the cluster.
 
     brokers: every registered broker, also while it shuts down.

@@ -44,7 +44,7 @@ from kafka_py.controller.decisions.steps import (
     Reply,
     Send,
 )
-from kafka_py.controller.model.controller_context import Assignment, Cluster
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext
 from kafka_py.testing.fakes.controller_znodes import (
     TABLE,
     ControllerZnodes,
@@ -75,7 +75,7 @@ class ControllerScript:
     def __init__(self) -> None:
         self.znodes = ControllerZnodes()
         self.options = ControllerOptions.parse({})
-        self.cluster = Cluster(1)
+        self.cluster = ControllerContext(1)
         self._waiting: deque[events.Event] = deque()
         self._answers: dict[int, str] = {}
         self._registrations = 0
@@ -223,7 +223,7 @@ class ControllerScript:
 
     def _fail_over(self, _words: list[str]) -> Iterator[str]:
         """Another broker takes office; what the former controller had still to do is lost."""
-        self.cluster = Cluster(self.cluster.epoch + 1)
+        self.cluster = ControllerContext(self.cluster.epoch + 1)
         self._waiting.clear()
         self.znodes.watched.clear()
         self.znodes.is_moved = False

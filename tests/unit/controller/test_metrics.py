@@ -6,7 +6,7 @@ from kafka_py.base.meters import MetricRegistry
 from kafka_py.controller.event_queue import EventQueue
 from kafka_py.controller.events import ControllerState
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
-from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
@@ -33,7 +33,7 @@ def test_gauges_of_an_idle_and_of_an_active_controller():
         metrics.show(None)
         values = {reading.mbean: reading.attributes["Value"] for reading in registry.read()}
         assert values == {f"kafka.controller:type=KafkaController,name={name}": 0 for name in GAUGES}
-        metrics.show(Cluster())
+        metrics.show(ControllerContext())
         assert metrics.active == 1
 
     run_virtual(run())

@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import run_turn
 from kafka_py.controller.decisions.batch import STEP_PARTITIONS, MissingListener, RequestBatch, Sender
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
 from kafka_py.wire.compiler import decode, encode
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import StopReplicaRequest
@@ -21,7 +21,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 @pytest.fixture
 def cluster():
-    cluster = Cluster()
+    cluster = ControllerContext()
     for id_ in (1, 2):
         endpoint = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", f"h{id_}", 9000 + id_)
         cluster.brokers[id_] = RegisteredBroker(id_, 100 + id_, (endpoint,), f"rack{id_}", {})

@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.batch import ControllerRequest
 from kafka_py.controller.decisions.deletion import event_of_reply
-from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.wire.messages.stop_replica import (
     StopReplicaPartitionError,
@@ -18,9 +18,9 @@ REQUEST = ControllerRequest(2, StopReplicaRequest(), 3, (T0, T1, U0))
 
 
 @pytest.fixture
-def cluster() -> Cluster:
+def cluster() -> ControllerContext:
     """Topic t is being deleted, u only waits for it."""
-    cluster = Cluster()
+    cluster = ControllerContext()
     cluster.queue_for_deletion(["t", "u"])
     cluster.started.add("t")
     return cluster
@@ -33,7 +33,7 @@ def response(error_code: int = 0, **codes: int) -> StopReplicaResponse:
     return StopReplicaResponse(error_code=error_code, partition_errors=rows)
 
 
-def test_only_partitions_to_delete_of_topics_in_deletion_matter(cluster: Cluster) -> None:
+def test_only_partitions_to_delete_of_topics_in_deletion_matter(cluster: ControllerContext) -> None:
     event = event_of_reply(cluster, REQUEST, response(t0=0, t1=56, u0=0, t9=0))
     assert event is not None
     assert (event.broker, event.error_code, event.partition_errors) == (2, 0, {T0: 0, T1: 56})
@@ -42,7 +42,7 @@ def test_only_partitions_to_delete_of_topics_in_deletion_matter(cluster: Cluster
     assert event_of_reply(cluster, ControllerRequest(2, StopReplicaRequest(), 3), response(t0=0)) is None
 
 
-def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names(cluster: Cluster) -> None:
+def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names(cluster: ControllerContext) -> None:
     """Else the deletion would be under way for ever: a broker is not asked again while it is awaited."""
     event = event_of_reply(cluster, REQUEST, response(-1))
     assert event is not None
@@ -50,7 +50,7 @@ def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names(clust
 
 
 @pytest.mark.parametrize("code", [77, 11])
-def test_a_refusal_for_another_life_of_broker_or_controller_says_nothing(cluster: Cluster, code: int) -> None:
+def test_a_refusal_for_another_life_of_broker_or_controller_says_nothing(cluster: ControllerContext, code: int) -> None:
     assert event_of_reply(cluster, REQUEST, response(code)) is None
 
 

@@ -18,7 +18,7 @@ from kafka_py.controller.decisions.znode_steps import (
     ReadTopicDeletions,
     ReadTopics,
 )
-from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import TABLE, result_of
 
@@ -30,7 +30,7 @@ def steps_of(script: ControllerScript) -> list[Step[Any]]:
         asked.append(step)
         return script.znodes.perform(step) if type(step) in TABLE else None
 
-    result_of(take_office(Cluster(2), Settings(script.options, "PLAINTEXT")), perform)
+    result_of(take_office(ControllerContext(2), Settings(script.options, "PLAINTEXT")), perform)
     return asked
 
 

@@ -16,7 +16,7 @@ from kafka_py.controller.decisions.leaderships import (
     successor,
 )
 from kafka_py.controller.decisions.plan import Plan
-from kafka_py.controller.model.controller_context import Cluster, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership
 from kafka_py.controller.model.elections import Elected
 from kafka_py.testing.fakes.controller_znodes import ControllerZnodes, result_of
 from kafka_py.zk.access import ControllerMoved
@@ -26,8 +26,8 @@ T0, T1, T7 = (TopicPartition("t", number) for number in (0, 1, 7))
 
 
 @pytest.fixture
-def cluster() -> Cluster:
-    return Cluster(1)
+def cluster() -> ControllerContext:
+    return ControllerContext(1)
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ def znodes() -> ControllerZnodes:
     return ControllerZnodes()
 
 
-def made(cluster: Cluster, znodes: ControllerZnodes) -> Outcomes:
+def made(cluster: ControllerContext, znodes: ControllerZnodes) -> Outcomes:
     wanted = {T0: Elected(1, (1, 2), (1, 2)), T1: Elected(2, (2, 1), (1, 2))}
     return result_of(create(cluster, wanted), znodes.perform)
 
 
-def test_first_leaders_are_written_once(cluster: Cluster, znodes: ControllerZnodes) -> None:
+def test_first_leaders_are_written_once(cluster: ControllerContext, znodes: ControllerZnodes) -> None:
     assert made(cluster, znodes) == {T0: (1, 0, (1, 2), 1, 0), T1: (2, 0, (2, 1), 1, 0)}
     assert cluster.leadership(T0) == znodes.leaderships[T0]
     again = result_of(create(cluster, {T0: Elected(2, (1, 2), (1, 2))}), znodes.perform)
@@ -48,7 +48,7 @@ def test_first_leaders_are_written_once(cluster: Cluster, znodes: ControllerZnod
     assert cluster.leadership(T0) == (1, 0, (1, 2), 1, 0)
 
 
-def test_a_lost_race_is_run_again_on_what_is_there_now(cluster: Cluster, znodes: ControllerZnodes) -> None:
+def test_a_lost_race_is_run_again_on_what_is_there_now(cluster: ControllerContext, znodes: ControllerZnodes) -> None:
     made(cluster, znodes)
     seen = []
 
@@ -65,7 +65,9 @@ def test_a_lost_race_is_run_again_on_what_is_there_now(cluster: Cluster, znodes:
     assert cluster.leadership(T0) == znodes.leaderships[T0]
 
 
-def test_what_is_left_alone_counts_as_ours_and_is_not_written(cluster: Cluster, znodes: ControllerZnodes) -> None:
+def test_what_is_left_alone_counts_as_ours_and_is_not_written(
+    cluster: ControllerContext, znodes: ControllerZnodes
+) -> None:
     made(cluster, znodes)
 
     def leave(found: Mapping[TopicPartition, Leadership]) -> Plan[dict[TopicPartition, Decided]]:
@@ -77,7 +79,7 @@ def test_what_is_left_alone_counts_as_ours_and_is_not_written(cluster: Cluster, 
 
 
 def test_missing_states_and_those_of_a_newer_controller_fail_alone(
-    cluster: Cluster, znodes: ControllerZnodes
+    cluster: ControllerContext, znodes: ControllerZnodes
 ) -> None:
     made(cluster, znodes)
     newer = znodes.leaderships[T1] = Leadership(2, 3, (2,), 9, 1)
@@ -89,7 +91,7 @@ def test_missing_states_and_those_of_a_newer_controller_fail_alone(
 
 
 def test_a_write_that_is_fenced_off_is_raised_and_changes_nothing(
-    cluster: Cluster, znodes: ControllerZnodes
+    cluster: ControllerContext, znodes: ControllerZnodes
 ) -> None:
     made(cluster, znodes)
     znodes.is_moved = True
@@ -98,7 +100,7 @@ def test_a_write_that_is_fenced_off_is_raised_and_changes_nothing(
     assert cluster.leadership(T0) == (1, 0, (1, 2), 1, 0)
 
 
-def test_refresh_takes_over_what_leaders_wrote(cluster: Cluster, znodes: ControllerZnodes) -> None:
+def test_refresh_takes_over_what_leaders_wrote(cluster: ControllerContext, znodes: ControllerZnodes) -> None:
     made(cluster, znodes)
     znodes.write_isr(T0, (1,))
     result_of(refresh(cluster, [T0, T7]), znodes.perform)

@@ -14,7 +14,7 @@ from kafka_py.controller.events import (
     LeaderAndIsrResponseReceived,
     UpdateMetadataResponseReceived,
 )
-from kafka_py.controller.model.controller_context import Cluster
+from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
@@ -41,11 +41,11 @@ def test_what_decides_neither_waits_nor_logs() -> None:
 
 def test_what_brokers_answer_is_an_event() -> None:
     request = ControllerRequest(2, UpdateMetadataRequest(controller_id=1, controller_epoch=1, live_brokers=[]), 7)
-    refused = event_of_reply(Cluster(), request, UpdateMetadataResponse(error_code=11))
+    refused = event_of_reply(ControllerContext(), request, UpdateMetadataResponse(error_code=11))
     assert isinstance(refused, UpdateMetadataResponseReceived)
     assert (refused.broker, refused.error_code) == (2, 11)
     response = LeaderAndIsrResponse(error_code=0, partition_errors=[], topics=[])
-    event = event_of_reply(Cluster(), request, response)
+    event = event_of_reply(ControllerContext(), request, response)
     assert isinstance(event, LeaderAndIsrResponseReceived)
     assert (event.broker, event.response) == (2, response)
-    assert event_of_reply(Cluster(), request, object()) is None
+    assert event_of_reply(ControllerContext(), request, object()) is None

@@ -11,7 +11,7 @@ from kafka_py.controller.decisions.partition_moves import bring_online, election
 from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.decisions.steps import PartitionsMoved, Send
 from kafka_py.controller.decisions.znode_steps import ReadUncleanPermissions, UpdateLeaderships
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
 from kafka_py.controller.model.elections import Elected, Strategy
 from kafka_py.controller.model.partition_states import NEW, OFFLINE, ONLINE
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
@@ -22,7 +22,7 @@ from kafka_py.zk.session import ConnectionLoss
 T0 = TopicPartition("t", 0)
 
 
-def cluster_of(*brokers: int, replicas: tuple[int, ...] = (1, 2, 3)) -> Cluster:
+def cluster_of(*brokers: int, replicas: tuple[int, ...] = (1, 2, 3)) -> ControllerContext:
     """Those brokers are alive."""
     script = ControllerScript()
     script.perform(f"brokers {' '.join(map(str, brokers))}")
@@ -90,7 +90,7 @@ class Steps:
         return [step for step in self.asked if isinstance(step, kind)]
 
 
-def offline(steps: Steps, *alive: int) -> Cluster:
+def offline(steps: Steps, *alive: int) -> ControllerContext:
     """t-0, led by broker 1 which is gone, with broker 2 in sync."""
     cluster = cluster_of(*alive)
     steps.znodes.leaderships[T0] = led(1, 1, 2)

@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.decisions.preferred_leaders import refusal_of, unbalanced
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import result_of
 
@@ -17,7 +17,7 @@ def partitions(*numbers: int) -> list[TopicPartition]:
 
 
 @pytest.fixture
-def cluster() -> Cluster:
+def cluster() -> ControllerContext:
     """Brokers 1 and 2 live; four partitions prefer broker 1, of which broker 2 leads t-3 and is in sync for all."""
     script = ControllerScript()
     script.perform("brokers 1 2")
@@ -26,7 +26,7 @@ def cluster() -> Cluster:
     return script.cluster
 
 
-def lead(cluster: Cluster, number: int, leader: int, *isr: int) -> None:
+def lead(cluster: ControllerContext, number: int, leader: int, *isr: int) -> None:
     cluster.set_leadership(TopicPartition("t", number), Leadership(leader, 1, isr, 1))
 
 
@@ -40,38 +40,38 @@ def lead(cluster: Cluster, number: int, leader: int, *isr: int) -> None:
     ],
 )
 def test_an_election_is_refused_where_it_makes_no_sense(
-    cluster: Cluster, number: int, type_: ElectionType, code: ErrorCode | None
+    cluster: ControllerContext, number: int, type_: ElectionType, code: ErrorCode | None
 ) -> None:
     refusal = refusal_of(cluster, TopicPartition("t", number), type_)
     assert (refusal and refusal.code) == code
 
 
-def test_topics_to_be_deleted_have_no_elections(cluster: Cluster) -> None:
+def test_topics_to_be_deleted_have_no_elections(cluster: ControllerContext) -> None:
     cluster.queue_for_deletion(["t"])
     refusal = refusal_of(cluster, TopicPartition("t", 3), PREFERRED)
     assert refusal is not None
     assert refusal.code is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def found(cluster: Cluster, limit: float) -> list[list[TopicPartition]]:
+def found(cluster: ControllerContext, limit: float) -> list[list[TopicPartition]]:
     return result_of(unbalanced(cluster, limit), lambda _: None)
 
 
-def test_a_broker_is_unbalanced_above_the_limit_only(cluster: Cluster) -> None:
+def test_a_broker_is_unbalanced_above_the_limit_only(cluster: ControllerContext) -> None:
     assert found(cluster, 0.25) == []
     assert found(cluster, 0.24) == [partitions(3)]
     lead(cluster, 1, 2, 1, 2)
     assert found(cluster, 0.25) == [partitions(1, 3)]
 
 
-def test_what_the_preferred_replica_could_not_lead_is_left_alone(cluster: Cluster) -> None:
+def test_what_the_preferred_replica_could_not_lead_is_left_alone(cluster: ControllerContext) -> None:
     lead(cluster, 3, 2, 2)
     assert found(cluster, 0.1) == []
     lead(cluster, 2, 2, 1, 2)
     assert found(cluster, 0.1) == [partitions(2)]
 
 
-def test_nothing_is_balanced_while_partitions_are_moved(cluster: Cluster) -> None:
+def test_nothing_is_balanced_while_partitions_are_moved(cluster: ControllerContext) -> None:
     cluster.set_assignment(TopicPartition("t", 0), Assignment((3, 1, 2), (3,), (1, 2)))
     cluster.reassigning.add(TopicPartition("t", 0))
     assert found(cluster, 0.1) == []

@@ -9,7 +9,7 @@ from kafka_py.controller.decisions.notes import Note
 from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.decisions.replica_moves import leadership_without, move_replicas
 from kafka_py.controller.decisions.steps import Send
-from kafka_py.controller.model.controller_context import Assignment, Cluster, Leadership, Replica
+from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership, Replica
 from kafka_py.controller.model.replica_states import NEW, NON_EXISTENT, OFFLINE, ONLINE, ReplicaState
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import TABLE, ControllerZnodes, result_of
@@ -29,7 +29,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 def test_a_broker_leaves_the_in_sync_set_and_the_lead(
     broker: int, before: Leadership, after: Leadership | None
 ) -> None:
-    assert leadership_without(Cluster(3), broker, before) == after
+    assert leadership_without(ControllerContext(3), broker, before) == after
 
 
 class World:
@@ -39,7 +39,7 @@ class World:
         script = ControllerScript()
         script.perform("brokers 1 2")
         script.perform("topic t 1,2 1,2")
-        self.cluster: Cluster = script.cluster
+        self.cluster: ControllerContext = script.cluster
         self.znodes: ControllerZnodes = script.znodes
         self.notes: list[str] = []
         self.sent = 0

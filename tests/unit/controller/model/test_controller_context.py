@@ -7,7 +7,13 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import NO_ASSIGNMENT, Assignment, Cluster, Leadership, Replica
+from kafka_py.controller.model.controller_context import (
+    NO_ASSIGNMENT,
+    Assignment,
+    ControllerContext,
+    Leadership,
+    Replica,
+)
 from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.zk.brokers import RegisteredBroker
 
@@ -15,7 +21,7 @@ T0 = TopicPartition("t", 0)
 
 
 def cluster_of(*brokers, **topics):
-    cluster = Cluster()
+    cluster = ControllerContext()
     for broker in brokers:
         cluster.brokers[broker] = RegisteredBroker(broker, 100 + broker, (), None, {})
     for topic, partitions in topics.items():
@@ -104,7 +110,7 @@ def test_a_removed_topic_leaves_nothing_behind():
     cluster.mark_ineligible({"t", "unknown"})
     assert cluster.ineligible == {"t"}
     cluster.remove_topic("t")
-    empty = Cluster()
+    empty = ControllerContext()
     empty.brokers, empty.offline_dirs = cluster.brokers, {1: set()}
     assert vars(cluster) == vars(empty)
 
