@@ -199,7 +199,7 @@ class LogDirMover:
         if self._finish(partition, present, future):
             return _AT_ONCE
         if future.log_end_offset == present.log_end_offset:  # its epochs are still on their way to the disk
-            return _LOOK_AGAIN_S if future.files.epoch_checkpoint.save_again() else _SAVING_S
+            return _LOOK_AGAIN_S if future.files.save_again() else _SAVING_S
         if self.throttle.holds_back(topic_partition):
             return _LOOK_AGAIN_S
         if future.log_end_offset < present.log_start_offset:

@@ -130,6 +130,10 @@ class LogFiles:
         """Whether nothing is being written under the directory's present name but by appends."""
         return self.epoch_checkpoint.is_saved
 
+    def save_again(self) -> bool:
+        """Makes another attempt at a write that failed and without which `can_move` stays false; whether it does."""
+        return self.epoch_checkpoint.save_again()
+
     def move(self, directory: str) -> None:
         """Renames the log's directory; a flush that is under way counts for nothing.
 
