@@ -320,11 +320,15 @@ class Administrator:
             entries = [entry for path in broker.log_dirs for entry in broker.files.list(path)]
             for entry in entries:
                 if entry.is_directory:
-                    topic = filenames.parse_partition_directory(entry.name).topic_partition.topic
+                    topic, number = filenames.parse_partition_directory(entry.name).topic_partition
                     is_gone = topic in PASSING and (
                         (topic not in existing and topic not in self.cancelled) or "-delete" in entry.name
                     )
-                    if is_gone or entry.name.endswith("-future"):
+                    row = existing[topic].partitions.get(number) if topic in existing else None
+                    # A broker keeps what it was not there to drop, a copy in the making like any log: only where it
+                    # is a replica does the copy have to become the log.
+                    is_hosted = row is not None and broker.broker_id in row.replicas
+                    if is_gone or (is_hosted and entry.name.endswith("-future")):
                         left.append(f"{broker.name} still has {entry.name}")
         return left
 
