@@ -13,12 +13,10 @@ from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
-from kafka_py.clients.throttling import WAITS_SINCE, asked_to_wait_ms
 from kafka_py.net.client import ConnectionLost
-from kafka_py.wire.apis import APIS, ApiKey
+from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_py.wire.schema import schema_of
 
 NODE = Node(1, "h", 9092)
 
@@ -170,16 +168,3 @@ def test_traffic_is_counted_for_the_client_and_for_the_broker() -> None:
         assert values.find("request-latency-max", node_id="node-1") >= 0
 
     asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("api", WAITS_SINCE)
-def test_every_answer_that_may_ask_for_a_pause_has_the_field(api: ApiKey) -> None:
-    response = APIS[api].response
-    assert "throttle_time_ms" in {field.name for field in schema_of(response).fields}
-    made = response(throttle_time_ms=7)
-    assert asked_to_wait_ms(api, WAITS_SINCE[api], made) == 7
-    assert asked_to_wait_ms(api, WAITS_SINCE[api] - 1, made) == 0
-
-
-def test_other_answers_never_ask_for_a_pause() -> None:
-    assert asked_to_wait_ms(ApiKey.LEADER_AND_ISR, 4, object()) == 0
