@@ -254,7 +254,7 @@ class Periodic:
         return self._last_interval_ms
 
 
-class Fault(NamedTuple):
+class SetAside(NamedTuple):
     """Why an item is set aside. attempts: failures in succession. retry_at_ms: monotonic, inf for never."""
 
     error: Exception
@@ -273,7 +273,7 @@ class Quarantine(Generic[K]):
     """
 
     def __init__(self, supervisor: Supervisor, clock: Clock, activity: str, backoff: Backoff) -> None:
-        self.faults: dict[K, Fault] = {}
+        self.faults: dict[K, SetAside] = {}
         self._supervisor = supervisor
         self._clock = clock
         self._activity = activity
@@ -307,7 +307,7 @@ class Quarantine(Generic[K]):
         """Sets the item aside for an error that was foreseen, which is not reported."""
         former = self.faults.get(item)
         attempts = 1 if former is None else former.attempts + 1
-        self.faults[item] = Fault(error, attempts, self._clock.monotonic_ms() + self._backoff.after(attempts))
+        self.faults[item] = SetAside(error, attempts, self._clock.monotonic_ms() + self._backoff.after(attempts))
 
     def release(self, item: K) -> None:
         """Forgets that the item failed: it was a success, it has changed, or it does not exist now."""

@@ -63,7 +63,7 @@ InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs what blocks in a thread and gives its result."""
 
 
-class Turn:
+class LoadingTurn:
     """Lets others have the loop when this work has held it for long."""
 
     __slots__ = ("_clock", "_ends_ms")
@@ -102,7 +102,7 @@ class PartitionLoad:
         self._name = topic_partition
         self._log = partition_log
         self._replay = replay
-        self._turn = Turn(clock)
+        self._turn = LoadingTurn(clock)
         self._in_thread = in_thread
         self._is_wanted = is_wanted
         self._settle = settle

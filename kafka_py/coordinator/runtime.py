@@ -21,7 +21,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Backoff, Supervisor
-from kafka_py.coordinator.loading import InThread, PartitionLoad, Replay, Turn
+from kafka_py.coordinator.loading import InThread, LoadingTurn, PartitionLoad, Replay
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.java_hash import partition_for_id
 
@@ -167,7 +167,7 @@ class CoordinatorRuntime:
         return True
 
     async def _in_turns(self, steps: Iterable[object]) -> None:
-        turn = Turn(self._around.clock)
+        turn = LoadingTurn(self._around.clock)
         for _ in steps:
             await turn.maybe_end()
 

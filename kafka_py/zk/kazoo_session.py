@@ -30,7 +30,7 @@ from kafka_py.zk.requests import (
     MultiRequest,
     SetRequest,
     SetWatchesRequest,
-    SyncRequest,
+    ZkSyncRequest,
     kazoo_operation,
 )
 from kafka_py.zk.session import (
@@ -345,7 +345,7 @@ class KazooSession(SessionLifecycle):
         return [self._below_chroot(result) if isinstance(result, str) else result for result in results]
 
     async def sync(self, path: str) -> None:
-        await self._submit(SyncRequest(self._full(path)), path)
+        await self._submit(ZkSyncRequest(self._full(path)), path)
 
 
 def _fail(request: Request, error: ZkError) -> None:

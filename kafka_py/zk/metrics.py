@@ -20,7 +20,7 @@ STATE_NAMES = {
 """Our states under the names of the Java client's."""
 
 
-class SessionMetrics(MetricTable, group="kafka.server:type=SessionExpireListener"):
+class ZkSessionMetrics(MetricTable, group="kafka.server:type=SessionExpireListener"):
     """What happens to the session. Its owner is the session."""
 
     state = Gauge("SessionState", of=lambda session: STATE_NAMES[session.state], about="The client's state.")
@@ -34,7 +34,7 @@ class SessionMetrics(MetricTable, group="kafka.server:type=SessionExpireListener
     sasl_logins = Rate("ZooKeeperSaslAuthenticationsPerSec", unit="saslauthentications", about="SASL logins done.")
 
 
-class ClientMetrics(MetricTable, group="kafka.server:type=ZooKeeperClientMetrics"):
+class ZkClientMetrics(MetricTable, group="kafka.server:type=ZooKeeperClientMetrics"):
     """What the session's requests cost."""
 
     latency = Distribution("ZooKeeperRequestLatencyMs", unit="ms", about="From a request to its answer.")
@@ -42,7 +42,7 @@ class ClientMetrics(MetricTable, group="kafka.server:type=ZooKeeperClientMetrics
 
 def measure(session: ZkSession, registry: MetricRegistry) -> None:
     """From now on the registry has this session's metrics. Call it before `connect`."""
-    metrics, client = SessionMetrics(registry, session), ClientMetrics(registry, session)
+    metrics, client = ZkSessionMetrics(registry, session), ZkClientMetrics(registry, session)
 
     def count(state: SessionState) -> None:
         match state:

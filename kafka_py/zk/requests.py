@@ -153,7 +153,7 @@ class DeleteRequest(_Write):
         return None
 
 
-class SyncRequest:
+class ZkSyncRequest:
     """The answer comes when the server has caught up."""
 
     __slots__ = ("path",)

@@ -16,7 +16,7 @@ LEADER_DURING_DELETE = -2
 NO_LEADER = -1
 
 
-class Address(NamedTuple):
+class BrokerAddress(NamedTuple):
     """Where a broker's listener is reached from outside."""
 
     host: str
@@ -27,7 +27,7 @@ class LiveBroker(NamedTuple):
     """A registered broker: its advertised addresses by listener name, and its rack."""
 
     id: int
-    addresses: Mapping[str, Address]
+    addresses: Mapping[str, BrokerAddress]
     rack: str | None
 
 
@@ -161,7 +161,7 @@ class MetadataCache:
     def is_live(self, broker_id: int) -> bool:
         return broker_id in self.brokers
 
-    def address(self, broker_id: int, listener_name: str) -> Address | None:
+    def address(self, broker_id: int, listener_name: str) -> BrokerAddress | None:
         """Where clients of that listener reach the broker; None when it is not alive or lacks the listener."""
         broker = self.brokers.get(broker_id)
         return broker.addresses.get(listener_name) if broker is not None else None

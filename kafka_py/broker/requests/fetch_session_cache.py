@@ -17,7 +17,7 @@ MOST_CACHED_PARTITIONS = 500_000
 """Of all sessions of consumers together, about 200 MB: a session may name partitions that do not exist."""
 
 
-class SessionMetrics(MetricTable, group="kafka.server:type=FetchSessionCache"):
+class FetchSessionMetrics(MetricTable, group="kafka.server:type=FetchSessionCache"):
     """The owner is the cache."""
 
     sessions = Gauge("NumIncrementalFetchSessions", of=lambda cache: len(cache), about="Cached fetch sessions.")
@@ -43,7 +43,7 @@ class SessionCache:
         self._slots = slots
         self._new_id = new_id
         self._sessions: dict[int, FetchSession] = {}
-        self.metrics = SessionMetrics(registry, self)
+        self.metrics = FetchSessionMetrics(registry, self)
 
     def __len__(self) -> int:
         return len(self._sessions)

@@ -15,7 +15,7 @@ from kafka_py.broker.requests.transactions import NOT_OFFERED as TRANSACTIONS_NO
 from kafka_py.wire.apis import ApiKey
 
 
-class Throttle(Enum):
+class QuotaClass(Enum):
     """What quota a request counts against."""
 
     PRODUCE = "produce"
@@ -46,7 +46,7 @@ class Route(NamedTuple):
 
     handler: str | ErrorCode
     rule: Rule | None = None
-    throttle: Throttle = Throttle.REQUEST
+    throttle: QuotaClass = QuotaClass.REQUEST
     text: str = ""
 
 
@@ -56,14 +56,14 @@ _NO_QUOTAS = "This broker does not enforce client quotas, so it takes none; noth
 _NO_CREDENTIALS = "This broker has no logins, so it takes no credentials; nothing was changed."
 
 ROUTES: dict[ApiKey, Route] = {
-    ApiKey.PRODUCE: Route("records.produce", throttle=Throttle.PRODUCE),
-    ApiKey.FETCH: Route("records.fetch", throttle=Throttle.FETCH),
+    ApiKey.PRODUCE: Route("records.produce", throttle=QuotaClass.PRODUCE),
+    ApiKey.FETCH: Route("records.fetch", throttle=QuotaClass.FETCH),
     ApiKey.LIST_OFFSETS: Route("records.list_offsets"),
     ApiKey.METADATA: Route("admin.metadata"),
-    ApiKey.LEADER_AND_ISR: Route("brokers.leader_and_isr", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.STOP_REPLICA: Route("brokers.stop_replica", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.UPDATE_METADATA: Route("brokers.update_metadata", CLUSTER_ACTION, Throttle.EXEMPT),
-    ApiKey.CONTROLLED_SHUTDOWN: Route("brokers.controlled_shutdown", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.LEADER_AND_ISR: Route("brokers.leader_and_isr", CLUSTER_ACTION, QuotaClass.EXEMPT),
+    ApiKey.STOP_REPLICA: Route("brokers.stop_replica", CLUSTER_ACTION, QuotaClass.EXEMPT),
+    ApiKey.UPDATE_METADATA: Route("brokers.update_metadata", CLUSTER_ACTION, QuotaClass.EXEMPT),
+    ApiKey.CONTROLLED_SHUTDOWN: Route("brokers.controlled_shutdown", CLUSTER_ACTION, QuotaClass.EXEMPT),
     ApiKey.OFFSET_COMMIT: Route("groups.offset_commit"),
     ApiKey.OFFSET_FETCH: Route("groups.offset_fetch"),
     ApiKey.FIND_COORDINATOR: Route("groups.find_coordinator"),
@@ -75,15 +75,15 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.LIST_GROUPS: Route("groups.list_groups"),
     ApiKey.SASL_HANDSHAKE: Route(ErrorCode.ILLEGAL_SASL_STATE),
     ApiKey.API_VERSIONS: Route("admin.api_versions"),
-    ApiKey.CREATE_TOPICS: Route("admin.create_topics", throttle=Throttle.MUTATION),
-    ApiKey.DELETE_TOPICS: Route("admin.delete_topics", throttle=Throttle.MUTATION),
+    ApiKey.CREATE_TOPICS: Route("admin.create_topics", throttle=QuotaClass.MUTATION),
+    ApiKey.DELETE_TOPICS: Route("admin.delete_topics", throttle=QuotaClass.MUTATION),
     ApiKey.DELETE_RECORDS: Route("records.delete_records"),
     ApiKey.INIT_PRODUCER_ID: Route("records.init_producer_id"),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: Route("records.offset_for_leader_epoch"),
     ApiKey.ADD_PARTITIONS_TO_TXN: Route("records.refuse_transaction"),
     ApiKey.ADD_OFFSETS_TO_TXN: Route("records.refuse_transaction"),
     ApiKey.END_TXN: Route("records.refuse_transaction"),
-    ApiKey.WRITE_TXN_MARKERS: Route("records.write_txn_markers", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.WRITE_TXN_MARKERS: Route("records.write_txn_markers", CLUSTER_ACTION, QuotaClass.EXEMPT),
     ApiKey.TXN_OFFSET_COMMIT: Route(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text=TRANSACTIONS_NOT_OFFERED),
     ApiKey.DESCRIBE_ACLS: _NO_ACLS._replace(text="No Authorizer is configured on the broker"),
     ApiKey.CREATE_ACLS: _NO_ACLS,
@@ -93,7 +93,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.ALTER_REPLICA_LOG_DIRS: Route("admin.alter_replica_log_dirs"),
     ApiKey.DESCRIBE_LOG_DIRS: Route("admin.describe_log_dirs"),
     ApiKey.SASL_AUTHENTICATE: Route(ErrorCode.ILLEGAL_SASL_STATE),
-    ApiKey.CREATE_PARTITIONS: Route("admin.create_partitions", throttle=Throttle.MUTATION),
+    ApiKey.CREATE_PARTITIONS: Route("admin.create_partitions", throttle=QuotaClass.MUTATION),
     ApiKey.CREATE_DELEGATION_TOKEN: _NO_TOKENS,
     ApiKey.RENEW_DELEGATION_TOKEN: _NO_TOKENS,
     ApiKey.EXPIRE_DELEGATION_TOKEN: _NO_TOKENS,
@@ -108,7 +108,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.ALTER_CLIENT_QUOTAS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER_CONFIGS, text=_NO_QUOTAS),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Route("admin.describe_user_scram_credentials", DESCRIBE_CLUSTER),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER, text=_NO_CREDENTIALS),
-    ApiKey.ALTER_ISR: Route("brokers.alter_isr", CLUSTER_ACTION, Throttle.EXEMPT),
+    ApiKey.ALTER_ISR: Route("brokers.alter_isr", CLUSTER_ACTION, QuotaClass.EXEMPT),
     ApiKey.UPDATE_FEATURES: Route("admin.update_features", ALTER_CLUSTER),
     ApiKey.DESCRIBE_CLUSTER: Route("admin.describe_cluster"),
     ApiKey.DESCRIBE_PRODUCERS: Route("records.describe_producers"),

@@ -34,7 +34,7 @@ _THREAD_POOLS = (
 """Sizes that may at most double or halve in one step."""
 
 
-class Operation(IntEnum):
+class EditOperation(IntEnum):
     """What to do with one setting; the numbers of the protocol."""
 
     SET = 0
@@ -44,7 +44,7 @@ class Operation(IntEnum):
 
 
 class Edit(NamedTuple):
-    """One change. operation: as it came, perhaps none of Operation. value: None for DELETE only."""
+    """One change. operation: as it came, perhaps none of EditOperation. value: None for DELETE only."""
 
     name: str
     operation: int
@@ -57,11 +57,11 @@ def check_edits(edits: Sequence[Edit]) -> None:
     if twice:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
     for edit in edits:
-        if edit.operation not in Operation._value2member_map_:
+        if edit.operation not in EditOperation._value2member_map_:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operation {edit.operation} on {edit.name}")
-    null = [edit for edit in edits if edit.value is None and edit.operation != Operation.DELETE]
+    null = [edit for edit in edits if edit.value is None and edit.operation != EditOperation.DELETE]
     if null:
-        shown = ",".join(f"{Operation(edit.operation).name}:{edit.name}" for edit in null)
+        shown = ",".join(f"{EditOperation(edit.operation).name}:{edit.name}" for edit in null)
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {shown}")
 
 
@@ -72,10 +72,10 @@ def edited(current: Mapping[str, str], edits: Sequence[Edit], rows: Mapping[str,
     """
     overrides = dict(current)
     for name, number, value in edits:
-        operation = Operation(number)
-        if operation is Operation.SET:
+        operation = EditOperation(number)
+        if operation is EditOperation.SET:
             overrides[name] = value or ""
-        elif operation is Operation.DELETE:
+        elif operation is EditOperation.DELETE:
             overrides.pop(name, None)
         else:
             overrides[name] = _edited_list(overrides.get(name), operation, value or "", name, rows.get(name))
@@ -83,7 +83,7 @@ def edited(current: Mapping[str, str], edits: Sequence[Edit], rows: Mapping[str,
 
 
 def _edited_list(
-    current: str | None, operation: Operation, value: str, name: str, row: Option[Any] | None
+    current: str | None, operation: EditOperation, value: str, name: str, row: Option[Any] | None
 ) -> str:
     if row is None or row.kind is not Kind.LIST:
         word = operation.name.lower()
@@ -91,7 +91,7 @@ def _edited_list(
     if current is None:
         current = row.text(row.default) or ""
     items, given = current.split(","), value.split(",")
-    if operation is Operation.APPEND:
+    if operation is EditOperation.APPEND:
         return ",".join([*items, *given])
     return ",".join(item for item in items if item not in given)
 
@@ -218,11 +218,11 @@ def _check_pools(before: BrokerConfig, after: BrokerConfig, changed: Mapping[str
 def check_loggers(edits: Sequence[Edit]) -> None:
     """Whether the levels may be changed so. Raises KafkaError(INVALID_REQUEST), ConfigError."""
     for edit in edits:
-        operation = Operation(edit.operation)
-        if operation in (Operation.APPEND, Operation.SUBTRACT):
+        operation = EditOperation(edit.operation)
+        if operation in (EditOperation.APPEND, EditOperation.SUBTRACT):
             text = f"{operation.name} operation is not allowed for the BROKER_LOGGER resource"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        if operation is Operation.SET:
+        if operation is EditOperation.SET:
             loggers.check_level(edit.name, edit.value)
         else:
             loggers.check_unset(edit.name)
@@ -231,7 +231,7 @@ def check_loggers(edits: Sequence[Edit]) -> None:
 def apply_to_loggers(edits: Sequence[Edit]) -> None:
     """Changes the levels of this process's loggers. Checked before."""
     for edit in edits:
-        if edit.operation == Operation.SET:
+        if edit.operation == EditOperation.SET:
             loggers.set_level(edit.name, edit.value or "")
         else:
             loggers.unset_level(edit.name)

@@ -20,7 +20,7 @@ from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
 from kafka_py.coordinator.groups.records import ValueVersions
-from kafka_py.coordinator.loading import Turn
+from kafka_py.coordinator.loading import LoadingTurn
 from kafka_py.coordinator.metrics import GroupCoordinatorMetrics, GroupMetrics
 from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.model.answers import Origin
@@ -160,7 +160,7 @@ class Coordinators:
             self._is_expiring = False
 
     async def _in_turns(self, steps: Iterator[object]) -> None:
-        turn = Turn(self._clock)
+        turn = LoadingTurn(self._clock)
         for _ in steps:
             await turn.maybe_end()
 

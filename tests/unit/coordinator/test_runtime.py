@@ -12,7 +12,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.coordinator.loading import RECORDS_AT_ONCE, TURN_MS, Turn
+from kafka_py.coordinator.loading import RECORDS_AT_ONCE, TURN_MS, LoadingTurn
 from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, RuntimeServices
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.partition.partition_log import PartitionLog
@@ -238,7 +238,7 @@ class HurryingClock(ManualClock):
 def test_others_have_their_turn_after_a_few_milliseconds() -> None:
     async def scenario() -> int:
         clock = HurryingClock()
-        turn = Turn(clock)
+        turn = LoadingTurn(clock)
         runs = 0
 
         async def neighbour() -> None:

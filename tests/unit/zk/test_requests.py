@@ -13,7 +13,7 @@ from kafka_py.zk.requests import (
     MultiRequest,
     SetRequest,
     SetWatchesRequest,
-    SyncRequest,
+    ZkSyncRequest,
     kazoo_operation,
     read_watch_event,
 )
@@ -63,7 +63,7 @@ def test_a_write_expects_a_version():
     request = SetRequest(kazoo_operation(SetOp("/a", None, 7), "/a"))
     assert request.serialize() == text("/a") + b"\xff\xff\xff\xff" + struct.pack(">i", 7)
     assert SetRequest.deserialize(STAT_BYTES, 0) == STAT
-    assert SyncRequest("/a").serialize() == text("/a")
+    assert ZkSyncRequest("/a").serialize() == text("/a")
 
 
 def test_a_multi_is_its_operations_each_with_a_header():

@@ -11,7 +11,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn, release
 from kafka_py.broker.handlers.brokers.leader_and_isr import check_broker_epoch
-from kafka_py.broker.metadata.metadata_cache import Address, LiveBroker, MetadataUpdate, PartitionInfo
+from kafka_py.broker.metadata.metadata_cache import BrokerAddress, LiveBroker, MetadataUpdate, PartitionInfo
 from kafka_py.broker.metadata.topic_waits import THE_CLUSTER
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -67,14 +67,14 @@ async def _update_of(node: Node, request: UpdateMetadataRequest, form: BrokerAdd
 def _live_broker(broker: UpdateMetadataBroker, form: BrokerAddresses) -> LiveBroker:
     """v0 knows one PLAINTEXT address, v1-2 one per protocol, from v3 on listeners have names of their own."""
     if form is BrokerAddresses.ONE:
-        addresses = {"PLAINTEXT": Address(broker.v0_host, broker.v0_port)}
+        addresses = {"PLAINTEXT": BrokerAddress(broker.v0_host, broker.v0_port)}
     elif form is BrokerAddresses.BY_PROTOCOL:
         addresses = {
-            _protocol(endpoint.security_protocol).name: Address(endpoint.host, endpoint.port)
+            _protocol(endpoint.security_protocol).name: BrokerAddress(endpoint.host, endpoint.port)
             for endpoint in broker.endpoints
         }
     else:
-        addresses = {endpoint.listener: Address(endpoint.host, endpoint.port) for endpoint in broker.endpoints}
+        addresses = {endpoint.listener: BrokerAddress(endpoint.host, endpoint.port) for endpoint in broker.endpoints}
     return LiveBroker(broker.id, addresses, broker.rack or None)
 
 

@@ -6,7 +6,7 @@ import uuid
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.broker.metadata.metadata_cache import (
     LEADER_DURING_DELETE,
-    Address,
+    BrokerAddress,
     LiveBroker,
     MetadataCache,
     MetadataUpdate,
@@ -15,7 +15,7 @@ from kafka_py.broker.metadata.metadata_cache import (
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 ID = uuid.UUID(int=7)
-BROKER = LiveBroker(1, {"PLAINTEXT": Address("h", 9092)}, "r1")
+BROKER = LiveBroker(1, {"PLAINTEXT": BrokerAddress("h", 9092)}, "r1")
 
 
 def info(leader: int = 1, epoch: int = 0) -> PartitionInfo:
@@ -63,7 +63,7 @@ def test_a_missing_topic_id_does_not_erase_a_known_one() -> None:
 def test_addresses_are_per_listener() -> None:
     cache = MetadataCache()
     take(cache, update())
-    assert cache.address(1, "PLAINTEXT") == Address("h", 9092)
+    assert cache.address(1, "PLAINTEXT") == BrokerAddress("h", 9092)
     assert cache.address(1, "OTHER") is None
     assert cache.address(9, "PLAINTEXT") is None
     assert cache.racks() == {1: "r1"}

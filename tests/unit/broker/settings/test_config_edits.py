@@ -6,7 +6,7 @@ from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.broker.settings import loggers
 from kafka_py.broker.settings.config_edits import (
     Edit,
-    Operation,
+    EditOperation,
     check_broker,
     check_edits,
     check_loggers,
@@ -18,7 +18,7 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.log.model.configs import LogConfig
 
-SET, DELETE, APPEND, SUBTRACT = Operation
+SET, DELETE, APPEND, SUBTRACT = EditOperation
 POLICY = "cleanup.policy"
 
 
@@ -44,7 +44,7 @@ def test_lists_grow_and_shrink_from_the_default_on() -> None:
 
 @pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
 @pytest.mark.parametrize("name", ["segment.bytes", "no.such"])
-def test_list_operations_are_for_lists(operation: Operation, name: str) -> None:
+def test_list_operations_are_for_lists(operation: EditOperation, name: str) -> None:
     with pytest.raises(KafkaError, match=f"is not allowed for config key: {name}") as error:
         edited({}, [Edit(name, operation, "1")], LogConfig.ROWS)
     assert error.value.code is ErrorCode.INVALID_REQUEST
