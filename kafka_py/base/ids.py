@@ -16,6 +16,11 @@ _UUID_TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
 ZERO_UUID = uuid.UUID(int=0)
 """Stands for "no topic id" on the wire and in znodes."""
 
+NO_LEADER = -1
+"""In place of a leader's broker id: the partition has none."""
+LEADER_DURING_DELETE = -2
+"""Sent as the leader of a partition that is being deleted; brokers then forget the partition."""
+
 EARLIEST_TIMESTAMP, LATEST_TIMESTAMP = -2, -1
 """In place of a time when offsets are asked for: the first record there is, the record to come next (KIP-79)."""
 

@@ -15,6 +15,10 @@ from kafka_py.base.errors import ConfigError
 
 T = TypeVar("T")
 
+MAX_INT = (1 << 31) - 1
+MAX_LONG = (1 << 63) - 1
+"""The greatest values of Java's types, which stand for "no bound" in many settings."""
+
 HIDDEN = "[hidden]"
 
 

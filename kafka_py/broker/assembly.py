@@ -12,7 +12,6 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.observe.metrics import AllRequestMetrics, PurgatoryMetrics
 from kafka_py.broker.requests.auto_creation import AutoCreation
-from kafka_py.broker.requests.fetch_session import MAX_EPOCH
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
 from kafka_py.broker.requests.node import Node
@@ -33,6 +32,7 @@ from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.record_deletion import RecordDeletion
 from kafka_py.replication.role_changes import RoleCallbacks, RoleChanges
+from kafka_py.wire.fetch_epochs import MAX_EPOCH
 
 
 def assemble(

@@ -1,9 +1,8 @@
 """The settings of group and transaction coordinators. Source: docs/reference/configs.tsv."""
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Check, Kind, Option, OptionTable, at_least
+from kafka_py.base.options import MAX_INT, Check, Kind, Option, OptionTable, at_least
 
-MAX_INT = (1 << 31) - 1
 _CODECS = Check(lambda value: value in range(5), "0 (none), 1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)")
 
 _NO_TRANSACTIONS = "this broker coordinates no transactions yet"

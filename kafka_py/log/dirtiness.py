@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kafka_py.base.options import MAX_LONG
 from kafka_py.log.compaction.compaction import Dirtiness
-from kafka_py.log.model.broker_options import MAX_LONG
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.segments.segment import Segment
 

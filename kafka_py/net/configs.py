@@ -1,9 +1,8 @@
 """The settings of listeners, sockets and connections. Source: docs/reference/configs.tsv."""
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, one_of
+from kafka_py.base.options import MAX_INT, Kind, Live, Option, OptionTable, at_least, one_of
 
-MAX_INT = (1 << 31) - 1
 SYSTEM_BUFFER_BYTES = -1
 DEFAULT_PROTOCOL_MAP = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
 

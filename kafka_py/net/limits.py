@@ -13,7 +13,8 @@ import math
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.net.configs import MAX_INT, NetOptions, parse_overrides
+from kafka_py.base.options import MAX_INT
+from kafka_py.net.configs import NetOptions, parse_overrides
 
 
 class Admission(enum.Enum):

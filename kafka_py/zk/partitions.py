@@ -18,8 +18,6 @@ from kafka_py.zk.znodes import PartitionStateZNode, TopicPartitionsZNode, TopicP
 
 log = logging.getLogger(__name__)
 
-NO_LEADER = -1
-
 
 class PartitionState(NamedTuple):
     """Leader (NO_LEADER if none) and in-sync replicas of a partition.

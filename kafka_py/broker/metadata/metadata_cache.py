@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+from kafka_py.base.ids import LEADER_DURING_DELETE, ZERO_UUID, TopicId, TopicPartition
 from kafka_py.base.turns import release, sliced
-
-LEADER_DURING_DELETE = -2
-NO_LEADER = -1
 
 
 class BrokerAddress(NamedTuple):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.base.purgatory import DelayedOperation, Purgatory
-from kafka_py.broker.metadata.metadata_cache import NO_LEADER, MetadataCache
+from kafka_py.broker.metadata.metadata_cache import MetadataCache
 
 IsDone = Callable[[], bool]
 

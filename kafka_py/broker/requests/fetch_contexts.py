@@ -12,16 +12,10 @@ from typing import NoReturn
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import sliced
-from kafka_py.broker.requests.fetch_session import (
-    FINAL_EPOCH,
-    INITIAL_EPOCH,
-    NO_SESSION,
-    FetchSession,
-    SessionEntry,
-    next_epoch,
-)
+from kafka_py.broker.requests.fetch_session import FetchSession, SessionEntry
 from kafka_py.broker.requests.fetch_session_cache import MOST_CACHED_PARTITIONS, MOST_PARTITIONS, SessionCache
 from kafka_py.replication.state.reads import FetchEntry, FetchResults, PartitionRead, PlainSource
+from kafka_py.wire.fetch_epochs import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, next_epoch
 
 
 class FullFetch(PlainSource):

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate
-from kafka_py.broker.requests.fetch_session import NO_SESSION, FetchSession
+from kafka_py.broker.requests.fetch_session import FetchSession
+from kafka_py.wire.fetch_epochs import NO_SESSION
 
 MOST_PARTITIONS = 20_000
 """Of one consumer's session; a consumer that reads more names them all each time. Followers have no bound."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, between
+from kafka_py.base.options import MAX_LONG, Kind, Live, Option, OptionTable, at_least, between
 from kafka_py.broker.settings.java_classes import class_warnings
 from kafka_py.broker.settings.protections import ProtectionOptions
 from kafka_py.broker.settings.security_configs import SecurityOptions
@@ -19,7 +19,6 @@ from kafka_py.net.configs import NetOptions
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.zk.configs import ZkOptions
 
-MAX_LONG = (1 << 63) - 1
 _ALL = Live.CLUSTER_WIDE
 _SOCKET_TIMEOUTS = "replica.socket.timeout.ms and controller.socket.timeout.ms bound the set-up too"
 _FIXED_WINDOWS = "windows of metrics have a fixed length"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.base.ids import NO_LEADER, ZERO_UUID, TopicPartition
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, TopicDescription
@@ -23,7 +23,7 @@ from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topics import BROKER_DEFAULT, NewTopic, RackMode, TopicAdmin, registered_brokers
 from kafka_py.zk.config_znodes import entity_path
-from kafka_py.zk.partitions import NO_LEADER, PartitionState
+from kafka_py.zk.partitions import PartitionState
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment
 

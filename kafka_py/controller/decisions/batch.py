@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.base.ids import LEADER_DURING_DELETE, ZERO_UUID, TopicPartition
 from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
@@ -36,8 +36,6 @@ from kafka_py.wire.messages.update_metadata import (
 from kafka_py.wire.protocol_versions import ControllerRequestVersions
 from kafka_py.zk.znodes import SECURITY_PROTOCOLS
 
-LEADER_DURING_DELETE = -2
-"""Sent as the leader of a partition that is being deleted; brokers then forget the partition."""
 EPOCH_DURING_DELETE = -2
 NO_EPOCH = -1
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import Decided, Outcomes, revise, successor
 from kafka_py.controller.decisions.legal_moves import legal
@@ -21,7 +21,6 @@ from kafka_py.controller.model import replica_states
 from kafka_py.controller.model.controller_context import ControllerContext, Leadership, Replica, leader_of, without
 from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.zk.access import ControllerMoved
-from kafka_py.zk.partitions import NO_LEADER
 
 notes = Notes(__name__)
 

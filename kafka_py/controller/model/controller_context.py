@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.base.ids import NO_LEADER, TopicId, TopicPartition
 from kafka_py.controller.model import partition_states, replica_states
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.controller.model.replica_states import ReplicaState
@@ -369,4 +369,4 @@ def _drop(index: dict[int, dict[TopicPartition, None]], broker: int, partition: 
 
 def leader_of(leadership: Leadership | None) -> int:
     """The leading broker, NO_LEADER when the partition never had one."""
-    return stored.NO_LEADER if leadership is None else leadership.leader
+    return NO_LEADER if leadership is None else leadership.leader

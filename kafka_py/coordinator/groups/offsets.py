@@ -12,7 +12,6 @@ from typing import NamedTuple
 from kafka_py.base.ids import TopicPartition
 
 NO_OFFSET = -1
-NO_LEADER_EPOCH = -1
 NO_EXPIRY = -1
 NOT_APPENDED = -1
 

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.offsets import NO_EXPIRY, NO_LEADER_EPOCH, CommittedOffset
+from kafka_py.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
+from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.wire.compiler import decode, encode_versioned
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_py.wire.primitives import MalformedMessage

@@ -9,11 +9,9 @@ from __future__ import annotations
 import sys
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Check, Kind, Live, Option, OptionTable, at_least, list_of, one_of
+from kafka_py.base.options import MAX_LONG, Check, Kind, Live, Option, OptionTable, at_least, list_of, one_of
 from kafka_py.log.model.format_versions import LATEST, valid_version
 
-MAX_INT = (1 << 31) - 1
-MAX_LONG = (1 << 63) - 1
 GIB = 1 << 30
 MIB = 1 << 20
 HOUR_MS = 3_600_000

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Check, Kind, Option, OptionTable, at_least, between
+from kafka_py.base.options import MAX_LONG, Check, Kind, Option, OptionTable, at_least, between
 from kafka_py.log.model.broker_options import (
     CODECS,
     COMPACT,
@@ -21,7 +21,6 @@ from kafka_py.log.model.broker_options import (
     GIB,
     HOUR_MS,
     LOG_APPEND_TIME,
-    MAX_LONG,
     MIB,
     POLICIES,
     PRODUCER,

@@ -11,12 +11,8 @@ from typing import NamedTuple, Protocol
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.wire.fetch_epochs import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION
 from kafka_py.wire.messages.fetch import FetchPartition, FetchTopic, ForgottenTopic
-
-NO_SESSION = 0
-INITIAL_EPOCH = 0
-FINAL_EPOCH = -1
-MAX_EPOCH = (1 << 31) - 1
 
 
 class Wanted(Protocol):

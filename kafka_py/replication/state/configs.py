@@ -1,9 +1,7 @@
 """The settings of replication: lag, fetch sizes, checkpoints, purgatories. Source: docs/reference/configs.tsv."""
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least
-
-MAX_LONG = (1 << 63) - 1
+from kafka_py.base.options import MAX_LONG, Kind, Live, Option, OptionTable, at_least
 
 _SWEPT_AT_ONCE = "a finished entry leaves its purgatory at once"
 

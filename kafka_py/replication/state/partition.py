@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.base.ids import NO_LEADER, TopicId, TopicPartition
 from kafka_py.log.model.answers import AppendInfo, Origin
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.header_trust import HeaderTrust
@@ -33,21 +33,9 @@ from kafka_py.replication.state.reads import (
     NewsListener,
     PartitionRead,
 )
-from kafka_py.replication.state.roles import (
-    DELETED,
-    FOLLOWER,
-    LEADER,
-    MOVES,
-    NO_EPOCH,
-    NO_LEADER,
-    NONE,
-    OFFLINE,
-    Role,
-    RoleState,
-)
+from kafka_py.replication.state.roles import DELETED, FOLLOWER, LEADER, MOVES, NO_EPOCH, NONE, OFFLINE, Role, RoleState
 
 _new = tuple.__new__
-
 
 
 class Partition:

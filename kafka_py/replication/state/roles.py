@@ -19,7 +19,6 @@ from kafka_py.base.moves import moves_between
 
 NO_EPOCH = -1
 """The leader epoch of a partition that never had a role."""
-NO_LEADER = -1
 
 
 class Role(Enum):

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
-from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.base.ids import NO_LEADER, TopicId, TopicPartition
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record, decode_records, iter_headers
 from kafka_py.replication.state.partition import Partition
@@ -29,7 +29,6 @@ from kafka_py.zk.session import CreateOp, Op, SetOp
 from kafka_py.zk.znodes import PartitionStateZNode
 
 _STATE_PATH = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
-NO_LEADER = -1
 LEADER_APPENDS = ("begin_append", "finish_append")
 """The methods of a log that append as its leader, none of which calls another; the second argument is the epoch."""
 

@@ -9,6 +9,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import parse_broker_id
 from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.broker.requests.config_writes import BROKER, BROKER_LOGGER, TOPIC
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -32,10 +33,6 @@ from kafka_py.wire.messages.describe_configs import (
 )
 from kafka_py.wire.version_meanings import DESCRIBE_CONFIGS_HAS_IS_DEFAULT
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
-
-TOPIC = 2
-BROKER = 4
-BROKER_LOGGER = 8
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.options import MAX_INT
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
-from kafka_py.net.configs import MAX_INT
 from kafka_py.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,

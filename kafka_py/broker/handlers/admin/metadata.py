@@ -10,9 +10,9 @@ import inspect
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import ZERO_UUID
+from kafka_py.base.ids import NO_LEADER, ZERO_UUID
 from kafka_py.base.turns import Turn, finish, sliced
-from kafka_py.broker.metadata.metadata_cache import NO_LEADER, MetadataCache, PartitionInfo
+from kafka_py.broker.metadata.metadata_cache import MetadataCache, PartitionInfo
 from kafka_py.broker.requests.authorization import (
     ALLOW_ALL,
     CLUSTER_NAME,

@@ -15,11 +15,11 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.requests.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.fetch_contexts import FetchContext, open_context, open_in_turns
-from kafka_py.broker.requests.fetch_session import NO_SESSION
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.records.batch import LOG_OVERHEAD, MAGIC, SIZE_UP_TO_MAGIC
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
+from kafka_py.wire.fetch_epochs import NO_SESSION
 from kafka_py.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,

@@ -10,10 +10,8 @@ from kafka_py.broker.requests import transactions
 from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-
-NO_PRODUCER_ID = -1
-NO_PRODUCER_EPOCH = -1
 
 
 async def handle(node: Node, context: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:

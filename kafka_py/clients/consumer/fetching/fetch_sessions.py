@@ -11,10 +11,7 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-
-NO_SESSION = 0
-INITIAL_EPOCH = 0
-FINAL_EPOCH = -1
+from kafka_py.wire.fetch_epochs import INITIAL_EPOCH, NO_SESSION
 
 
 class Wanted(NamedTuple):

@@ -3,9 +3,8 @@
 import asyncio
 import uuid
 
-from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.base.ids import LEADER_DURING_DELETE, ZERO_UUID, TopicPartition
 from kafka_py.broker.metadata.metadata_cache import (
-    LEADER_DURING_DELETE,
     BrokerAddress,
     LiveBroker,
     MetadataCache,

@@ -116,8 +116,8 @@ def test_nothing_is_listed_as_missing_that_is_there() -> None:
 
 NEVER_COUNTED = {
     "records are not converted between formats": ("TopicMetrics.fetch_conversions", "TopicMetrics.produce_conversions"),
-    "the session accepts servers that are writable alone": ("SessionMetrics.read_only_connects",),
-    "nobody logs in": ("SessionMetrics.sasl_logins", "SocketServerMetrics.expired"),
+    "the session accepts servers that are writable alone": ("ZkSessionMetrics.read_only_connects",),
+    "nobody logs in": ("ZkSessionMetrics.sasl_logins", "SocketServerMetrics.expired"),
     "there is one plane": ("SocketServerMetrics.control_plane_expired",),
     "the event that ends the controller's queue takes no time": ("ControllerStats.controller_shutdown",),
     "handed on to the method that times listeners (consumer/rebalance.py)": (

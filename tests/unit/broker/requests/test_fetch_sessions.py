@@ -10,13 +10,13 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.broker.requests import fetch_contexts, fetch_session_cache
 from kafka_py.broker.requests.fetch_contexts import FetchContext, IncrementalFetch, open_context, open_in_turns
-from kafka_py.broker.requests.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION, next_epoch
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PartitionRead
 from kafka_py.replication.state.roles import DELETED
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.logs import slice_bytes
 from kafka_py.testing.fakes.replicas import ReplicaWorld, role
+from kafka_py.wire.fetch_epochs import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION, next_epoch
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.log.model.broker_options import MAX_LONG, LogOptions
+from kafka_py.base.options import MAX_LONG
+from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import TOPIC_SYNONYMS, LogConfig
 from kafka_py.log.model.format_versions import magic_of_version, valid_version
 from kafka_py.records.compression import Codec

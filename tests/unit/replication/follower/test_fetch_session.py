@@ -2,7 +2,8 @@
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.follower.fetch_session import MAX_EPOCH, FollowerSession, SessionRequest
+from kafka_py.replication.follower.fetch_session import FollowerSession, SessionRequest
+from kafka_py.wire.fetch_epochs import MAX_EPOCH
 from kafka_py.wire.messages.fetch import FetchPartition
 
 
