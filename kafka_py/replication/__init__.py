@@ -6,6 +6,7 @@
     stale_logs.py    directories that a deleted topic left behind
     role_orders.py   LeaderAndIsr and StopReplica, decided
     role_changes.py  LeaderAndIsr and StopReplica, done
+    move_states.py   a move between log directories, its states
     mover.py         replicas moved between log directories
 
 Not obvious: everything runs on the broker's one loop; only the (I/O) files await. A change of the in-sync set counts

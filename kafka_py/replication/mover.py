@@ -22,6 +22,15 @@ from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.answers import NoDescriptorsLeft, UnexpectedAppendOffset
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.replication.follower.truncation import OwnLog, cut_after
+from kafka_py.replication.move_states import (
+    COPYING,
+    DONE,
+    FAILED,
+    MOVES,
+    STOPPED,
+    UNALIGNED,
+    MoveState,
+)
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.partition import Partition
@@ -41,10 +50,24 @@ ReadAside = Callable[[FileSlice], Awaitable[bytes]]
 """Reads a piece of a file without holding the loop up."""
 
 
+class Move:
+    """One move: the log that is to take over, and how far it is."""
+
+    __slots__ = ("future", "state")
+
+    def __init__(self, future: PartitionLog) -> None:
+        self.future = future
+        self.state = UNALIGNED
+
+    def become(self, state: MoveState) -> None:
+        """Raises IllegalMove."""
+        self.state = MOVES.after(self.state, state)
+
+
 class LogDirMover:
     """The moves under way.
 
-    moving: the partitions and their future logs. failed: moves that were dropped until they are requested again.
+    moving: by partition; each is UNALIGNED or COPYING. failed: moves that were dropped until they are requested again.
     """
 
     def __init__(
@@ -58,7 +81,7 @@ class LogDirMover:
         read_aside: ReadAside,
         supervisor: Supervisor,
     ) -> None:
-        self.moving: dict[TopicPartition, PartitionLog] = {}
+        self.moving: dict[TopicPartition, Move] = {}
         self.failed: set[TopicPartition] = set()
         self.throttle = throttle
         self._hosted = hosted
@@ -70,8 +93,6 @@ class LogDirMover:
         self._waiting: Quarantine[TopicPartition] = supervisor.quarantine(_ACTIVITY)
         self._cut: set[TopicPartition] = set()
         """Present logs that were cut since the piece that is being copied was looked up."""
-        self._unaligned: set[TopicPartition] = set()
-        """Moves whose future log may hold what the present one does not."""
         self._current: TopicPartition | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -103,12 +124,13 @@ class LogDirMover:
                 continue
             self.failed.discard(topic_partition)
             self._waiting.release(topic_partition)
-            if self.moving.get(topic_partition) is not future:
-                self.moving[topic_partition] = future
-                self._unaligned.add(topic_partition)
+            former = self.moving.get(topic_partition)
+            if former is None or former.future is not future:
+                self._end(topic_partition, STOPPED)
+                move = self.moving[topic_partition] = Move(future)
                 try:
                     self._log_dirs.futures.resume(topic_partition)
-                    self._align(topic_partition, partition.log, future)
+                    self._align(move, partition.log)
                 except Exception as error:
                     self._went_wrong(topic_partition, error)
         if self.moving and (self._task is None or self._task.done()):
@@ -117,10 +139,14 @@ class LogDirMover:
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Leaves these moves where they are."""
         for topic_partition in topic_partitions:
-            self.moving.pop(topic_partition, None)
+            self._end(topic_partition, STOPPED)
             self.failed.discard(topic_partition)
-            self._unaligned.discard(topic_partition)
             self._waiting.release(topic_partition)
+
+    def _end(self, topic_partition: TopicPartition, state: MoveState) -> None:
+        move = self.moving.pop(topic_partition, None)
+        if move is not None:
+            move.become(state)
 
     def truncated(self, topic_partition: TopicPartition) -> None:
         """The present log was cut: the future one may not hold more, and what is being read of it is outdated."""
@@ -131,18 +157,20 @@ class LogDirMover:
         try:
             future.truncate_to(present.log_end_offset)
         except Exception as error:  # the move's trouble, not that of who follows with the present log
-            self._unaligned.add(topic_partition)
+            move = self.moving.get(topic_partition)
+            if move is not None:
+                move.become(UNALIGNED)
             self._went_wrong(topic_partition, error)
 
     async def close(self) -> None:
-        self.moving.clear()
+        self.stop(list(self.moving))
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     def max_lag(self) -> int:
         """How many records the move furthest behind lacks."""
-        pairs = [(self._log_dirs.get(topic_partition), future) for topic_partition, future in self.moving.items()]
+        pairs = [(self._log_dirs.get(topic_partition), move.future) for topic_partition, move in self.moving.items()]
         return max((one.log_end_offset - future.log_end_offset for one, future in pairs if one is not None), default=0)
 
     # ---- the work
@@ -173,7 +201,7 @@ class LogDirMover:
 
     def _bytes_left(self, topic_partition: TopicPartition) -> int:
         present = self._log_dirs.get(topic_partition)
-        return 0 if present is None else present.size_bytes - self.moving[topic_partition].size_bytes
+        return 0 if present is None else present.size_bytes - self.moving[topic_partition].future.size_bytes
 
     def _went_wrong(self, topic_partition: TopicPartition, error: Exception) -> None:
         """Without a free descriptor a move waits; all else drops it."""
@@ -184,19 +212,20 @@ class LogDirMover:
         if not isinstance(error, KafkaError | UnexpectedAppendOffset | OSError):
             self._supervisor.report(_ACTIVITY, error, topic_partition)
         log.warning("The move of %s between log directories is dropped: %s", topic_partition, error)
-        self.moving.pop(topic_partition, None)
+        self._end(topic_partition, FAILED)
         self.failed.add(topic_partition)
 
-    async def _step(self, topic_partition: TopicPartition, future: PartitionLog) -> float:
+    async def _step(self, topic_partition: TopicPartition, move: Move) -> float:
         """Copies one piece; the last one puts the future log in place. Returns the seconds to wait before the next."""
+        future = move.future
         partition = self._hosted.partitions.get(topic_partition)
         present = partition.log if partition is not None else None
         if partition is None or present is None:
             self.stop([topic_partition])
             return _AT_ONCE
-        if topic_partition in self._unaligned:
-            self._align(topic_partition, present, future)
-        if self._finish(partition, present, future):
+        if move.state is UNALIGNED:
+            self._align(move, present)
+        if self._finish(partition, present, move):
             return _AT_ONCE
         if future.log_end_offset == present.log_end_offset:  # its epochs are still on their way to the disk
             return _LOOK_AGAIN_S if future.files.save_again() else _SAVING_S
@@ -212,12 +241,12 @@ class LogDirMover:
         self._cut.clear()
         # The last piece was written just now, so it is in memory; and nothing must be appended behind it meanwhile.
         records = read_slice(piece.slice) if piece.size < size else await self._read_aside(piece.slice)
-        is_current = self.moving.get(topic_partition) is future and partition.log is present
+        is_current = move.state is COPYING and partition.log is present
         if not is_current or topic_partition in self._cut or future.log_end_offset != offset:
             return _AT_ONCE  # stopped, or cut meanwhile
         self._append(future, records, present, topic_partition)
         self._waiting.release(topic_partition)
-        self._finish(partition, present, future)
+        self._finish(partition, present, move)
         return _AT_ONCE
 
     def _append(
@@ -233,8 +262,9 @@ class LogDirMover:
         if present.log_start_offset > future.log_start_offset:
             future.advance_log_start_offset(min(present.log_start_offset, future.high_watermark))
 
-    def _finish(self, partition: Partition, present: PartitionLog, future: PartitionLog) -> bool:
+    def _finish(self, partition: Partition, present: PartitionLog, move: Move) -> bool:
         """Lets the future log take over if it has all; nothing can come in between."""
+        future = move.future
         if future.log_end_offset != present.log_end_offset:
             return False
         for start in present.epochs.entries():  # a leader's epoch without records is in no batch
@@ -244,10 +274,13 @@ class LogDirMover:
             return False
         del self.moving[partition.topic_partition]
         partition.replace_log(self._log_dirs.futures.promote(partition.topic_partition))
+        move.become(DONE)
         return True
 
-    def _align(self, topic_partition: TopicPartition, present: PartitionLog, future: PartitionLog) -> None:
+    def _align(self, move: Move, present: PartitionLog) -> None:
         """Cuts a future log that was begun in another epoch to what it shares with the present one."""
+        future = move.future
+
         def end_of_epoch(epoch: int) -> EpochEnd:
             return EpochEnd(*future.epochs.end_offset_for(epoch, future.log_end_offset))
 
@@ -262,7 +295,7 @@ class LogDirMover:
             complete = complete or future.epochs.latest < 0
         if future.log_end_offset > present.log_end_offset:
             future.truncate_to(present.log_end_offset)
-        self._unaligned.discard(topic_partition)
+        move.become(COPYING)
 
 
 def read_slice(piece: FileSlice) -> bytes:

@@ -241,9 +241,8 @@ class Partition:
         if log is None:
             return False
         candidate = log.log_end_offset if log.held_end is None else log.held_end
-        followers = self.followers
-        if followers:
-            candidate = committed_end(candidate, followers, self.isr.maximal, now_ms, self._lag_max_ms)
+        if self.followers:
+            candidate = committed_end(candidate, self.followers, self.isr.maximal, now_ms, self._lag_max_ms)
         if candidate <= log.high_watermark:
             return False
         log.update_high_watermark(candidate)

@@ -113,7 +113,7 @@ async def test_a_throttled_move_can_be_watched_and_called_off(broker: LocalBroke
     mover = broker.server.node.replication.mover
     mover.throttle.limit = 1
     assert await move(broker, there) is ErrorCode.NONE
-    await broker.until(lambda: mover.moving[T0].log_end_offset > 0)
+    await broker.until(lambda: mover.moving[T0].future.log_end_offset > 0)
     (lag,) = [lag for _, lag, is_future in (await described(broker))[there] if is_future]
     assert 0 < lag < 200
     assert mover.max_lag() == lag
@@ -127,7 +127,7 @@ async def test_a_move_goes_on_after_a_restart(broker: LocalBroker, here: str, th
     await fill(broker)
     broker.server.node.replication.mover.throttle.limit = 1
     assert await move(broker, there) is ErrorCode.NONE
-    await broker.until(lambda: broker.server.node.replication.mover.moving[T0].log_end_offset > 0)
+    await broker.until(lambda: broker.server.node.replication.mover.moving[T0].future.log_end_offset > 0)
     before = held(log_of(broker))
     await broker.stop()
     await broker.start()

@@ -17,7 +17,7 @@ from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.replication.mover import LogDirMover
+from kafka_py.replication.mover import LogDirMover, Move
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
@@ -116,7 +116,7 @@ def test_a_log_that_ends_beyond_its_last_batch_is_looked_at_now_and_then_and_hol
         assert log.log_end_offset == 5
         broker.host(LARGE, SEVERAL_PIECES)
         broker.mover.move(OTHER, THERE)
-        await broker.until(lambda: broker.mover.moving[OTHER].log_end_offset == 3)
+        await broker.until(lambda: broker.mover.moving[OTHER].future.log_end_offset == 3)
         broker.mover.move(LARGE, THERE)
         await broker.until(lambda: broker.is_moved(LARGE))
 
@@ -216,9 +216,9 @@ def test_a_move_of_a_former_run_continues_with_its_copy_unless_the_present_log_w
         world.host(LARGE, 200)
         future: PartitionLog | None = world.log_dirs.futures.create(LARGE, THERE)
         assert future is not None
-        world.mover.moving[LARGE] = future
+        move = world.mover.moving[LARGE] = Move(future)
         while future.log_end_offset < 5:
-            await world.mover._step(LARGE, future)
+            await world.mover._step(LARGE, move)
         await world.mover.close()
         if is_compacted_meanwhile:
             present = world.log_dirs.get(LARGE)
@@ -255,9 +255,9 @@ def test_what_the_present_log_loses_while_it_is_read_is_not_in_the_log_that_take
         async def read_and_cut(piece: FileSlice) -> bytes:
             nonlocal is_cut
             data = await read(piece)
-            if broker.mover.moving[LARGE].log_end_offset > 4 and not is_cut:
+            if broker.mover.moving[LARGE].future.log_end_offset > 4 and not is_cut:
                 is_cut = True
-                assert 4 < broker.mover.moving[LARGE].log_end_offset < 8 < log.log_end_offset
+                assert 4 < broker.mover.moving[LARGE].future.log_end_offset < 8 < log.log_end_offset
                 log.truncate_to(kept)
                 broker.mover.truncated(LARGE)
                 for _ in range(SEVERAL_PIECES):
@@ -316,7 +316,7 @@ def test_a_copy_that_could_not_be_cut_for_want_of_a_descriptor_is_cut_before_it_
         log = broker.hosted.partitions[LARGE].log
         assert log is not None
         broker.mover.move(LARGE, THERE)
-        future = broker.mover.moving[LARGE]
+        future = broker.mover.moving[LARGE].future
         original, missing, read = type(log).truncate_to, [True], broker.mover._read_aside
 
         def truncate(self: PartitionLog, offset: int) -> bool:
