@@ -277,8 +277,7 @@ class RoleChanges:
         topic_partition = request.topic_partition
         partition = self._hosted.partitions.get(topic_partition) or self._hosted.new_partition(topic_partition)
         topic_id = request.topic_id if request.topic_id != ZERO_UUID else None
-        if topic_id is not None and partition.topic_id is None:
-            partition.topic_id = topic_id
+        partition.learn_topic_id(topic_id)
         if partition.log is not None and topic_id in (None, partition.log.topic_id):
             return partition, partition.log
         partition_log = self._replicas.log_dirs.get_or_create(

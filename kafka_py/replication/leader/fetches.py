@@ -299,11 +299,9 @@ class Fetches:
     def notice_log_starts(self) -> None:
         """Tells the fetch sessions of log starts that retention moved; called now and then."""
         for partition in self._hosted.partitions.values():
-            if partition.listeners and partition.log is not None:
+            if partition.listeners:
                 with self._supervisor.guard("notice of log starts", partition.topic_partition):
-                    start = partition.log.log_start_offset
-                    if start != partition.noted_log_start:
-                        partition.noted_log_start = start
+                    if partition.has_new_log_start():
                         self._parked.note_change(partition, watermark_raised=False)
 
 

@@ -49,6 +49,7 @@ class Partition:
 
     __slots__ = (
         "_lag_max_ms",
+        "_noted_log_start",
         "adding_replicas",
         "controller_epoch",
         "followers",
@@ -60,7 +61,6 @@ class Partition:
         "listeners",
         "local_id",
         "log",
-        "noted_log_start",
         "removing_replicas",
         "replicas",
         "role",
@@ -88,8 +88,13 @@ class Partition:
         self.topic_id: TopicId | None = None
         self.listeners: dict[NewsListener, None] = {}
         """Ordered, so that a simulated run repeats itself."""
-        self.noted_log_start = 0
+        self._noted_log_start = 0
         self._lag_max_ms = lag_max_ms
+
+    def learn_topic_id(self, topic_id: TopicId | None) -> None:
+        """The first id that the controller names; None where it names none."""
+        if self.topic_id is None:
+            self.topic_id = topic_id
 
     # ---- roles
 
@@ -337,6 +342,13 @@ class Partition:
                 data.slice, data.size, end_offset, None, aborted, -1, self,
             ),
         )  # fmt: skip
+
+    def has_new_log_start(self) -> bool:
+        """Whether the log start has moved since the last call."""
+        before, log = self._noted_log_start, self.log
+        if log is not None:
+            self._noted_log_start = log.log_start_offset
+        return self._noted_log_start != before
 
     # ---- gauges
 
