@@ -23,7 +23,6 @@ from kafka_py.clients import (
     OffsetOutOfRange,
     WakeupError,
 )
-from kafka_py.clients.consumer.fetching.held import ANSWERS_AHEAD
 from kafka_py.records.batch import read_header
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.fakes.fake_cluster import CUT, HANG, FakeCluster
@@ -238,7 +237,7 @@ def test_kip_320_a_truncated_log_is_noticed(
         if poll_before:
             read(made, 4)
         else:
-            wait_until(lambda: made.poll(0) or fetcher._held.count_of(A), 30, "an answer held")
+            wait_until(lambda: made.poll(0) or fetcher._held._held.get(A), 30, "an answer held")
         truncate(cluster, 2)
         expected = [b"new 2", b"new 3", b"new 4"]
         assert [record.value for record in read(made, 3)][-3:] == expected
@@ -401,7 +400,7 @@ def test_nothing_is_fetched_for_what_is_held_already(cluster: FakeCluster) -> No
         made.assign([A])
         made.poll(10)
         fetcher = made._core._fetcher
-        wait_until(lambda: fetcher._held.count_of(A) == ANSWERS_AHEAD and not fetcher._busy, 30, "answers ahead")
+        wait_until(lambda: fetcher._held.has_enough(A) and not fetcher._busy, 30, "answers ahead")
         asked = cluster.count(FetchRequest)
         for _ in range(5):
             made.end_offsets([A])  # the loop and the broker have had their turns

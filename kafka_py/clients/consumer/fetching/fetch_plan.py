@@ -24,7 +24,7 @@ class FetchPlan:
     """The plan of one consumer. view: the cluster as it is known now.
 
     sessions: by node id, each with the partitions to fetch there.
-    leaderless: whether a partition was found to have no leader since this was last set to False.
+    leaderless: whether a partition was found to have no leader since `note_leaders_asked`.
     """
 
     def __init__(
@@ -48,6 +48,10 @@ class FetchPlan:
         self._due_ms: dict[TopicPartition, float] = {}
         self._moments: list[tuple[float, TopicPartition]] = []
         """A heap; an entry counts while `_due_ms` says the same."""
+
+    def note_leaders_asked(self) -> None:
+        """Newer metadata has been asked for."""
+        self.leaderless = False
 
     @property
     def some_wait(self) -> bool:

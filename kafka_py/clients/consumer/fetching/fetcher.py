@@ -114,7 +114,7 @@ class Fetcher:
         plan, now_ms = self._plan, self._clock.monotonic_ms()
         doubtful = plan.update(now_ms)
         if plan.leaderless:
-            plan.leaderless = False
+            plan.note_leaders_asked()
             self._cluster.request_refresh()
         for node_id, states in doubtful.items():
             self._validation.begin(node_id, states)

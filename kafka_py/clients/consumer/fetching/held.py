@@ -47,10 +47,6 @@ class HeldAnswers:
         self._subscriptions.touch(fetched.topic_partition)
         self._on_news()
 
-    def count_of(self, partition: TopicPartition) -> int:
-        """How many answers are held of a partition."""
-        return self._held.get(partition, 0)
-
     def has_enough(self, partition: TopicPartition) -> bool:
         """Whether enough of a partition is held, so that its fetches pause."""
         return self._held.get(partition, 0) >= ANSWERS_AHEAD
