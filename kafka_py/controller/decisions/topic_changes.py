@@ -71,8 +71,10 @@ def add_topics(
         lacking = [topic for topic, one in assignments.items() if one.topic_id is None]
         given = yield from GiveTopicIds(lacking)
         assignments = {**assignments, **given}
-    for topic, one in assignments.items():
-        cluster.add_topic(topic, one.topic_id)
+    for topics in slices(assignments.items()):
+        for topic, one in topics:
+            cluster.add_topic(topic, one.topic_id)
+        yield from Worked(len(topics))
     partitions = []
     for some in slices((topic, *row) for topic, one in assignments.items() for row in one.partitions.items()):
         for topic, number, row in some:

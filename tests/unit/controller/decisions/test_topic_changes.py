@@ -1,8 +1,10 @@
 """Topics that appear and grow, also those that others have written oddly."""
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.controller.decisions.plan import SLICE, Worked
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.topic_changes import add_topics, read_assignments
+from kafka_py.controller.decisions.znode_steps import GiveTopicIds
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import result_of
 from kafka_py.zk.schema import MalformedZNode
@@ -25,6 +27,18 @@ def test_topics_without_an_id_get_one_unless_the_protocol_version_has_none() -> 
         assert result_of(plan, script.znodes.perform) == [TopicPartition("old", 0), TopicPartition("old", 3)]
         assert ("old" in script.cluster.topic_ids) is has_id
         assert (script.znodes.topics["old"].topic_id is not None) is has_id
+
+
+def test_others_have_the_loop_while_very_many_topics_are_taken_in() -> None:
+    script = ControllerScript()
+    script.perform("brokers 1")
+    assignments = {f"t{number}": TopicAssignment({}) for number in range(2 * SLICE)}
+    plan = add_topics(script.cluster, assignments, Settings(script.options, "PLAINTEXT"))
+    assert isinstance(next(plan), GiveTopicIds)
+    assert plan.send(assignments) == Worked(SLICE)
+    assert len(script.cluster.topics) == SLICE
+    assert plan.send(None) == Worked(SLICE)
+    assert len(script.cluster.topics) == 2 * SLICE
 
 
 def test_changes_of_partitions_that_are_known_are_ignored() -> None:
