@@ -5,14 +5,25 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import kafka_py.broker.handlers as handlers
 from kafka_py.base.errors import ErrorCode
 from kafka_py.wire import version_meanings
 from kafka_py.wire.apis import APIS
 from kafka_py.wire.version_meanings import (
+    API_VERSIONS_NAMES_CLIENT,
+    CREATE_TOPICS_RETURNS_CONFIGS,
+    DELETE_TOPICS_DISABLED,
+    DESCRIBE_CONFIGS_HAS_IS_DEFAULT,
     JOIN_GROUP,
+    LEADER_AND_ISR_BY_TOPIC_ID,
+    LEAVE_GROUP_IN_BULK,
     LIST_OFFSETS,
     METADATA,
+    OFFSET_COMMIT_TO_ZOOKEEPER,
+    OFFSET_FETCH_FROM_ZOOKEEPER,
+    SYNC_GROUP_NAMES_PROTOCOL,
     UPDATE_METADATA_ADDRESSES,
     BrokerAddresses,
 )
@@ -55,3 +66,35 @@ def test_the_oldest_versions_mean_something_else():
     assert UPDATE_METADATA_ADDRESSES[:4] == (
         BrokerAddresses.ONE, BrokerAddresses.BY_PROTOCOL, BrokerAddresses.BY_PROTOCOL, BrokerAddresses.BY_LISTENER
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "first"),
+    [
+        ([row.has_leader_epoch for row in LIST_OFFSETS], 4),
+        ([row.has_rebalance_timeout for row in JOIN_GROUP], 1),
+        ([row.needs_known_id for row in JOIN_GROUP], 4),
+        ([row.lists_instances for row in JOIN_GROUP], 5),
+        (LEADER_AND_ISR_BY_TOPIC_ID, 5),
+        (LEAVE_GROUP_IN_BULK, 3),
+        (SYNC_GROUP_NAMES_PROTOCOL, 5),
+        (API_VERSIONS_NAMES_CLIENT, 3),
+        (CREATE_TOPICS_RETURNS_CONFIGS, 5),
+        ([row is ErrorCode.TOPIC_DELETION_DISABLED for row in DELETE_TOPICS_DISABLED], 3),
+    ],
+)
+def test_a_meaning_holds_from_its_first_version_on(rows, first):
+    assert [version for version, holds in enumerate(rows) if holds] == list(range(first, len(rows)))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row.only_reachable for row in METADATA],
+        OFFSET_COMMIT_TO_ZOOKEEPER,
+        OFFSET_FETCH_FROM_ZOOKEEPER,
+        DESCRIBE_CONFIGS_HAS_IS_DEFAULT,
+    ],
+)
+def test_a_meaning_of_the_first_version_alone(rows):
+    assert [version for version, holds in enumerate(rows) if holds] == [0]
