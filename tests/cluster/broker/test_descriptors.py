@@ -55,10 +55,9 @@ def test_more_partitions_than_descriptors_end_the_broker_and_lose_nothing(broker
     with pytest.raises((ConnectionError, NotReady)):
         create_topic([broker.bootstrap], "many", 400, timeout_s=60)
     assert broker.wait() == 1
-    end = broker.output().splitlines()[-1]
+    *_, end = [line for line in broker.output().splitlines() if "ulimit -n" in line]  # work under way may fail after it
     assert "Too many open files" in end
     assert "may have 256 files open" in end
-    assert "ulimit -n" in end
     made = sum(1 for _ in broker.log_dirs[0].glob("many-*"))
     assert made > 256 / 2, "index files leave most descriptors to partitions"
 

@@ -182,7 +182,7 @@ def test_outside_of_the_isr_nobody_leads_unless_that_is_allowed(cluster):
         refused = admin.elect_leaders(ElectionType.PREFERRED, [partition])[partition]
         assert refused.code is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
         assert admin.elect_leaders(ElectionType.UNCLEAN, [partition]) == {partition: None}
-        assert leaders(live(cluster)[0], "unclean-by-api") == {0: second}
+        wait_seen(cluster, "unclean-by-api", lambda views: views[0].leader == second, "an unclean leader")
         resource = ConfigResource(ResourceType.TOPIC, "unclean-by-config")
         admin.incremental_alter_configs({resource: [AlterConfig("unclean.leader.election.enable", "true")]}).all()
     wait_seen(cluster, "unclean-by-config", lambda views: views[0].leader == second, "an unclean leader")
