@@ -252,7 +252,7 @@ class LogDirMover:
     def _append(
         self, future: PartitionLog, records: bytes, present: PartitionLog, topic_partition: TopicPartition
     ) -> None:
-        info = future.append_as_follower(memoryview(records), self._wall_ms())
+        info = future.append_as_follower(memoryview(records), self._wall_ms(), present.log_start_offset)
         self.throttle.record(topic_partition, info.size_bytes)
         if info.flush_due:
             future.flush_in_background()

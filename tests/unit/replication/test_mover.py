@@ -280,6 +280,44 @@ def test_what_the_present_log_loses_while_it_is_read_is_not_in_the_log_that_take
     run_virtual(main())
 
 
+def test_a_copy_that_was_cut_at_a_log_start_inside_a_batch_begins_again_with_that_batch() -> None:
+    """A follower moves: it had to cut its log at the leader's log start, and then got the whole batch around that."""
+    async def main() -> None:
+        broker = Broker()
+        broker.host(OTHER, 3)
+        log = broker.hosted.partitions[OTHER].log
+        assert log is not None
+        now_ms = broker.clock.wall_ms()
+        log.append_as_leader(batch([b"1", b"2", b"3"]), 0, now_ms)
+        for _ in range(SEVERAL_PIECES):
+            log.append_as_leader(batch([b"x" * 100]), 0, now_ms)
+        read, copied = broker.mover._read_aside, 0
+
+        async def read_and_cut(piece: FileSlice) -> bytes:
+            nonlocal copied
+            data = await read(piece)
+            if not copied and broker.mover.moving[OTHER].log_end_offset > 6:
+                copied = broker.mover.moving[OTHER].log_end_offset
+                log.truncate_to(5)  # of the batch with offsets 3 to 5
+                broker.mover.truncated(OTHER)
+                log.append_as_follower(memoryview(batch([b"y"] * 4, base_offset=3, leader_epoch=1)), now_ms, 5)
+                log.update_high_watermark(7)
+                log.advance_log_start_offset(5)
+            return data
+
+        broker.mover._read_aside = read_and_cut
+        broker.mover.move(OTHER, THERE)
+        await broker.until(lambda: OTHER not in broker.mover.moving)
+        assert copied and broker.is_moved(OTHER)
+        moved = broker.hosted.partitions[OTHER].log
+        assert moved is not None and (moved.log_start_offset, moved.log_end_offset) == (5, 7)
+        piece = moved.read(5, 1000, up_to_offset=7).slice
+        assert [record.value for record in records_of(slice_bytes(piece))] == [b"y"] * 4
+        await broker.mover.close()
+
+    run_virtual(main())
+
+
 def test_a_move_that_waits_for_a_descriptor_begins_at_once_when_it_is_requested_again() -> None:
     async def main() -> None:
         broker = Broker()
