@@ -66,3 +66,12 @@ def test_a_move_counts_though_the_former_directory_fails_at_its_end():
     assert broker.dirs.get(partition) is future
     with pytest.raises(KafkaError):
         present.append_as_leader(batch(), 0, 0)
+
+
+def test_a_log_that_takes_over_knows_what_is_committed():
+    broker = Broker("/a", "/b")
+    partition, future = moving(broker)
+    future.append_as_follower(batch(leader_epoch=0), broker.clock.wall_ms())
+    broker.dirs.get(partition).update_high_watermark(1)
+    assert future.high_watermark == 0
+    assert broker.dirs.futures.promote(partition).high_watermark == 1

@@ -1,6 +1,8 @@
 """Flushes of a log: what they make safe, and what waits for them."""
 
 
+import errno
+
 import pytest
 
 from kafka_py.testing.fakes.files import Loss
@@ -156,3 +158,25 @@ def test_a_log_that_begins_elsewhere_waits_for_no_flush(start: int):
     world.log.truncate_fully_and_start_at(start)
     assert not world.log.owes_flush
     assert counted_end(world.log) == start
+
+
+def test_a_flush_that_a_move_overtook_proves_nothing():
+    """It looked for the files under their former names, and a file that is not there it takes for deleted."""
+    background = LateBackground()
+    world = LogWorld(background=background)
+    world.append_many(2)
+    world.log.flush_in_background()
+    world.log.files.move("/logs/t-1")
+    background.finish_all()
+    assert world.log.recovery_point == 0
+
+
+def test_the_flush_after_one_that_failed_syncs_the_names_of_files_again():
+    world = LogWorld()
+    world.append()
+    world.files.fail("open", errno.EMFILE)
+    outcome = []
+    world.log.flush_in_background(then=outcome.append)
+    world.files.heal()
+    assert outcome == [False] and world.log.is_usable
+    assert world.log.flushing.job().names_changed

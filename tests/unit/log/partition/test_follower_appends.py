@@ -5,7 +5,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.model.answers import UnexpectedAppendOffset
+from kafka_py.records.batch import CONTROL_FLAG, CRC_START
 from kafka_py.records.control import ControlType
+from kafka_py.records.crc32c import crc32c
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 from .log_calls import follow, leader_bytes, produced, read
@@ -80,3 +82,23 @@ def test_a_follower_takes_over_transactions():
     assert world.log.last_stable_offset == 3
     assert world.log.lookups.aborted_transactions(0, read(world.log, 0)) == [(9, 0)]
     assert world.data("00000000000000000000.txnindex") == leader.data("00000000000000000000.txnindex")
+
+
+def test_an_empty_follower_is_not_begun_anew_by_records_that_do_not_reach_its_end():
+    world = LogWorld()
+    world.log.truncate_fully_and_start_at(3)
+    with pytest.raises(UnexpectedAppendOffset):
+        follow(world, batch([b"v"] * 2, base_offset=0, leader_epoch=0))
+    assert (world.log.log_start_offset, world.log.log_end_offset) == (3, 3)
+
+
+def test_a_marker_that_cannot_be_read_is_not_appended():
+    """Recovery would cut the log there again."""
+    data = bytearray(produced(0, transactional=True))
+    data[22] |= CONTROL_FLAG
+    data[17:21] = crc32c(data[CRC_START:]).to_bytes(4, "big")
+    world = LogWorld()
+    with pytest.raises(KafkaError) as caught:
+        follow(world, data)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.log_end_offset == 0

@@ -2,6 +2,11 @@
 
 
 
+import errno
+
+import pytest
+
+from kafka_py.log.model.answers import NoDescriptorsLeft
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
 from .log_calls import follow, offsets, read
@@ -123,3 +128,30 @@ def test_preallocated_segments_have_their_full_size_until_rolled_or_closed():
     assert len(world.data("00000000000000000005.log")) == 1000
     assert world.log.log_end_offset == 6
     assert len(world.read_all()) == 6
+
+
+def test_a_roll_after_a_cut_waits_for_the_checkpoints_that_the_cut_made_wrong():
+    """A start after a crash would believe them as soon as there is a newer segment."""
+    world = LogWorld()
+    world.append_many(4)
+    world.log.flushing.now()
+    world.log.truncate_to(2)
+    settled = []
+    world.context.settle_checkpoints = lambda: settled.append(world.names(".log"))
+    world.append()
+    world.log.roll(0)
+    world.append()
+    world.log.roll(0)
+    assert settled == [["00000000000000000000.log"]]
+
+
+def test_what_a_failed_write_left_behind_is_cut():
+    world = LogWorld()
+    world.append()
+    whole = world.data("00000000000000000000.log")
+    world.files.fail("write", errno.EMFILE, path=".log", partial=10)
+    with pytest.raises(NoDescriptorsLeft):
+        world.append()
+    assert world.data("00000000000000000000.log") == whole
+    world.append()
+    assert offsets(read(world.log, 0)) == [0, 1]

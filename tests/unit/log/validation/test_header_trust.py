@@ -66,6 +66,14 @@ def test_a_connection_that_sent_one_wrong_header_is_verified_from_then_on(caplog
     assert [record.message.partition(" sends")[0] for record in caplog.records] == ["client"]
 
 
+def test_a_wrong_header_that_comes_late_ends_the_trust_that_chance_had_given():
+    known = trust()
+    assert not is_looked_at(batch([b"x"] * 100, timestamp=NOW), known)
+    assert prepare(patched(batch([b"x"] * 100, timestamp=NOW), (MAX_TIMESTAMP, -1)), known)[1].max_timestamp == NOW
+    for _ in range(20):
+        assert is_looked_at(batch([b"x"] * 100, timestamp=NOW), known)
+
+
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.ZSTD])
 def test_looks_by_chance_cost_little_of_what_large_batches_cost(codec):
     """Walking over a record costs about five times its append: one batch in about three hundred may be walked over."""

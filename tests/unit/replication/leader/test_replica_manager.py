@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, Isolation, PlainSource
-from kafka_py.replication.state.roles import DELETED
+from kafka_py.replication.state.roles import DELETED, OFFLINE
 from kafka_py.testing.fakes.logs import slice_bytes
 from kafka_py.testing.fakes.replicas import ReplicaWorld
 
@@ -358,3 +358,13 @@ def test_a_read_that_fails_unforeseen_costs_its_partition_alone(world: ReplicaWo
     [results] = world.fetched
     assert [read.error for _, read in results] == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
     assert world.metrics.all_topics.failed_fetch_requests == 1
+
+
+def test_who_still_holds_an_offline_partition_neither_appends_to_it_nor_commits_its_in_sync_set(
+    world: ReplicaWorld,
+) -> None:
+    world.lead(T0, isr=(1, 2))
+    partition = world.manager.hosted.partitions[T0]
+    world.manager.mark_offline([T0])
+    assert (partition.role, partition.is_leader, partition.log) == (OFFLINE, False, None)
+    assert partition.acks_all_outcome(0) is ErrorCode.NOT_LEADER_OR_FOLLOWER
