@@ -1,13 +1,19 @@
 """When an election makes sense, and which brokers lead too few of the partitions that prefer them."""
 
+from typing import Any
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ElectionType, TopicPartition
-from kafka_py.controller.decisions.preferred_leaders import refusal_of, unbalanced
+from kafka_py.controller.decisions.preferred_leaders import balance_leaders, refusal_of, unbalanced
+from kafka_py.controller.decisions.settings import Settings
+from kafka_py.controller.decisions.steps import PutLater
+from kafka_py.controller.events import AutoPreferredReplicaLeaderElection
 from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import result_of
+from kafka_py.zk.access import ControllerMoved
 
 PREFERRED, UNCLEAN = ElectionType.PREFERRED, ElectionType.UNCLEAN
 
@@ -75,3 +81,20 @@ def test_nothing_is_balanced_while_partitions_are_moved(cluster: ControllerConte
     cluster.set_assignment(TopicPartition("t", 0), Assignment((3, 1, 2), (3,), (1, 2)))
     cluster.reassigning.add(TopicPartition("t", 0))
     assert found(cluster, 0.1) == []
+
+
+def test_the_balance_is_looked_at_again_whatever_came_of_the_elections(cluster: ControllerContext) -> None:
+    later: list[PutLater] = []
+
+    def perform(step: Any) -> None:
+        if isinstance(step, PutLater):
+            later.append(step)
+        else:
+            raise ControllerMoved
+
+    settings = Settings(ControllerScript().options, "PLAINTEXT")
+    with pytest.raises(ControllerMoved):
+        result_of(balance_leaders(cluster, AutoPreferredReplicaLeaderElection(), settings), perform)
+    (step,) = later
+    assert step.seconds == settings.options.leader_imbalance_check_interval_seconds
+    assert isinstance(step.event, AutoPreferredReplicaLeaderElection)
