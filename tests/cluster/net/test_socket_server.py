@@ -509,6 +509,7 @@ def test_the_traffic_shows_in_the_metrics(loop: asyncio.AbstractEventLoop) -> No
         name = "kafka.server:type=socket-server-metrics,listener=PLAINTEXT"
         traffic = beans[name + ",networkProcessor=0"]
         assert traffic["connection-count"] == 1
+        assert (traffic["request-total"], traffic["response-total"]) == (1, 1)
         assert (traffic["incoming-byte-total"], traffic["outgoing-byte-total"]) == (8, 8)
         assert name in beans
         server.server.close()

@@ -9,6 +9,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.clients import AsyncAdminClient, AsyncConsumer, AsyncProducer
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
+from kafka_py.net.client import BrokerConnection, ConnectionLost
 from kafka_py.net.network import TcpNetwork
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
@@ -73,3 +74,21 @@ def test_a_client_connects_over_the_network_and_at_times_that_follow_from_what_i
     assert len(first) > 10
     assert first == asked(1)
     assert first != asked(2)
+
+
+def test_a_connection_is_given_the_same_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    async def connect(*_: Any, **named: Any) -> Any:
+        given.append(named.get("clock"))
+        raise ConnectionLost("refused")
+
+    async def run() -> Any:
+        clock = virtual_clock()
+        with pytest.raises(Exception, match=r"refused|Timed out|broker"):
+            await _administrate(ClientEnvironment(clock, Chance(1)))
+        return clock
+
+    monkeypatch.setattr(BrokerConnection, "connect", connect)
+    clock = run_virtual(run())
+    assert given and all(each is clock for each in given)

@@ -1,11 +1,16 @@
 """What a leader makes of an assignor's result. Rebalances themselves play in tests/cluster and tests/compat."""
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import Assignment, Subscription
-from kafka_py.clients.consumer.joining import _as_assignments, _check_cooperative
+from kafka_py.clients.consumer.assignors.range import RangeAssignor
+from kafka_py.clients.consumer.joining import Joining, _as_assignments, _check_cooperative
+from kafka_py.clients.consumer.subscriptions import Subscriptions
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -27,3 +32,17 @@ def test_two_that_claim_a_partition_may_both_be_left_with_it() -> None:
     wants = {"away": Subscription(["t"], owned=[A]), "here": Subscription(["t"], owned=[A])}
     for member in wants:
         _check_cooperative({member: Assignment([A])}, wants)
+
+
+def test_other_topics_count_from_a_join_on_until_the_member_leaves() -> None:
+    subscriptions = Subscriptions()
+    no_cluster: Any = None
+    joining = Joining("g", no_cluster, subscriptions, [RangeAssignor()])
+    subscriptions.subscribe(["t"])
+    assert not joining.has_other_topics
+    asyncio.run(joining.protocols())
+    assert not joining.has_other_topics
+    subscriptions.subscribe(["u"])
+    assert joining.has_other_topics
+    joining.forget()
+    assert not joining.has_other_topics
