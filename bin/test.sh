@@ -27,6 +27,7 @@ cd "$ROOT"
 if [ $# -eq 0 ]; then
   say "ruff";            "$PYTHON" -m ruff check .
   say "mypy";            "$PYTHON" -m mypy
+  say "mypy of tests";   "$PYTHON" -m mypy --config-file tests/mypy.toml
   say "import contract"; "$ROOT/.venv/bin/lint-imports"
 fi
 say "pytest"
