@@ -6,6 +6,7 @@ import errno
 
 import pytest
 
+from kafka_py.base.errors import KafkaError
 from kafka_py.log.model.answers import NoDescriptorsLeft
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
@@ -155,3 +156,14 @@ def test_what_a_failed_write_left_behind_is_cut():
     assert world.data("00000000000000000000.log") == whole
     world.append()
     assert offsets(read(world.log, 0)) == [0, 1]
+
+
+def test_a_log_whose_directory_fails_while_its_checkpoints_are_settled_is_not_rolled():
+    world = LogWorld()
+    world.append_many(4)
+    world.log.flushing.now()
+    world.log.truncate_to(2)
+    world.context.settle_checkpoints = lambda: world.log.failures.let_go("offline")
+    with pytest.raises(KafkaError):
+        world.log.roll(0)
+    assert world.names(".log") == ["00000000000000000000.log"]

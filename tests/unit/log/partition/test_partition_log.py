@@ -298,3 +298,13 @@ class TestCorruptFirstBatch:
         with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
             damaged.append()
         assert damaged.failures
+
+
+def test_the_last_stable_offset_does_not_lie_below_the_log_start():
+    world = LogWorld()
+    world.append(produced(0, transactional=True))
+    world.append_many(2)
+    world.log.update_high_watermark(3)
+    assert world.log.last_stable_offset == 0
+    world.log.advance_log_start_offset(2)
+    assert world.log.last_stable_offset == 2

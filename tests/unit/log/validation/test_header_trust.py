@@ -171,3 +171,8 @@ def test_a_future_timestamp_does_not_keep_a_producer_for_ever():
     assert world.log.files.remove_expired_producers(world.clock.wall_ms()) == 0
     world.clock.advance(expiration_ms)
     assert world.log.files.remove_expired_producers(world.clock.wall_ms()) == 1
+
+
+def test_a_count_of_records_that_cannot_fit_is_refused_without_a_look():
+    with pytest.raises(KafkaError, match="do not fit"):
+        prepare(patched(batch([b"a"]), (RECORD_COUNT, 1000), (LAST_OFFSET_DELTA, 999)), trust())
