@@ -118,6 +118,17 @@ def test_futures_and_callbacks_follow_a_batch_that_is_split() -> None:
     assert calls == [12]
 
 
+def test_who_observes_a_batch_observes_what_it_is_split_into() -> None:
+    ended: list[ProducerBatch] = []
+    batch, _ = batch_of(b"a" * 100, b"b" * 100)
+    batch.observer = ended.append
+    parts = batch.split()
+    for number, part in enumerate(parts):
+        part.succeed(number)
+    assert len(parts) == 2
+    assert ended == parts
+
+
 def test_a_thread_waiting_through_a_split_gets_its_answer() -> None:
     batch, futures = batch_of(b"a" * 100, b"b" * 100)
     results: list[int] = []

@@ -1,10 +1,13 @@
 """Topics that appear and grow, also those that others have written oddly."""
 
+from typing import Any
+
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.decisions.plan import SLICE, Worked
+from kafka_py.controller.decisions.plan import SLICE, Step, Worked
 from kafka_py.controller.decisions.settings import Settings
-from kafka_py.controller.decisions.topic_changes import add_topics, read_assignments
-from kafka_py.controller.decisions.znode_steps import GiveTopicIds
+from kafka_py.controller.decisions.topic_changes import add_topics, read_assignments, topic_change
+from kafka_py.controller.decisions.znode_steps import ForgetTopic, GiveTopicIds, ReadAssignments, ReadTopics
+from kafka_py.controller.events import TopicChange
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import result_of
 from kafka_py.zk.schema import MalformedZNode
@@ -49,6 +52,22 @@ def test_changes_of_partitions_that_are_known_are_ignored() -> None:
     script.znodes.topics["t"] = known._replace(partitions={0: ReplicaAssignment((2, 1))})
     assert script.perform("grow t") == ["nothing"]
     assert script.cluster.assignment(TopicPartition("t", 0)).replicas == (1, 2)
+
+
+def test_the_watch_of_a_topic_that_is_gone_is_dropped() -> None:
+    script = ControllerScript()
+    script.perform("brokers 1")
+    script.perform("topic t 1")
+    plan = topic_change(script.cluster, TopicChange(), Settings(script.options, "PLAINTEXT"))
+    answers: dict[type, object] = {ReadTopics: set(), ReadAssignments: {}, GiveTopicIds: {}}
+    steps: list[Step[Any]] = []
+
+    def perform(step: Step[Any]) -> object:
+        steps.append(step)
+        return answers.get(type(step))
+
+    result_of(plan, perform)
+    assert ForgetTopic("t") in steps
 
 
 def test_a_topic_that_is_gone_is_forgotten() -> None:
