@@ -296,8 +296,8 @@ def test_a_copy_that_was_cut_at_a_log_start_inside_a_batch_begins_again_with_tha
         async def read_and_cut(piece: FileSlice) -> bytes:
             nonlocal copied
             data = await read(piece)
-            if not copied and broker.mover.moving[OTHER].log_end_offset > 6:
-                copied = broker.mover.moving[OTHER].log_end_offset
+            if not copied and broker.mover.moving[OTHER].future.log_end_offset > 6:
+                copied = broker.mover.moving[OTHER].future.log_end_offset
                 log.truncate_to(5)  # of the batch with offsets 3 to 5
                 broker.mover.truncated(OTHER)
                 log.append_as_follower(memoryview(batch([b"y"] * 4, base_offset=3, leader_epoch=1)), now_ms, 5)
