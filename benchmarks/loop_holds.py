@@ -37,7 +37,7 @@ from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.decisions.deletion import resume
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.steps import Address
-from kafka_py.controller.executor import Environment, Executor
+from kafka_py.controller.executor import ControllerEnvironment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats
 from kafka_py.controller.model import partition_states, replica_states
 from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
@@ -185,7 +185,7 @@ def new_executor(connect: Callable[[Address], Awaitable[BrokerConnection]]) -> E
     clock = SystemClock()
     registry = MetricRegistry(clock)
     options = ControllerOptions.parse({})
-    environment = Environment(
+    environment = ControllerEnvironment(
         broker_id=1, store=ZkStore(FakeZookeeper(clock).session()), config=lambda: options, listener=LISTENER,
         request_timeout_ms=30_000, connect=connect, clock=clock, new_topic_id=Chance().new_topic_id,
         registry=registry, stats=ControllerStats(registry), put=lambda event: None, supervisor=Supervisor(clock),

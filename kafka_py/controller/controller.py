@@ -29,7 +29,7 @@ from kafka_py.controller.decisions.reassignment import Refusals
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.event_queue import EventQueue, QueuedEvent
 from kafka_py.controller.events import Asked, ControllerState, Event, IsrProposal
-from kafka_py.controller.executor import Environment, Executor
+from kafka_py.controller.executor import ControllerEnvironment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
 from kafka_py.controller.model.controller_context import Assignment, ControllerContext
 from kafka_py.zk.access import ControllerMoved
@@ -98,7 +98,7 @@ class Controller:
         self._stand_again: asyncio.TimerHandle | None = None
         self._config = config
         self._control_listener = control_listener or listener
-        self._environment = Environment(
+        self._environment = ControllerEnvironment(
             broker_id=broker_id, store=store, config=lambda: self._config, listener=listener,
             request_timeout_ms=request_timeout_ms, connect=connect, clock=clock, new_topic_id=chance.new_topic_id,
             registry=registry, stats=self._stats, put=self.put, supervisor=self._supervisor,

@@ -50,7 +50,7 @@ OnReply = Callable[[object], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class ControllerEnvironment:
     """What a controller is given by its broker.
 
     config: asked for each time, as settings may change. listener: name of the inter-broker listener, on which brokers
@@ -74,7 +74,7 @@ class Environment:
 class Executor:
     """One term of office. Made when the election is won; the plan of failover.py fills the context."""
 
-    def __init__(self, office: ControllerEpoch, environment: Environment) -> None:
+    def __init__(self, office: ControllerEpoch, environment: ControllerEnvironment) -> None:
         self.epoch = office.epoch
         self.epoch_zk_version = office.epoch_zk_version
         self.cluster = ControllerContext(office.epoch)

@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.internal_topics import INTERNAL_TOPICS
 
 MAX_LENGTH = 249
-GROUP_METADATA_TOPIC = "__consumer_offsets"
-TRANSACTION_STATE_TOPIC = "__transaction_state"
-INTERNAL_TOPICS = frozenset((GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC))
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

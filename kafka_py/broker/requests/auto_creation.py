@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.controller.topic_names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, fault_of
+from kafka_py.controller.topic_names import fault_of
 from kafka_py.controller.topics import NewTopic, TopicAdmin
 
 _SOON = frozenset((ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
 from kafka_py.broker.requests.node import Node
 from kafka_py.records.java_hash import partition_for_id
 
-TOPIC = "__transaction_state"
+TOPIC = TRANSACTION_STATE_TOPIC
 
 NOT_OFFERED = "this broker does not support transactions"
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kafka_py.base.errors import KafkaError
+from kafka_py.base.internal_topics import INTERNAL_TOPICS
 from kafka_py.cli.common.command import CommandFailed
-from kafka_py.controller.topic_names import INTERNAL_TOPICS, has_collision_chars
+from kafka_py.controller.topic_names import has_collision_chars
 
 MAX_REPLICATION_FACTOR = 32_767
 

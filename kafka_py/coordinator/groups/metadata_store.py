@@ -15,6 +15,7 @@ from typing import Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC
 from kafka_py.base.supervision import Guard
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.commits import commit_error, group_error
@@ -30,7 +31,7 @@ from kafka_py.records.compression import Codec
 
 log = logging.getLogger(__name__)
 
-TOPIC = "__consumer_offsets"
+TOPIC = GROUP_METADATA_TOPIC
 
 OnDone = Callable[[ErrorCode], None]
 

@@ -13,6 +13,7 @@ from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.internal_topics import INTERNAL_TOPICS
 from kafka_py.base.turns import sliced
 from kafka_py.log.disk.background import Background
 from kafka_py.log.model.answers import AppendInfo, Fault, Origin, Refused
@@ -28,7 +29,6 @@ from kafka_py.replication.state.partition import Partition
 
 log = logging.getLogger(__name__)
 
-INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state"))
 
 SYNC_AGAIN_MS = 5_000
 """How often it is looked whether a flush that failed for want of a descriptor must be tried again."""

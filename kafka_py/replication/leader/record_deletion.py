@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.leader.appends import INTERNAL_TOPICS
+from kafka_py.base.internal_topics import INTERNAL_TOPICS
 from kafka_py.replication.leader.delayed import DelayedDeleteRecords, DeleteRecordsResult
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 

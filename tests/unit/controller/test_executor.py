@@ -16,7 +16,7 @@ from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.steps import CountUnclean, Put, PutLater, Reply
 from kafka_py.controller.decisions.znode_steps import ReadTopics, UnmarkForDeletion
 from kafka_py.controller.events import BrokerChange, Event, TopicChange
-from kafka_py.controller.executor import Environment, Executor
+from kafka_py.controller.executor import ControllerEnvironment, Executor
 from kafka_py.controller.metrics import ControllerStats
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -33,7 +33,7 @@ class World:
         self.events: list[tuple[float, Event]] = []
         registry = MetricRegistry(self.clock)
         self.stats = ControllerStats(registry)
-        self.environment = Environment(
+        self.environment = ControllerEnvironment(
             broker_id=1, store=store, config=lambda: ControllerOptions.parse({}), listener="PLAINTEXT",
             request_timeout_ms=1000, connect=self._connect, clock=self.clock, new_topic_id=Chance(1).new_topic_id,
             registry=registry, stats=self.stats, put=self._put, supervisor=Supervisor(self.clock),
