@@ -75,7 +75,7 @@ class ReplicaScript:
         name, *words = command.split()
         options = dict(word.split("=", 1) for word in words if "=" in word)
         warnings = _Warnings(self._note)
-        logger = logging.getLogger("kafka_py")
+        logger = logging.getLogger()  # a broker in this process hangs kafka_py's loggers under those of Apache Kafka
         logger.addHandler(warnings)
         try:
             self._runner.run(self._settled(self._commands[name]([word for word in words if "=" not in word], options)))
@@ -281,6 +281,7 @@ class _Warnings(logging.Handler):
 
     def __init__(self, note: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
+        self.addFilter(logging.Filter("kafka_py"))
         self._take = note
 
     def emit(self, record: logging.LogRecord) -> None:
