@@ -101,7 +101,7 @@ class Executor:
         self._turn_used = 0.0
 
     def end(self) -> None:
-        """Stops everything the term has started; what it knows is not to be used any more."""
+        """Stops everything that the term has started; its context must not be used afterwards."""
         self.watches.end()
         self.channels.close()
         if self._timer is not None:

@@ -83,7 +83,7 @@ async def _describe_by_metadata(core: AdminCore, operations: bool, timeout_ms: i
 async def controlled_shutdown(core: AdminCore, broker: int, *, timeout: float | None = None) -> set[TopicPartition]:
     """Has the controller lead everything elsewhere that this broker leads, and take its replicas out of sync.
 
-    The broker goes on running, without leading, until it is restarted. Returns the replicated partitions that it
+    The broker keeps running, without leading, until it is restarted. Returns the replicated partitions that it
     leads still, for want of another replica in sync.
     Raises KafkaError(BROKER_NOT_AVAILABLE) for a broker that is not registered.
     """

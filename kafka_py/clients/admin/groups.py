@@ -1,6 +1,6 @@
 """Admin calls on consumer groups: list, describe, delete; their committed offsets; members to send away.
 
-A call on a group goes to its coordinator, looked for anew each time and again when it has moved or still loads. A
+A call on a group goes to its coordinator, looked up for each call, and again when it has moved or still loads. A
 KafkaError about the group as a whole is raised where the answer is not one per group.
 Source: KafkaAdminClient; KIP-222, KIP-229, KIP-345, KIP-396, KIP-496, KIP-518.
 """

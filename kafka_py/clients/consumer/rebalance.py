@@ -206,7 +206,7 @@ class Rebalancing:
         assignor = self._joining.assignor(joined.generation.protocol)
         assignment = decode_assignment(joined.assignment)
         if not all(self._subscriptions.matches(each) for each in assignment.partitions):
-            self._member.request_rejoin("partitions were assigned that are not subscribed to any more")
+            self._member.request_rejoin("partitions were assigned that are no longer subscribed to")
             return
         owned = self._subscriptions.partitions()
         self._taking = _Taking(assignor, assignment, new=set(assignment.partitions) - owned)

@@ -79,7 +79,7 @@ def _load_cluster(cluster: ControllerContext, settings: Settings) -> Plan[None]:
 
 
 def _start_replicas(cluster: ControllerContext) -> Plan[None]:
-    """First states by who is there, then everybody is told his part."""
+    """Sets the states by which brokers are alive, then sends every broker its part."""
     online: list[Replica] = []
     offline: list[Replica] = []
     for some in slices(list(cluster.replicas())):

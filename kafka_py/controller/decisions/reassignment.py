@@ -1,6 +1,6 @@
 """Moves partitions to other brokers: adds the new replicas, waits until they have caught up, drops the old.
 
-The target and what is left to do stand in the topic's znode, so a new controller goes on where this one stopped
+The target and what is left to do stand in the topic's znode, so a new controller continues where this one stopped
 (KIP-455). The old way, a list in /admin/reassign_partitions, ends in the same steps.
 Source: docs/reference/controller.md, section 8 (with the letters of the steps).
 """
@@ -58,7 +58,7 @@ Refusals = dict[TopicPartition, KafkaError | None]
 
 
 def load(cluster: ControllerContext) -> Plan[None]:
-    """Goes on with what a former controller left, the znode's wishes first."""
+    """Continues the reassignments of a former controller; those in the znode come first."""
     begun = yield from start_from_znode(cluster)
     yield from resume(cluster, lambda partition, _: partition not in begun)
 

@@ -35,7 +35,7 @@ def requested_assignment(
 
 
 def _fault_of(target: Sequence[int], adding: Sequence[int], live: Collection[int]) -> str | None:
-    """What is wrong with a target, in the words that the classic's tools show."""
+    """What is wrong with a target, in the words that Apache Kafka's tools show."""
     if not target:
         return "Empty replica list specified in partition reassignment."
     if len(set(target)) < len(target):

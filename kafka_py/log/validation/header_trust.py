@@ -48,11 +48,6 @@ class HeaderTrust:
         self._left = 0.0  # what the next batches use up before one is due; 0 while each is
         self._first_left = VERIFIED_FIRST * _RECORDS_PER_FIRST
 
-    def note_wrong(self) -> None:
-        """A header has not said what its records are: each one is verified from now on."""
-        self.wrong += 1
-        self._left = 0.0
-
     def wants_look(self, header: BatchHeader) -> bool:
         """Whether the records of this batch are to be walked over though the header is plausible."""
         weight: float = header[12]
@@ -60,7 +55,7 @@ class HeaderTrust:
             weight += _DECOMPRESSION + header[1] / _BYTES_PER_RECORD
         # Looks are a Poisson process: batches use up what was drawn, each as much as its chance of a look.
         left = self._left - (_ALWAYS / weight + _SHARE)
-        if left > 0.0:
+        if left > 0.0 and not self.wrong:  # which may rise in another thread, also between these lines
             self._left = left
             return False
         if self._first_left > 0:

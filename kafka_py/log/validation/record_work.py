@@ -245,7 +245,7 @@ class RecordWork:
         trust = self.trust
         if trust is None:
             return
-        trust.note_wrong()
+        trust.wrong += 1
         if trust.wrong == 1:
             _log.warning(
                 "%s sends batches whose header does not say what their records are; each is put right from now on",
