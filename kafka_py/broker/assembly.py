@@ -20,7 +20,6 @@ from kafka_py.broker.settings.alter_policy import load_alter_policy
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.coordinators import Coordinators
 from kafka_py.broker.wiring.replica_wiring import Replication
-from kafka_py.controller.channels import Connection
 from kafka_py.controller.controller import Controller
 from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.model.placement import BrokerRack
@@ -28,6 +27,7 @@ from kafka_py.controller.topic_policy import load_policy
 from kafka_py.controller.topics import TopicAdmin
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.net.broker_link import Connection
 from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.record_deletion import RecordDeletion

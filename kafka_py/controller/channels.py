@@ -12,7 +12,8 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry
@@ -20,6 +21,7 @@ from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.controller.decisions.batch import ControllerRequest
 from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.metrics import ChannelMetrics, ChannelsMetrics
+from kafka_py.net.broker_link import BrokerLink, Connection
 
 RESEND_AFTER_MS = 100
 
@@ -27,16 +29,6 @@ _ACTIVITY = "requests of the controller"
 _PAUSE_AFTER_FAILURE = Backoff(100.0, 1_000.0)
 
 log = logging.getLogger(__name__)
-
-
-class Connection(Protocol):
-    """What a channel needs of a connection to a broker."""
-
-    async def send(self, request: Any, version: int) -> Any:
-        """The broker's response; raises when the connection is lost."""
-        ...
-
-    def close(self) -> None: ...
 
 
 Connect = Callable[[Address], Awaitable[Connection]]
@@ -62,12 +54,11 @@ class Channel:
 
     def __init__(self, broker: int, address: Address, delivery: Delivery) -> None:
         self.broker = broker
-        self._address = address
         self._delivery = delivery
+        self._link = BrokerLink(partial(delivery.connect, address), delivery.request_timeout_ms)
         self._metrics = ChannelMetrics(delivery.registry, self, **{"broker-id": str(broker)})
         self._queue: deque[tuple[ControllerRequest, float]] = deque()
         self._arrived = asyncio.Event()
-        self._connection: Connection | None = None
         self._in_flight: ControllerRequest | None = None
         self._task = delivery.supervisor.loop(
             self._send_next, _ACTIVITY, f"broker {broker}", backoff=_PAUSE_AFTER_FAILURE
@@ -86,7 +77,7 @@ class Channel:
         """Drops what waits and what is in flight; no reply is delivered any more."""
         self._task.cancel()
         self._queue.clear()
-        self._disconnect()
+        self._link.disconnect()
         self._metrics.close()
 
     async def _send_next(self) -> None:
@@ -109,8 +100,7 @@ class Channel:
         logged = ""
         while True:
             try:
-                async with asyncio.timeout(self._delivery.request_timeout_ms / 1000):
-                    return await self._exchange(request)
+                return await self._link.exchange(request.message, request.version)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
                 if reason != logged:  # ten times a second would drown everything else
@@ -118,18 +108,7 @@ class Channel:
                     log.warning("Broker %d does not take %s (%s), trying until it does", self.broker, name, reason)
                     if not isinstance(error, OSError | TimeoutError):
                         self._delivery.supervisor.report(_ACTIVITY, error, f"{name} to broker {self.broker}")
-                self._disconnect()
                 await asyncio.sleep(RESEND_AFTER_MS / 1000)
-
-    async def _exchange(self, request: ControllerRequest) -> Any:
-        if self._connection is None:
-            self._connection = await self._delivery.connect(self._address)
-        return await self._connection.send(request.message, request.version)
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
 
 
 class Channels:

@@ -7,7 +7,8 @@ file slices out) with cold_reads.py (file data that is not in memory), connectio
 connection_bounds.py and long_polls.py (one client of the broker), principal.py (whom it speaks for) and
 client_software.py (what it says it is), resets.py (connections that the peer has reset), limits.py (how many
 connections there may be), listener.py (accepts them), socket_server.py (all listeners of a broker), loop.py (the event
-loop and its longest stall), metrics.py, client.py (a connection to a broker).
+loop and its longest stall), metrics.py, client.py (a connection to a broker) with broker_link.py (one that is opened
+again after each failure, for the requests of brokers among themselves).
 
 Not obvious: requests of one connection may overlap, but their responses leave in request order; buffers grow with
 the bytes that have arrived, never by a size that a peer claims; sockets hang on `loop.add_reader`, without streams
