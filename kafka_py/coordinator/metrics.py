@@ -1,4 +1,4 @@
-"""What is counted of groups. Source: docs/reference/metrics.tsv."""
+"""What is counted of groups and transactions. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 
@@ -75,3 +75,13 @@ class GroupCoordinatorMetrics(MetricTable, group="kafka.server:type=group-coordi
         self.offset_commits = self._store.committed_count
         self.offset_expirations = self._store.expired_count
         self.offset_deletions = self._store.deleted_count
+
+
+class MarkerChannelMetrics(MetricTable, group="kafka.coordinator.transaction:type=TransactionMarkerChannelManager"):
+    """The owner is the MarkerQueues."""
+
+    unknown_destination = Gauge(
+        "UnknownDestinationQueueSize",
+        of=lambda queues: queues.aside_count,
+        about="Transactions with markers whose leader is not known or not able to take them.",
+    )

@@ -124,6 +124,11 @@ class InterBrokerVersion:
         return sum(self.at_least(gate) for gate in gates)
 
     @property
+    def write_txn_markers(self) -> int:
+        """Which version of WriteTxnMarkers a transaction coordinator sends."""
+        return 1 if self.at_least("2.8-IV0") else 0
+
+    @property
     def has_topic_ids(self) -> bool:
         """Whether topics get an id when they are made, and old ones one from the controller (KIP-516)."""
         return self.at_least("2.8-IV0")

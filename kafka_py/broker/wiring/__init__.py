@@ -5,4 +5,5 @@
     broker_environment.py  what the parts are given
     replica_wiring.py      fetchers and in-sync sets of a broker
     coordinators.py        the group coordinators of a broker
+    marker_wiring.py       the way of transaction markers to the leaders of partitions
 """

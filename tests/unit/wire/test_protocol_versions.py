@@ -61,3 +61,8 @@ def test_gates():
     assert not InterBrokerVersion("2.6").has_features
     assert InterBrokerVersion("2.7-IV0").has_features
     assert all(InterBrokerVersion(newer).at_least(older) for older, newer in itertools.pairwise(NAMES))
+
+
+def test_the_version_of_write_txn_markers():
+    names = ("0.11.0-IV0", "2.7-IV2", "2.8-IV0", "2.8-IV1")
+    assert [InterBrokerVersion(name).write_txn_markers for name in names] == [0, 0, 1, 1]

@@ -1,0 +1,54 @@
+"""The channels of transaction markers, joined with what the broker knows of the cluster and with the network.
+
+Source: TransactionMarkerChannelManager; MetadataCache.getPartitionLeaderEndpoint.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.metadata.metadata_cache import MetadataCache
+from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
+from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
+from kafka_py.coordinator.transactions.marker_queues import UNREACHABLE
+from kafka_py.net.broker_link import Connection
+from kafka_py.net.client import BrokerConnection, ConnectionLost
+
+
+def make_marker_channels(env: BrokerEnvironment, metadata: MetadataCache) -> MarkerChannels:
+    """The MarkerSender of this broker; closed with it."""
+    config = env.live.current
+    listener = env.listening.inter_broker_listener
+
+    async def connect(broker: int) -> Connection:
+        address = metadata.address(broker, listener)
+        if address is None:
+            raise ConnectionLost(f"broker {broker} is not alive, or does not have the listener {listener}")
+        return await BrokerConnection.connect(
+            address.host,
+            address.port,
+            client_id=f"broker-{env.broker_id}-txn-marker-sender",
+            timeout_ms=config.request_timeout_ms,
+            network=env.network,
+            clock=env.clock,
+        )
+
+    return MarkerChannels(
+        lambda topic_partition: marker_leader(metadata, listener, topic_partition),
+        connect,
+        version=config.inter_broker_version().write_txn_markers,
+        request_timeout_ms=config.request_timeout_ms,
+        clock=env.clock,
+        registry=env.registry,
+        supervisor=env.supervisor,
+    )
+
+
+def marker_leader(metadata: MetadataCache, listener: str, topic_partition: TopicPartition) -> int | None:
+    """Who leads the partition and can be reached: a FindLeader.
+
+    Before the first description of the cluster nothing is taken for deleted.
+    """
+    info = metadata.partition(topic_partition)
+    if info is None:
+        return None if metadata.generation else UNREACHABLE
+    return UNREACHABLE if metadata.address(info.leader, listener) is None else info.leader
