@@ -8,6 +8,7 @@
     connections.py        one connection per broker
     node_connection.py    what goes through one connection
     throttling.py         when the broker wants to be left alone
+    waiting.py            waits of a thread that signals end
     loop.py               an event loop in a thread
     delegation.py         methods of clients made from those of their parts
     serialization.py      keys and values to bytes, and back

@@ -1,18 +1,25 @@
 """An event loop in a thread of its own: what lets plain blocking code use the asyncio clients.
 
 The blocking clients own one each; every call of theirs is a coroutine run here. Knows nothing of Kafka.
+
+Not obvious: a thread that waits for the loop is woken every half second (waiting.py): for signals, and to see whether
+the loop has ended, which would leave it without a result.
 """
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
+import logging
+import queue
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from kafka_py.clients.errors import ClientTimeout, IllegalState
+from kafka_py.clients.waiting import waits
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -37,6 +44,41 @@ async def wait_until_set(event: asyncio.Event, timeout_ms: float) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def closed_meanwhile() -> IllegalState:
+    """For a call that the end of the loop leaves without a result."""
+    return IllegalState("the client was closed in the midst of the call")
+
+
+class LoopCall:
+    """A coroutine that another thread has a loop run. `begin` and `cancel` are called on the loop, in this order.
+
+    An interrupt may come before `begin` is posted, after it, or when the coroutine is done: `cancel` is for all three.
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], on_done: Callable[[asyncio.Task[Any]], object]) -> None:
+        self._coroutine = coroutine
+        self._on_done = on_done
+        self._task: asyncio.Task[Any] | None = None
+
+    def begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._coroutine)
+        self._task.add_done_callback(self._on_done)
+
+    def cancel(self) -> None:
+        """Nobody waits for the result."""
+        if self._task is None:
+            self._coroutine.close()
+        else:
+            self._task.cancel()
+            self._task.add_done_callback(note_failure)
+
+
+def note_failure(task: asyncio.Task[Any]) -> None:
+    """Logs what a task raised whose caller waits no longer; asyncio would call it an error that nobody retrieved."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.debug("An interrupted call failed", exc_info=error)
 
 
 class LoopThread:
@@ -73,17 +115,34 @@ class LoopThread:
         if self.loop.is_closed():
             coroutine.close()
             raise IllegalState("the client is closed")
-        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        answers: queue.SimpleQueue[asyncio.Task[T]] = queue.SimpleQueue()
+        call = LoopCall(coroutine, answers.put)
         try:
-            return future.result(timeout_s)
-        except concurrent.futures.TimeoutError:
-            if future.done():
-                raise
-            future.cancel()
-            raise ClientTimeout(f"no result after {timeout_s} s") from None
+            self.loop.call_soon_threadsafe(call.begin)
+            done = self._receive(answers, timeout_s)
         except BaseException:
-            future.cancel()
+            self.post(call.cancel)
             raise
+        if done is None:
+            self.post(call.cancel)
+            raise ClientTimeout(f"no result after {timeout_s} s")
+        if done.cancelled():
+            raise closed_meanwhile()
+        return done.result()
+
+    def _receive(self, answers: queue.SimpleQueue[T], timeout_s: float | None) -> T | None:
+        """What the loop puts there; None after `timeout_s`. Raises IllegalState when the loop has ended without it."""
+        for wait_s in waits(timeout_s):
+            try:
+                return answers.get(timeout=wait_s)
+            except queue.Empty:
+                if self.has_ended(answers):
+                    raise closed_meanwhile() from None
+        return None
+
+    def has_ended(self, answers: queue.SimpleQueue[Any]) -> bool:
+        """Whether nothing will come from the loop: its thread has ended, and what it put there was taken."""
+        return not self._thread.is_alive() and answers.empty()
 
     def post(self, callback: Callable[..., object], *arguments: object) -> None:
         """Has the loop call `callback` soon; does nothing once the loop is closed."""

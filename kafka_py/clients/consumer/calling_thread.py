@@ -7,15 +7,13 @@ a function may make calls of its own, which wait in the same way. Knows nothing 
 from __future__ import annotations
 
 import asyncio
-import logging
 import queue
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from kafka_py.clients.errors import IllegalState
-from kafka_py.clients.loop import LoopThread
-
-_log = logging.getLogger(__name__)
+from kafka_py.clients.loop import LoopThread, closed_meanwhile, note_failure
+from kafka_py.clients.waiting import LOOK_S
 
 T = TypeVar("T")
 
@@ -54,9 +52,9 @@ class CallingThread:
             if not tasks:
                 coroutine.close()
             for task in tasks:
-                if task.cancel():
-                    self._interrupted.add(task)
-                    task.add_done_callback(self._forget)
+                task.cancel()
+                self._interrupted.add(task)
+                task.add_done_callback(self._forget)
 
         try:
             self._waiting.append(messages)
@@ -69,7 +67,7 @@ class CallingThread:
             if messages in self._waiting:
                 self._waiting.remove(messages)
         if done.cancelled():
-            raise IllegalState("the client was closed in the midst of the call")
+            raise closed_meanwhile()
         return done.result()
 
     async def _after_interrupted(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -84,13 +82,17 @@ class CallingThread:
     def _forget(self, task: asyncio.Task[Any]) -> None:
         """An interrupted call has ended; nobody else looks at what it raised."""
         self._interrupted.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.debug("An interrupted call failed", exc_info=error)
+        note_failure(task)
 
     def _serve(self, messages: queue.SimpleQueue[Message]) -> Any:
-        """Runs what the loop asks for until the task is done."""
+        """Runs what the loop asks for until the task is done. Raises IllegalState when the loop has ended before."""
         while True:
-            function, arguments, future = messages.get()
+            try:
+                function, arguments, future = messages.get(timeout=LOOK_S)  # waiting.py says why no longer
+            except queue.Empty:
+                if self._thread.has_ended(messages):
+                    raise closed_meanwhile() from None
+                continue
             if function is None:
                 return arguments
             try:

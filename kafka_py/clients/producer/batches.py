@@ -1,6 +1,6 @@
 """A batch that grows record by record, what becomes of it, and the light futures that point into it.
 
-A record's future is only (batch, index): the whole batch is answered at once, so there is one state, one event and
+A record's future is only (batch, index): the whole batch is answered at once, so there is one state, one gate and
 one list of callbacks per batch, not per record. Written by the accumulator, finished by the sender.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.clients.errors import ClientTimeout
+from kafka_py.clients.waiting import Gate
 from kafka_py.records.batch import HEADER_SIZE, decode_records
 from kafka_py.records.builder import BatchBuilder
 
@@ -55,7 +56,7 @@ Observer = Callable[["ProducerBatch"], object]
 APPLICATION_FAILURES = (Exception, SystemExit, asyncio.CancelledError)
 """What a callback of the application may raise without an end to the thread that all records depend on."""
 
-_waiting = threading.Lock()  # guards `event` and `finished` of all batches, once per batch and once per wait
+_waiting = threading.Lock()  # guards `gate` and `finished` of all batches, once per batch and once per wait
 
 
 NO_BUILDER = BatchBuilder()
@@ -74,8 +75,8 @@ class ProducerBatch:
         "data",
         "details",
         "error",
-        "event",
         "finished",
+        "gate",
         "lane",
         "largest",
         "limit",
@@ -123,7 +124,7 @@ class ProducerBatch:
         self.rejected = False
         """The broker surely does not have it (its sequence did not fit), so it may be sent under a new epoch."""
         self.finished = False
-        self.event: threading.Event | None = None
+        self.gate: Gate | None = None
         self.base_offset = NO_OFFSET
         self.log_append_time = NO_TIMESTAMP
         self.error: KafkaError | None = None
@@ -168,9 +169,9 @@ class ProducerBatch:
                 _log.exception("What observes the batches of %s failed", self.lane)
         with _waiting:
             self.finished = True
-            event, callbacks, self.callbacks = self.event, self.callbacks, []
-        if event is not None:
-            event.set()
+            gate, callbacks, self.callbacks = self.gate, self.callbacks, []
+        if gate is not None:
+            gate.open()
         for index, callback in callbacks:
             self._call(callback, index)
 
@@ -200,10 +201,10 @@ class ProducerBatch:
         with _waiting:
             if self.finished or self.parts is not None:
                 return True
-            if self.event is None:
-                self.event = threading.Event()
-            event = self.event
-        return event.wait(timeout_s)
+            if self.gate is None:
+                self.gate = Gate()
+            gate = self.gate
+        return gate.wait(timeout_s)
 
     def encode(self) -> bytes:
         """The batch for the wire, with its present producer fields; encoded once per change of these."""
@@ -243,12 +244,12 @@ class ProducerBatch:
         with _waiting:
             self.parts = parts
             self.data = None
-            event, callbacks, self.callbacks = self.event, self.callbacks, []
+            gate, callbacks, self.callbacks = self.gate, self.callbacks, []
         for index, callback in callbacks:
             batch, index = self.locate(index)
             batch.callbacks.append((index, callback))
-        if event is not None:
-            event.set()
+        if gate is not None:
+            gate.open()
 
 
 def advance_sequence(sequence: int, count: int) -> int:

@@ -1,14 +1,17 @@
 """Coroutines on a loop thread, callbacks in the thread that calls."""
 
 import asyncio
+import queue
 import threading
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
 from kafka_py.clients.consumer.calling_thread import CallingThread
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.loop import LoopThread
+from kafka_py.testing.interrupts import InterruptAt, interrupts, signal_behind
 from kafka_py.testing.processes import wait_until
 
 
@@ -157,3 +160,58 @@ def test_the_next_call_begins_when_an_interrupted_one_has_ended(thread: LoopThre
     thread.post(may_end.set)
     calling.join(30)
     assert notes == ["interrupted call ended", "next call began"]
+
+
+def test_a_signal_that_interrupts_no_wait_is_seen_all_the_same(thread: LoopThread) -> None:
+    """It arrived just before the wait began, or another thread received it."""
+    caller = CallingThread(thread)
+    ended: list[str] = []
+    cancelled = threading.Event()
+
+    async def signals() -> None:
+        signal_behind(CallingThread._serve.__code__)
+        try:
+            await asyncio.sleep(30)
+            ended.append("the wait was over")
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    with interrupts() as interrupt:
+        interrupt.armed = True
+        with pytest.raises(KeyboardInterrupt):
+            caller.run(signals())
+    assert cancelled.wait(30) and not ended
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # an interrupt before the call had begun
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_wherever_a_call_is_interrupted_the_next_one_is_done(thread: LoopThread) -> None:
+    caller = CallingThread(thread)
+    files = ("consumer/calling_thread.py", "clients/loop.py", "/threading.py", "/asyncio/base_events.py")
+
+    async def calls() -> str:
+        return await caller.call_user(str, 7)
+
+    for moment in count(1):
+        interrupt = InterruptAt(moment, files)
+        try:
+            with interrupt:
+                caller.run(calls())
+        except KeyboardInterrupt:
+            pass
+        late = threading.Timer(30, thread.stop)
+        late.daemon = True
+        late.start()
+        assert caller.run(calls()) == "7"
+        late.cancel()
+        assert not caller._waiting
+        if not interrupt.came:
+            break
+    assert moment > 5
+
+
+def test_a_call_that_the_end_of_the_loop_leaves_without_a_result_ends_with_it(thread: LoopThread) -> None:
+    thread.stop()
+    with pytest.raises(IllegalState, match="in the midst"):
+        CallingThread(thread)._serve(queue.SimpleQueue())

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from itertools import count
 
 import pytest
 
@@ -11,6 +12,7 @@ from kafka_py.clients.producer.accumulator import Lane
 from kafka_py.clients.producer.batches import ProducerBatch, RecordFuture, RecordMetadata, advance_sequence
 from kafka_py.records.batch import decode_records, read_header
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.testing.interrupts import InterruptAt
 
 
 def batch_of(*values: bytes) -> tuple[ProducerBatch, list[RecordFuture]]:
@@ -92,6 +94,26 @@ def test_a_thread_that_waits_is_woken() -> None:
     batch.succeed(9)
     thread.join(5)
     assert results == [9]
+
+
+def test_a_wait_that_is_interrupted_does_not_hold_up_who_answers() -> None:
+    """Wherever it is interrupted: no lock is left behind that the producer's thread would wait for."""
+    for moment in count(1):
+        batch, futures = batch_of(b"a")
+        interrupt = InterruptAt(moment, ("producer/batches.py", "clients/waiting.py", "/threading.py"))
+        try:
+            with interrupt:
+                futures[0].result(0.001)
+        except (KeyboardInterrupt, ClientTimeout):
+            pass
+        answers = threading.Thread(target=batch.succeed, args=(5,), daemon=True)
+        answers.start()
+        answers.join(30)
+        assert not answers.is_alive()
+        assert futures[0].result(30).offset == 5
+        if not interrupt.came:
+            break
+    assert moment > 5
 
 
 def test_a_future_can_be_awaited() -> None:
