@@ -48,7 +48,7 @@ async def wait_until_set(event: asyncio.Event, timeout_ms: float) -> bool:
 
 def closed_meanwhile() -> IllegalState:
     """For a call that the end of the loop leaves without a result."""
-    return IllegalState("the client was closed in the midst of the call")
+    return IllegalState("the client was closed during the call")
 
 
 class LoopCall:

@@ -16,7 +16,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.offsets import OffsetLookup
+from kafka_py.clients.consumer.offsets import ListOffsetsLookup
 from kafka_py.clients.environment import SYSTEM
 from kafka_py.clients.loop import new_event_loop
 from kafka_py.clients.metadata import ClusterView
@@ -93,7 +93,7 @@ class Link:
         cluster = await self.cluster()
         if any(cluster.view.partition(each) is None for each in timestamps):
             await self.know({each.topic for each in timestamps})
-        found = await OffsetLookup(self.options, cluster).lookup(timestamps, timeout_ms)
+        found = await ListOffsetsLookup(self.options, cluster).lookup(timestamps, timeout_ms)
         return {each: None if at is None else at.offset for each, at in found.items()}
 
     def ends(self, partitions: Collection[TopicPartition], which: int) -> Offsets:

@@ -1,31 +1,31 @@
-"""The consumer: partitions in, records out, in the order of their offsets; alone, or sharing topics with a group.
+"""The consumer: reads the records of partitions in the order of their offsets, alone or as a member of a group.
 
     configs.py         the settings of the consumer
     consumer.py        Consumer, for blocking code
-    calling_thread.py  callbacks in the thread that calls
-    async_consumer.py  the calls, for asyncio
+    calling_thread.py  runs callbacks in the thread that calls
+    async_consumer.py  AsyncConsumer, for asyncio
     core.py            the parts put together, poll, wakeup, close
-    subscriptions.py   which partitions are read, and how far
-    positions.py       positions that are missing, found
-    lookups.py         what may be asked about any topic
-    offsets.py         offsets by time, and the two ends
-    validation.py      positions after a change of leader (KIP-320)
-    fetching/          records on their way in
+    subscriptions.py   which partitions are read, and their positions
+    positions.py       looks up missing positions
+    lookups.py         queries about any topic
+    offsets.py         ListOffsets: offsets by timestamp
+    validation.py      checks positions after a change of leader (KIP-320)
+    fetching/          fetches, and fetched records
     delivery.py        records between fetcher and application
     interceptors.py    the application's code that sees records and commits
-    membership.py      what a consumer with a group has besides
-    coordinator.py     finds the group's coordinator, and asks it
+    membership.py      the parts of a consumer that has a group
+    coordinator.py     finds the group's coordinator, and sends it requests
     group.py           join, sync, leave
     heartbeats.py      keeps a member alive
-    joining.py         what a join is made with, and assigned
-    rebalance.py       what joining means for partitions
-    listener.py        how the application hears of partitions
-    assignors/         who of a group reads which partitions
+    joining.py         the contents of a join, and the leader's assignment
+    rebalance.py       what a rebalance means for partitions
+    listener.py        rebalance listeners of the application
+    assignors/         which member of a group reads which partitions
     protocol.py        what members send each other
     committer.py       when offsets are committed
-    commits.py         offsets stored with the coordinator, and fetched
-    metrics.py         what a consumer counts
+    commits.py         OffsetCommit and OffsetFetch
+    metrics.py         the consumer's metrics
 
-Not obvious: the position the application sees and the offset to fetch next are two numbers; the second runs ahead.
-A join goes on in the background, but partitions only change inside poll(), where the application can be told.
+Not obvious: the position that the application sees and the offset to fetch next are two numbers; the second is ahead.
+A join continues in the background, but partitions only change inside poll(), where listeners can be called.
 """

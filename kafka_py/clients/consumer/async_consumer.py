@@ -13,7 +13,7 @@ from kafka_py.clients.consumer.core import ConsumerCore
 from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.lookups import Lookups
-from kafka_py.clients.consumer.subscriptions import Kind
+from kafka_py.clients.consumer.subscriptions import SubscriptionType
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import PartitionInfo
@@ -23,14 +23,14 @@ from kafka_py.clients.offsets import OffsetAndMetadata
 T = TypeVar("T")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
-"""Offsets to commit: of the next record to read; a mere number has neither metadata nor epoch."""
+"""Offsets to commit, of the next record to read; a plain number has neither metadata nor epoch."""
 
 
 class AsyncConsumer(ConsumerCore):
-    """Reads partitions on the running loop. Start it with `async with`, or by `start`.
+    """Reads partitions on the running loop. `async with` or `start` starts it.
 
-    One task at a time polls. call_user: how the application's own code is called (rebalance listeners, commit
-    callbacks, interceptors); here, unless told otherwise.
+    Only one task at a time may poll.
+    call_user: calls the application's code (rebalance listeners, commit callbacks); directly on the loop by default.
     """
 
     # What to read
@@ -42,9 +42,9 @@ class AsyncConsumer(ConsumerCore):
         pattern: str | re.Pattern[str] | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
-        """Reads what the group gives it of these topics, or of all topics whose whole name matches `pattern`.
+        """Subscribes as a member of the group to these topics, or to all topics whose whole name matches `pattern`.
 
-        Replaces an earlier subscription; no topics and no pattern is as `unsubscribe`. The group is joined by `poll`.
+        Replaces an earlier subscription; without topics and pattern the same as `unsubscribe`. `poll` joins the group.
         Raises KafkaError(INVALID_GROUP_ID) without group.id, IllegalState after `assign`.
         """
         group = self._membership()
@@ -53,7 +53,7 @@ class AsyncConsumer(ConsumerCore):
         if pattern is not None and topics:
             raise IllegalState("subscribe takes either topics or a pattern")
         if any(not isinstance(topic, str) or not topic.strip() for topic in topics):
-            raise ValueError("each topic to subscribe to must be a name, and not empty")
+            raise ValueError("each topic to subscribe to must be a non-empty name")
         if pattern is not None:
             self._subscriptions.subscribe_pattern(re.compile(pattern))
         elif topics:
@@ -68,7 +68,7 @@ class AsyncConsumer(ConsumerCore):
         return set(self._subscriptions.subscribed)
 
     async def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Reads exactly these partitions from now on; none of them is as `unsubscribe`.
+        """Reads exactly these partitions from now on; without partitions the same as `unsubscribe`.
 
         Raises IllegalState on a consumer that subscribes.
         """
@@ -81,7 +81,7 @@ class AsyncConsumer(ConsumerCore):
             await self.unsubscribe()
             return
         before = self._subscriptions.topics()
-        if self._group is not None and self._subscriptions.kind is Kind.USER_ASSIGNED:
+        if self._group is not None and self._subscriptions.type is SubscriptionType.USER_ASSIGNED:
             self._group.committer.commit_if_due()
         self._subscriptions.assign(partitions)
         if self._subscriptions.topics() - before:
@@ -89,7 +89,7 @@ class AsyncConsumer(ConsumerCore):
         self._fetcher.step()
 
     async def unsubscribe(self) -> None:
-        """Reads nothing any more, and leaves the group."""
+        """Drops the subscription or assignment and leaves the group."""
         try:
             if self._group is not None:
                 await self._group.unsubscribe()
@@ -97,16 +97,16 @@ class AsyncConsumer(ConsumerCore):
             self._subscriptions.unsubscribe()
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions being read."""
+        """The assigned partitions."""
         return self._subscriptions.partitions()
 
     async def pause(self, partitions: Collection[TopicPartition]) -> None:
-        """Returns no records of these until `resume`."""
+        """`poll` returns no records of these partitions until `resume`."""
         for partition in partitions:
             self._subscriptions.of(partition).pause()
 
     async def resume(self, partitions: Collection[TopicPartition]) -> None:
-        """Undoes `pause`."""
+        """`poll` returns records of these partitions again."""
         for partition in partitions:
             self._subscriptions.of(partition).resume()
         self._fetcher.step()
@@ -131,35 +131,35 @@ class AsyncConsumer(ConsumerCore):
         return made
 
     async def commit(self, offsets: Offsets | None = None, timeout: float | None = None) -> None:
-        """Stores in the group how far it has read: these offsets, or all that poll has returned.
+        """Commits these offsets, or the positions after all records that poll has returned.
 
-        Tried again until it succeeds. Raises CommitFailed when partitions were given to others meanwhile,
-        RebalanceInProgress, ClientTimeout, KafkaError.
+        Retried until it succeeds, for up to `timeout` seconds (None: default.api.timeout.ms). Raises CommitFailed when
+        partitions were reassigned to other members meanwhile, RebalanceInProgress, ClientTimeout, KafkaError.
         """
         group = self._membership()
         committing = group.committer.commit(self._offsets(offsets), self._timeout_ms(timeout))
         await self._until_woken(committing)
 
     def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
-        """As `commit`, without waiting, and without trying again.
+        """As `commit`, but neither waits nor retries.
 
-        callback: called inside of a later poll, commit or close with the offsets and the KafkaError or None.
+        callback: called with the offsets and the KafkaError or None, during a later poll, commit or close.
         """
         self._membership().committer.commit_async(self._offsets(offsets), callback)
 
     async def committed(
         self, partitions: Collection[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed, by this consumer or another; None where it has nothing."""
+        """The group's committed offsets of these partitions, by whichever member; None where there is none."""
         offsets = self._membership().offsets
         return await self._until_woken(offsets.fetch(list(partitions), self._timeout_ms(timeout)))
 
     def group_metadata(self) -> GroupMetadata:
-        """This consumer as its group knows it now, for a transactional producer."""
+        """The present group metadata of this consumer, for a transactional producer (KIP-447)."""
         return self._membership().rebalancing.metadata()
 
     def enforce_rebalance(self) -> None:
-        """Has the next poll join the group again, for a reason that only the application knows (KIP-568)."""
+        """The next poll joins the group again (KIP-568)."""
         if not self._subscriptions.by_group:
             raise IllegalState("a rebalance can only be enforced by a consumer that subscribes as part of a group")
         self._membership().member.request_rejoin("the application enforced a rebalance")
@@ -167,7 +167,10 @@ class AsyncConsumer(ConsumerCore):
     # Positions
 
     async def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Goes on at `offset`. Raises IllegalState for a partition that is not assigned."""
+        """The next record returned is the first at or after `offset`.
+
+        Raises IllegalState for a partition that is not assigned, ValueError for a negative offset.
+        """
         offset, epoch = (offset.offset, offset.leader_epoch) if isinstance(offset, OffsetAndMetadata) else (offset, -1)
         if offset < 0:
             raise ValueError(f"cannot seek {partition} to {offset}: offsets are not negative")
@@ -175,11 +178,11 @@ class AsyncConsumer(ConsumerCore):
         self._fetcher.step()
 
     async def seek_to_beginning(self, partitions: Collection[TopicPartition] = ()) -> None:
-        """Goes on at the first record of these partitions (of all when none is named)."""
+        """Moves the position of these partitions (of all assigned ones if none is named) to the log start offset."""
         self._reset_all(partitions, EARLIEST_TIMESTAMP)
 
     async def seek_to_end(self, partitions: Collection[TopicPartition] = ()) -> None:
-        """Goes on after the last record of these partitions (of all when none is named)."""
+        """Moves the position of these partitions (of all assigned ones if none is named) to the end offset."""
         self._reset_all(partitions, LATEST_TIMESTAMP)
 
     def _reset_all(self, partitions: Collection[TopicPartition], timestamp: int) -> None:
@@ -188,7 +191,7 @@ class AsyncConsumer(ConsumerCore):
             state.reset(timestamp)
 
     async def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
-        """The offset of the next record that poll returns; waits for it where it has to be looked up.
+        """The offset of the next record that poll returns; waits, up to `timeout` seconds, while it is looked up.
 
         Raises IllegalState for a partition that is not assigned, ClientTimeout, NoOffsetForPartition.
         """
@@ -207,7 +210,10 @@ class AsyncConsumer(ConsumerCore):
                 )
 
     def lag(self, partition: TopicPartition) -> int | None:
-        """Records between the position and the end, as of the last fetch; None before the first."""
+        """Number of records from the position to the end offset, as of the last fetch; None before the first fetch.
+
+        With read_committed the end is the last stable offset.
+        """
         return self._subscriptions.of(partition).lag(committed=self.options.reads_committed)
 
     # Look-ups
@@ -222,25 +228,25 @@ class AsyncConsumer(ConsumerCore):
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Per partition the first record at or after a time (ms UTC); None where there is none."""
+        """Per partition the first record with a timestamp at or after the given one (ms UTC); None without one."""
         return await self._ask(lambda ask: ask.offsets_for_times(timestamps, self._timeout_ms(timeout)))
 
     async def beginning_offsets(
         self, partitions: Collection[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """The offset of the first record still there."""
+        """The log start offsets (inclusive)."""
         return await self._ask(lambda ask: ask.ends(partitions, EARLIEST_TIMESTAMP, self._timeout_ms(timeout)))
 
     async def end_offsets(
         self, partitions: Collection[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """The offset of the record to come next; with read_committed, of the first that is not yet stable."""
+        """The end offsets (exclusive): the high watermark; with read_committed the last stable offset."""
         return await self._ask(lambda ask: ask.ends(partitions, LATEST_TIMESTAMP, self._timeout_ms(timeout)))
 
     async def partitions_for(self, topic: str, timeout: float | None = None) -> list[PartitionInfo]:
         """The topic's partitions; empty when there is no such topic.
 
-        Raises KafkaError for a topic that may not be seen or has an impossible name, ClientTimeout.
+        Raises KafkaError for a topic that is not authorized or has an invalid name, ClientTimeout.
         """
         return await self._ask(lambda ask: ask.partitions_for(topic, self._timeout_ms(timeout)))
 
@@ -249,5 +255,5 @@ class AsyncConsumer(ConsumerCore):
         return await self._ask(lambda ask: ask.list_topics(self._timeout_ms(timeout)))
 
     def metrics(self) -> MetricValues:
-        """All that this consumer counts, under Kafka's names."""
+        """The values of this consumer's metrics, under Kafka's names."""
         return self._metrics.values()

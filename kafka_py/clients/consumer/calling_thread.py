@@ -1,7 +1,7 @@
-"""Lets blocking code use a client on a loop thread, with callbacks in the thread that calls.
+"""Lets blocking code use a client on a loop thread, and runs callbacks in the thread that calls.
 
-While a call waits for its coroutine, the loop may ask the waiting thread to run a function of the application's; such
-a function may make calls of its own, which wait in the same way. Knows nothing of Kafka.
+While a call waits for its coroutine, the loop may let the waiting thread run a function of the application. Such a
+function may make calls itself, which wait in the same way. Knows nothing of Kafka.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_py.clients.waiting import LOOK_S
 T = TypeVar("T")
 
 Message = tuple[Callable[..., Any] | None, Any, Any]
-"""(function, arguments, future for its result), or (None, the task that is done, None)."""
+"""(function, arguments, future of its result), or (None, the task that is done, None)."""
 
 
 class CallingThread:
@@ -27,7 +27,7 @@ class CallingThread:
     def __init__(self, thread: LoopThread) -> None:
         self._thread = thread
         self._waiting: list[queue.SimpleQueue[Message]] = []
-        """One per call under way, a nested call behind the one that it is nested in."""
+        """One queue per call in progress; a nested call comes after the call that contains it."""
         self._interrupted: set[asyncio.Task[Any]] = set()
         """Tasks of interrupted calls that have not ended yet; the next call begins after them."""
 
@@ -72,7 +72,7 @@ class CallingThread:
 
     async def _after_interrupted(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
-            if self._interrupted:  # they may have ended since this was begun
+            if self._interrupted:  # they may have ended since this coroutine was created
                 await asyncio.wait(self._interrupted)
         except BaseException:
             coroutine.close()
@@ -80,12 +80,15 @@ class CallingThread:
         return await coroutine
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
-        """An interrupted call has ended; nobody else looks at what it raised."""
+        """Removes an interrupted call that has ended, and logs what it raised."""
         self._interrupted.discard(task)
         note_failure(task)
 
     def _serve(self, messages: queue.SimpleQueue[Message]) -> Any:
-        """Runs what the loop asks for until the task is done. Raises IllegalState when the loop has ended before."""
+        """Runs the functions that the loop sends until the task is done; returns the task's result.
+
+        Raises IllegalState when the loop has ended before.
+        """
         while True:
             try:
                 function, arguments, future = messages.get(timeout=LOOK_S)  # waiting.py says why no longer
@@ -97,7 +100,7 @@ class CallingThread:
                 return arguments
             try:
                 result = function(*arguments)
-            except StopIteration as error:  # which no future can hold
+            except StopIteration as error:  # a future refuses this exception
                 self._thread.post(_fail, future, RuntimeError(f"{function!r} raised StopIteration({error.value!r})"))
             except Exception as error:
                 self._thread.post(_fail, future, error)
@@ -105,9 +108,9 @@ class CallingThread:
                 self._thread.post(_succeed, future, result)
 
     async def call_user(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Has the innermost waiting thread run a function, and waits for its result.
+        """Lets the thread of the innermost call run a function, and waits for its result.
 
-        Raises CancelledError when no thread waits any longer: the call was interrupted.
+        Raises CancelledError when no call is waiting any longer, because it was interrupted.
         """
         if not self._waiting:
             raise asyncio.CancelledError

@@ -1,7 +1,7 @@
-"""Offsets of a group, stored with and fetched from its coordinator, tried again while that may help.
+"""Commits offsets of a group to its coordinator and fetches them; retriable errors are retried.
 
-Works for members of the group and for consumers that only keep their offsets under its name. When to commit by itself
-is committer.py's business. Source: ConsumerCoordinator; KIP-320 (epochs), KIP-447 (stable offsets).
+For members of the group and for consumers that only store offsets under its name. committer.py decides when to commit
+automatically. Source: ConsumerCoordinator; KIP-320 (epochs), KIP-447 (stable offsets).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ WAITS_FOR_STABLE_SINCE = 7
 """The version of OffsetFetch that can wait for pending transactions."""
 
 
-class GroupOffsets:
-    """Commits and look-ups of one consumer."""
+class CommittedOffsets:
+    """The committed offsets of one consumer's group."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class GroupOffsets:
     # Commit
 
     async def commit(self, offsets: Offsets, timeout_ms: float, *, as_member: bool) -> None:
-        """Stores the offsets, tried again until it succeeds or the time is up.
+        """Commits the offsets, retried until it succeeds or `timeout_ms` has expired.
 
-        as_member: whether the partitions come from the group.
+        as_member: whether the partitions were assigned by the group.
         Raises CommitFailed, RebalanceInProgress, ClientTimeout, KafkaError.
         """
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
@@ -80,7 +80,7 @@ class GroupOffsets:
             await asyncio.sleep(self._options.retry_backoff_ms / 1000)
 
     async def commit_once(self, offsets: Offsets, *, as_member: bool) -> None:
-        """One attempt. Raises KafkaError; a retriable one may pass."""
+        """Makes one attempt to commit. Raises KafkaError, retriable or not."""
         generation: Generation | None = NO_GENERATION
         if as_member:
             generation = self._member.stable_generation
@@ -118,9 +118,9 @@ class GroupOffsets:
     async def fetch(
         self, partitions: Collection[TopicPartition], timeout_ms: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed; None where it has nothing.
+        """The committed offsets of these partitions; None where there is none.
 
-        Raises ClientTimeout, KafkaError for what will not pass.
+        Raises ClientTimeout, KafkaError that is not retriable.
         """
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
         while True:
@@ -185,6 +185,6 @@ def _commit_timeout(timeout_ms: float, offsets: Offsets) -> ClientTimeout:
 def _fetch_timeout(timeout_ms: float, partitions: Collection[TopicPartition]) -> ClientTimeout:
     named = ", ".join(str(partition) for partition in sorted(partitions))
     return ClientTimeout(
-        f"the coordinator did not say within {timeout_ms:.0f} ms what is committed for {named}; "
-        "default.api.timeout.ms is how long it may take"
+        f"the committed offsets of {named} could not be fetched within {timeout_ms:.0f} ms, which "
+        "default.api.timeout.ms limits unless a call has a timeout"
     )

@@ -1,8 +1,8 @@
-"""When offsets are committed: as the application asks, waiting or not, or by itself every so often.
+"""When offsets are committed: at the application's request, waiting or not, or automatically in intervals.
 
-A commit that nobody waits for is answered through a callback, run inside a later call of the consumer, never beside it.
-Automatic commits store what poll had returned before: at the next poll that is due, before a rebalance, and at the end.
-The requests are commits.py's business.
+The callback of an asynchronous commit runs inside a later call of the consumer, never concurrently with the
+application. Automatic commits store the positions after the records that earlier polls have returned: in a poll once
+auto.commit.interval.ms has passed, before a rebalance, and at close. commits.py makes the requests.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import paired
-from kafka_py.clients.consumer.commits import GroupOffsets
+from kafka_py.clients.consumer.commits import CommittedOffsets
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.interceptors import ConsumerInterceptors
 from kafka_py.clients.consumer.subscriptions import Subscriptions
 from kafka_py.clients.offsets import OffsetAndMetadata
 
@@ -28,16 +28,16 @@ _log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 Callback = Callable[[Offsets, Exception | None], object]
-"""From (what was to be committed, why it was not) of a commit that nobody waited for."""
+"""Called with the offsets of an asynchronous commit and the error with which it failed, or None."""
 
 CallUser = Callable[..., Awaitable[Any]]
-"""Calls a function of the application's with arguments, where the application expects it to be called."""
+"""Calls a function of the application with arguments, in the thread where the application expects it."""
 
 NEVER = float("inf")
 
 
 async def call_here(function: Callable[..., Any], *arguments: Any) -> Any:
-    """On the running loop; what can be awaited is."""
+    """Calls the function on the running loop, and awaits its result if that is awaitable."""
     result = function(*arguments)
     return await result if inspect.isawaitable(result) else result
 
@@ -51,13 +51,13 @@ class Committer:
     def __init__(
         self,
         options: ConsumerOptions,
-        offsets: GroupOffsets,
+        offsets: CommittedOffsets,
         subscriptions: Subscriptions,
-        interceptors: Interceptors,
+        interceptors: ConsumerInterceptors,
         clock: Clock,
         *,
         call_user: CallUser,
-        on_news: Callable[[], object],
+        on_event: Callable[[], object],
     ) -> None:
         self._options = options
         self._offsets = offsets
@@ -65,17 +65,17 @@ class Committer:
         self._interceptors = interceptors
         self._clock = clock
         self._call_user = call_user
-        self._on_news = on_news
+        self._on_event = on_event
         self._under_way: dict[asyncio.Task[None], None] = {}
         self._answered: deque[Callable[[], object]] = deque()
         self._automatic: asyncio.Task[None] | None = None
         self.due_ms = NEVER
         self.restart_interval()
 
-    # As asked for
+    # Requested by the application
 
     async def commit(self, offsets: Offsets, timeout_ms: float) -> None:
-        """Commits and waits for it. Raises as GroupOffsets.commit."""
+        """Commits and waits for the result. Raises what CommittedOffsets.commit raises."""
         await self.run_callbacks()
         await self._offsets.commit(offsets, timeout_ms, as_member=self._subscriptions.by_group)
         if self._interceptors and offsets:
@@ -83,7 +83,7 @@ class Committer:
             await self.run_callbacks()
 
     def commit_async(self, offsets: Offsets, callback: Callback | None = None) -> None:
-        """Commits without waiting, and without trying again; commits reach the group in the order of these calls."""
+        """Starts a commit that is not retried; commits reach the coordinator in the order of these calls."""
         self._begin(offsets, callback)
 
     def _begin(self, offsets: Offsets, callback: Callback | None) -> asyncio.Task[None]:
@@ -109,7 +109,7 @@ class Committer:
         elif problem is not None:
             _log.warning("Commit of %s failed: %s", _shown(offsets), problem)
         if self._answered:
-            self._on_news()
+            self._on_event()
 
     @property
     def has_callbacks(self) -> bool:
@@ -117,32 +117,32 @@ class Committer:
         return bool(self._answered)
 
     async def run_callbacks(self) -> None:
-        """Tells the application how commits ended that it did not wait for. Raises what a callback raises.
+        """Calls the callbacks of asynchronous commits that have completed. Raises what a callback raises.
 
-        A callback that was not called yet when this is cancelled is called the next time.
+        If this is cancelled, the remaining callbacks are called the next time.
         """
         while self._answered:
             await self._call_user(lambda: self._answered.popleft()())
 
     async def finish(self, timeout_ms: float) -> None:
-        """Waits for commits under way, then runs their callbacks."""
+        """Waits, up to `timeout_ms`, for commits in flight, then runs their callbacks."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=max(0.0, timeout_ms) / 1000)
         await self.run_callbacks()
 
-    # By itself
+    # Automatic
 
     @property
     def _is_automatic(self) -> bool:
         return bool(self._options.enable_auto_commit)
 
     def restart_interval(self) -> None:
-        """The next automatic commit is due after a whole interval."""
+        """Restarts the interval: the next automatic commit is due auto.commit.interval.ms from now."""
         if self._is_automatic:
             self.due_ms = self._clock.monotonic_ms() + self._options.auto_commit_interval_ms
 
     def commit_if_due(self) -> None:
-        """Begins an automatic commit when one is due."""
+        """Starts an automatic commit if one is due."""
         if self._clock.monotonic_ms() < self.due_ms:
             return
         self.restart_interval()
@@ -155,12 +155,12 @@ class Committer:
             return
         if isinstance(problem, KafkaError) and problem.retriable:
             self.due_ms = min(self.due_ms, self._clock.monotonic_ms() + self._options.retry_backoff_ms)
-            _log.debug("Automatic commit of %s failed, and is tried again soon: %s", _shown(offsets), problem)
+            _log.debug("Automatic commit of %s failed and will be retried: %s", _shown(offsets), problem)
         else:
             _log.warning("Automatic commit of %s failed: %s", _shown(offsets), problem)
 
     async def commit_automatically(self, timeout_ms: float) -> None:
-        """Commits what poll has returned, if commits are automatic, and waits for it. Failures are logged."""
+        """Commits the positions if commits are automatic, and waits for the result. Failures are logged."""
         if not self._is_automatic:
             return
         offsets = self._subscriptions.consumed()
@@ -170,7 +170,7 @@ class Committer:
             _log.warning("Automatic commit of %s before partitions are revoked failed: %s", _shown(offsets), error)
 
     def close(self) -> None:
-        """Gives up what is still under way."""
+        """Cancels commits in flight."""
         for task in list(self._under_way):
             task.cancel()
 

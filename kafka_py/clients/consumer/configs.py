@@ -19,7 +19,7 @@ READ_COMMITTED = "read_committed"
 
 
 class ConsumerOptions(ClientOptions):
-    """Names, types and defaults."""
+    """The consumer's settings: names, types and defaults."""
 
     allow_auto_create_topics = Option("allow.auto.create.topics", True)
     auto_commit_interval_ms = Option("auto.commit.interval.ms", 5_000, at_least(0), importance="low")
@@ -27,7 +27,7 @@ class ConsumerOptions(ClientOptions):
         "auto.offset.reset",
         LATEST,
         one_of(LATEST, EARLIEST, NONE),
-        about="Where to start when there is no position, or it is out of range.",
+        about="Where to start when there is no committed offset, or the position is out of range.",
     )
     check_crcs = Option("check.crcs", True, importance="low")
     client_id = Option("client.id", "", importance="low")
@@ -57,14 +57,14 @@ class ConsumerOptions(ClientOptions):
 
     @property
     def reads_committed(self) -> bool:
-        """Whether records of aborted transactions are left out, and open ones waited for."""
+        """Whether poll returns no records of aborted transactions, and none beyond the last stable offset."""
         return self.isolation_level == READ_COMMITTED
 
     def validate(self) -> None:
         super().validate()
         if self.group_id is None:
             if self.enable_auto_commit and "enable.auto.commit" in self.originals:
-                raise ConfigError("enable.auto.commit needs a group.id to commit for")
+                raise ConfigError("enable.auto.commit needs a group.id")
             self.__dict__["enable_auto_commit"] = False
         elif self.group_id == "":
             _log.warning(

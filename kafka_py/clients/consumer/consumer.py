@@ -6,10 +6,10 @@
         for record in consumer.poll(1.0):
             print(record.offset, record.value)
 
-AsyncConsumer does the work, on the running loop; Consumer runs one on a loop in a thread of its own, which also keeps
-the consumer in its group while the application computes. Neither may be used by two threads or tasks at once, as
-positions are state: only `wakeup` is safe to call from elsewhere. The parameters and docstrings of calls are those of
-AsyncConsumer; `poll`, `wakeup` and `close`, which a thread does in its own way, are written out.
+Consumer wraps an AsyncConsumer that runs on a loop in a separate thread, which also sends heartbeats while the
+application computes. A consumer must not be used by two threads or tasks at the same time, because its positions are
+state; only `wakeup` may be called from other threads. The parameters and docstrings of calls are those of
+AsyncConsumer, except for `poll`, `wakeup` and `close`, which differ for a thread.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ T = TypeVar("T")
 
 
 class Consumer:
-    """Reads partitions, record by record; every call blocks until it is done.
+    """Reads the records of partitions; every call blocks until it is done.
 
     configs: Kafka's consumer settings by name; key.deserializer and value.deserializer may be callables.
-    environment: time, chance and network; the machine's own unless given.
+    environment: clock, random numbers and network; those of the machine by default.
     """
 
     def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
@@ -56,7 +56,10 @@ class Consumer:
         return await self._caller.call_user(function, *arguments)
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Has the loop do it, for one thread at a time; listeners and callbacks are called in this thread."""
+        """The coroutine's result, computed on the loop; listeners and callbacks are called in this thread.
+
+        Raises ConcurrentModification during a call of another thread, IllegalState once the consumer is closed.
+        """
         me = threading.get_ident()
         if self._owner not in (None, me):
             coroutine.close()
@@ -103,22 +106,25 @@ class Consumer:
     metrics = delegated(AsyncConsumer.metrics)
 
     def poll(self, timeout: float = 0.0) -> ConsumerRecords:
-        """As AsyncConsumer.poll: records that are there; waits `timeout` seconds for the first ones."""
-        return self._deliver(timeout).hand_out(self._core.interceptors)  # not a statement more: see delivery.py
+        """As AsyncConsumer.poll: fetched records; waits up to `timeout` seconds if there are none."""
+        return self._deliver(timeout).hand_out(self._core.interceptors)  # one statement, see delivery.py
 
     def _deliver(self, timeout: float) -> Delivery:
         return self._run(self._core.deliver(timeout))
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """All records, waiting for new ones forever. Each one counts as handed out when the iterator returns it."""
-        return _Records(self)
+        """Iterates over all records, waiting for new ones without limit.
+
+        The position moves past a record when the iterator returns it.
+        """
+        return _RecordIterator(self)
 
     def wakeup(self) -> None:
-        """Makes a call that waits, or the next one, raise WakeupError; for other threads and signal handlers."""
+        """Lets the call that is waiting, or the next one, raise WakeupError; for other threads and signal handlers."""
         self._thread.post(self._core.wakeup)
 
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
-        """As AsyncConsumer.close, and ends the thread; may be called again."""
+        """Closes the consumer as AsyncConsumer.close does, and ends its thread; may be called repeatedly."""
         if not self._closed:
             try:
                 self._run(self._core.close(timeout))
@@ -142,8 +148,8 @@ class Consumer:
         self.close()
 
 
-class _Records:
-    """An iterator over all records; an error or an interrupt does not end it."""
+class _RecordIterator:
+    """An iterator over all records; it can be used again after an error or an interrupt."""
 
     __slots__ = ("_consumer", "_parts", "_records")
 
@@ -156,11 +162,11 @@ class _Records:
         return self
 
     def __next__(self) -> ConsumerRecord:
-        for record in self._records:  # the path of every record
+        for record in self._records:  # done for every record
             return record
-        return self._next_of_another()
+        return self._next_of_other_partition()
 
-    def _next_of_another(self) -> ConsumerRecord:
+    def _next_of_other_partition(self) -> ConsumerRecord:
         consumer = self._consumer
         while True:
             for records in self._parts:

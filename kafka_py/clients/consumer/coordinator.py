@@ -1,7 +1,7 @@
-"""Finds the broker that coordinates a group, and asks it, over a connection of its own.
+"""Finds the coordinator of a group, and sends it requests over a separate connection.
 
-A connection of its own, because a coordinator holds the answer to a JoinGroup back for as long as a rebalance takes,
-and fetches must not wait behind it. Knows nothing of what is asked.
+The connection is separate because the response to a JoinGroup takes as long as the rebalance, and fetches must not wait
+behind it. Knows nothing of the contents of requests.
 Source: AbstractCoordinator; docs/reference/groups.md, section 1.
 """
 
@@ -21,14 +21,14 @@ _log = logging.getLogger(__name__)
 
 GROUP = 0
 FIRST_ID = 0x7FFFFFFF
-"""A coordinator's connection goes by the id FIRST_ID - its node id: no broker has such an id."""
+"""The connection to a coordinator has the id FIRST_ID - its node id, which no broker has."""
 
 MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NETWORK_EXCEPTION)
-"""Failures after which the coordinator has to be looked for again."""
+"""Errors after which the coordinator has to be found again."""
 
 
 class Coordinator:
-    """The coordinator of one group, as far as it is known."""
+    """The coordinator of one group."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self.node: Node | None = None
@@ -41,7 +41,7 @@ class Coordinator:
         return self.node is not None
 
     async def find(self) -> Node:
-        """The coordinator; asked for once, however many wait. Raises KafkaError, retriable or not."""
+        """The coordinator; concurrent callers share one FindCoordinator. Raises KafkaError, retriable or not."""
         if self.node is not None:
             return self.node
         if self._finding is None:
@@ -52,7 +52,7 @@ class Coordinator:
     def _found(self, task: asyncio.Task[Node]) -> None:
         self._finding = None
         if not task.cancelled():
-            task.exception()  # whoever waited has it; nobody may wait any more
+            task.exception()  # marks it as retrieved: the callers that waited have it, and there may be none left
 
     async def _ask(self) -> Node:
         request = FindCoordinatorRequest(key=self._group_id, key_type=GROUP)
@@ -65,7 +65,7 @@ class Coordinator:
         return self.node
 
     def forget(self, reason: object) -> None:
-        """It has moved or cannot be reached: the next request looks for it."""
+        """Drops the known coordinator, which has moved or is unreachable; the next request finds it again."""
         if self.node is not None:
             _log.info(
                 "Group coordinator %s of group %s is unavailable or invalid: %s", self.node, self._group_id, reason
@@ -73,9 +73,9 @@ class Coordinator:
             self.node = None
 
     async def send(self, request: Any, *, timeout_ms: float | None = None) -> Any:
-        """The coordinator's answer, which may hold errors of its own: see `check`.
+        """The coordinator's response, whose error codes `check` handles.
 
-        Raises KafkaError when the coordinator is not to be found or does not answer.
+        Raises KafkaError when the coordinator cannot be found or does not respond.
         """
         node = await self.find()
         try:
@@ -86,11 +86,11 @@ class Coordinator:
             raise
 
     async def version_for(self, request: type) -> int:
-        """The newest version of a request that the coordinator and we know. Raises KafkaError."""
+        """The newest version of a request that both the coordinator and this client know. Raises KafkaError."""
         return await self._cluster.version_apart(await self.find(), request)
 
     def check(self, number: int, what: str) -> None:
-        """Raises the error that an answer carries, after taking note of one that says that the coordinator moved."""
+        """Raises the error of a response, if there is one; drops the coordinator if the error says that it moved."""
         code = error_code(number)
         if code is ErrorCode.NONE:
             return
@@ -99,11 +99,11 @@ class Coordinator:
         raise KafkaError(code, f"{what}: {code.meaning}")
 
     def hang_up(self) -> None:
-        """Closes the connection; what waits for an answer fails."""
+        """Closes the connection; requests without response fail."""
         if self.node is not None:
             self._cluster.hang_up(self.node.id)
 
     def close(self) -> None:
-        """Stops looking for it."""
+        """Cancels the search for the coordinator."""
         if self._finding is not None:
             self._finding.cancel()

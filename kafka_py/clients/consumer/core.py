@@ -1,7 +1,7 @@
-"""What drives a consumer, on an event loop: its parts put together, poll, wakeup, close. async_consumer.py is its face.
+"""The parts of a consumer put together on an event loop: poll, wakeup, close. async_consumer.py has the other calls.
 
-All partitions change hands, all positions move and all of the application's own code is called inside of poll (or of
-another call that the application waits for), never beside it.
+Assignments and positions change, and the application's code is called, only during poll (or another call that the
+application waits for), never concurrently with the application.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kafka_py.clients.consumer.delivery import Delivery
 from kafka_py.clients.consumer.fetching.fetched import Decoding
 from kafka_py.clients.consumer.fetching.fetcher import Fetcher
 from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
-from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.interceptors import ConsumerInterceptors
 from kafka_py.clients.consumer.lookups import Lookups, WantedTopics
-from kafka_py.clients.consumer.membership import Membership
+from kafka_py.clients.consumer.membership import GroupMembership
 from kafka_py.clients.consumer.metrics import PollMetrics
-from kafka_py.clients.consumer.offsets import OffsetLookup
-from kafka_py.clients.consumer.positions import Positions
-from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
+from kafka_py.clients.consumer.offsets import ListOffsetsLookup
+from kafka_py.clients.consumer.positions import PositionLookup
+from kafka_py.clients.consumer.subscriptions import Subscriptions, SubscriptionType
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import ConcurrentModification, IllegalState, WakeupError
 from kafka_py.clients.loop import wait_until_set
@@ -65,7 +65,7 @@ class ConsumerCore:
             check_crcs=self.options.check_crcs,
             reads_committed=self.options.reads_committed,
         )
-        self.interceptors = Interceptors(self.options.interceptor_classes, configs)
+        self.interceptors = ConsumerInterceptors(self.options.interceptor_classes, configs)
         self._metrics = ClientMetrics(self.options, self.client_id, self._clock, CONSUMER)
         self._polls = PollMetrics(self._metrics)
         self._wanted = WantedTopics()
@@ -76,9 +76,9 @@ class ConsumerCore:
         self._started = False
         self._closing = False
         self._closed = False
-        self._group: Membership | None = None
+        self._group: GroupMembership | None = None
         self._cluster: Cluster
-        self._positions: Positions
+        self._positions: PositionLookup
         self._lookups: Lookups
         self._fetcher: Fetcher
 
@@ -89,7 +89,7 @@ class ConsumerCore:
         return f"consumer-{options.group_id}-{options.group_instance_id or next(_numbers)}"
 
     async def start(self) -> None:
-        """Begins to look for the cluster; other calls do so too."""
+        """Starts connecting to the cluster; otherwise the first other call does."""
         self._ensure_started()
 
     def _ensure_started(self) -> None:
@@ -103,13 +103,13 @@ class ConsumerCore:
             auto_create=options.allow_auto_create_topics, metrics=self._metrics,
         )  # fmt: skip
         if options.group_id is not None:
-            self._group = Membership(
+            self._group = GroupMembership(
                 options, self._configs, options.group_id, cluster, self._subscriptions, self.interceptors,
-                self._metrics, call_user=self._call_user, on_news=self._news.set,
+                self._metrics, call_user=self._call_user, on_event=self._news.set,
             )  # fmt: skip
-        lookup = OffsetLookup(options, cluster)
+        lookup = ListOffsetsLookup(options, cluster)
         offsets = self._group.offsets if self._group is not None else None
-        self._positions = Positions(
+        self._positions = PositionLookup(
             options, self._subscriptions, lookup, offsets, self._on_positions, cluster.supervisor
         )
         self._lookups = Lookups(cluster, lookup, self._wanted)
@@ -122,7 +122,7 @@ class ConsumerCore:
         self._started = True
 
     def _wanted_topics(self) -> Collection[str] | None:
-        if self._wanted.all or self._subscriptions.kind is Kind.PATTERN:
+        if self._wanted.all or self._subscriptions.type is SubscriptionType.PATTERN:
             return None
         return sorted(self._subscriptions.topics() | self._wanted.names)
 
@@ -130,30 +130,30 @@ class ConsumerCore:
         self._news.set()
         self._fetcher.step()
 
-    def _membership(self) -> Membership:
-        """The place in the group. Raises KafkaError(INVALID_GROUP_ID) without one."""
+    def _membership(self) -> GroupMembership:
+        """The membership in the group. Raises KafkaError(INVALID_GROUP_ID) without group.id."""
         self._ensure_started()
         if self._group is None:
             raise KafkaError(
                 ErrorCode.INVALID_GROUP_ID,
-                "subscribing and committing need a group.id among the settings",
+                "subscribing and committing need the setting group.id",
             )
         return self._group
 
     # Reading
 
     async def poll(self, timeout: float = 0.0) -> ConsumerRecords:
-        """Records that are there, at most max.poll.records; waits `timeout` seconds for the first ones.
+        """Fetched records, at most max.poll.records; waits up to `timeout` seconds if there are none.
 
-        Carries on what the group asks for: joins, rebalances (listeners are called in here), automatic commits.
-        Raises KafkaError where reading cannot go on by itself, WakeupError after `wakeup`, IllegalState when nothing
-        is subscribed to or assigned, ConcurrentModification when another task polls.
+        Also joins the group, rebalances (listeners are called during poll) and commits automatically.
+        Raises KafkaError where reading needs a decision of the application, WakeupError after `wakeup`, IllegalState
+        without subscription and assignment, ConcurrentModification when another task polls.
         """
         delivery = await self.deliver(timeout)
-        return delivery.hand_out(self.interceptors)  # from here on nothing may wait: the positions have moved
+        return delivery.hand_out(self.interceptors)  # no await after this: the positions have moved
 
     async def deliver(self, timeout: float = 0.0) -> Delivery:
-        """As `poll`, but hands nothing out yet: what never is comes with the next poll."""
+        """As `poll`, but hands no records out: those that the caller does not hand out come with the next poll."""
         self._ensure_started()
         self._subscriptions.check_not_empty()
         if self._polling:
@@ -175,7 +175,7 @@ class ConsumerCore:
 
     async def _poll(self, deadline_ms: float) -> Delivery:
         group = self._group
-        await asyncio.sleep(0)  # a busy reader must not keep the loop from reading on
+        await asyncio.sleep(0)  # lets the loop read responses while the application polls without pause
         while True:
             self._news.clear()
             self._raise_what_waits()
@@ -197,11 +197,14 @@ class ConsumerCore:
         self._positions.raise_error()
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
-        """All records, waiting for new ones forever. Each one counts as handed out when the iterator returns it."""
-        return _Records(self)
+        """Iterates over all records, waiting for new ones without limit.
+
+        The position moves past a record when the iterator returns it.
+        """
+        return _AsyncRecordIterator(self)
 
     def wakeup(self) -> None:
-        """Makes a poll that waits, another call that waits, or the next one, raise WakeupError. On this loop only."""
+        """Lets the call that is waiting, or the next one, raise WakeupError. To be called on this loop only."""
         self._woken = True
         self._news.set()
         for task in self._interruptible:
@@ -228,10 +231,10 @@ class ConsumerCore:
     # End
 
     async def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
-        """Commits what is committed automatically, leaves the group, lets go of everything; may be called again.
+        """Makes the last automatic commit, leaves the group and releases all resources; may be called repeatedly.
 
-        timeout: seconds for what needs an answer; what is not done by then is not done.
-        Raises what a rebalance listener or a callback raises, after all is closed.
+        timeout: seconds that commits and the leave may take; what has not completed by then is abandoned.
+        Raises what a rebalance listener or a callback raises, after everything is closed.
         """
         if self._closed or self._closing:
             return
@@ -241,9 +244,9 @@ class ConsumerCore:
                 await self._group.close(timeout * 1000)  # a listener may still commit
         finally:
             self._closed = True
-            await self._let_go()
+            await self._release()
 
-    async def _let_go(self) -> None:
+    async def _release(self) -> None:
         if self._started:
             self._positions.close()
             self._fetcher.close()
@@ -260,8 +263,8 @@ class ConsumerCore:
         await self.close()
 
 
-class _Records:
-    """An iterator over all records; an error or a cancellation does not end it."""
+class _AsyncRecordIterator:
+    """An iterator over all records; it can be used again after an error or a cancellation."""
 
     __slots__ = ("_consumer", "_parts", "_records")
 

@@ -1,14 +1,14 @@
-"""Records between the fetcher and the application, and how many of them the application has been handed.
+"""Records between the fetcher and the application, and how many of them were handed out to the application.
 
 A poll takes records from the fetcher as one Delivery. That alone moves no position: a partition's position is computed
-from what was handed out, so a poll that is cancelled, timed out or interrupted on its way to the application has lost
-nothing and a commit stores nothing that the application has not seen. `hand_out` gives everything at once and is the
-last step of poll; iterating gives one record at a time. What is left comes back with the next poll (fetcher.py).
+from the records handed out, so a poll that is cancelled, timed out or interrupted before it returns has lost no record,
+and a commit stores no offset that the application has not reached. `hand_out` gives all records at once and is the last
+step of poll; iterating gives one record at a time. The rest is returned by the next poll (held.py).
 
-The blocking consumer hands out in the application's thread, everything else happens on the event loop. That needs no
-lock: the application's thread only stores `complete` and moves a list iterator, and the loop only reads these. An
-iteration does nothing per record of its own: how far it is shows from what is left in the list iterator, and whatever
-takes the partition away from under it (a seek, a pause, an end of the assignment, the next poll) stops that iterator.
+The blocking consumer hands out records in the application's thread, everything else happens on the event loop. That
+needs no lock: the application's thread only stores `complete` and moves a list iterator, and the loop only reads these.
+An iteration does no extra work per record: its progress is computed from the rest of the list iterator, and whatever
+invalidates the delivery (a seek, a pause, a revocation, the next poll) exhausts that iterator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
-from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.interceptors import ConsumerInterceptors
 
 if TYPE_CHECKING:
     from kafka_py.clients.consumer.subscriptions import AssignedPartition
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class DeliveredPartition:
     """The records of one partition in a delivery.
 
-    start, start_epoch: the position before the first record, and its leader epoch.
-    end_offset, end_epoch: those after the last record, past batches that hold nothing for the application (exclusive).
+    start, start_epoch: the position before the first record (inclusive), and its leader epoch.
+    end_offset, end_epoch: those after the last record (exclusive), past batches without records for the application.
     """
 
     __slots__ = (
@@ -39,7 +39,7 @@ class DeliveredPartition:
     def __init__(self, delivery: Delivery, state: AssignedPartition, records: list[ConsumerRecord]) -> None:
         self.delivery = delivery
         self.state = state
-        assert state.position is not None  # or nothing would have been fetched
+        assert state.position is not None  # otherwise nothing would have been fetched
         self.start, self.start_epoch = state.position, state.offset_epoch
         self.records = records
         self.end_offset, self.end_epoch = self.start, self.start_epoch
@@ -48,22 +48,22 @@ class DeliveredPartition:
 
     @property
     def handed(self) -> int:
-        """How many of the records the application has; all of them once the delivery is `complete`."""
+        """How many of the records were handed out; all of them once the delivery is `complete`."""
         if self._cursor is None:
             return self._handed
         return len(self.records) - length_hint(self._cursor)
 
     def hand_on(self, handed: int) -> None:
-        """The application has so many of the records."""
+        """Notes how many of the records were handed out."""
         self._handed = handed
 
     def iterator(self) -> Iterator[ConsumerRecord]:
-        """The records; each counts as handed out when the iterator returns it. To be called once."""
+        """The records; each is handed out when the iterator returns it. To be called once."""
         self._cursor = iter(self.records)
         return self._cursor
 
     def stop(self) -> None:
-        """An iteration over the records ends here; what it has returned remains handed out."""
+        """Ends an iteration over the records; those that it has returned remain handed out."""
         cursor = self._cursor
         if cursor is not None:
             self._handed = len(self.records) - len(list(cursor))  # list() takes the rest in one step for all threads
@@ -71,7 +71,7 @@ class DeliveredPartition:
 
     @property
     def is_current(self) -> bool:
-        """Whether these records still continue what the application has; not after a seek, a reset or another poll."""
+        """Whether these records still follow the position; not after a seek, a reset or another poll."""
         return self.state.delivered is self
 
     @property
@@ -94,7 +94,7 @@ class DeliveredPartition:
 
 
 class Delivery:
-    """What one poll has taken from the fetcher."""
+    """The records that one poll has taken from the fetcher."""
 
     __slots__ = ("complete", "parts", "records")
 
@@ -104,7 +104,7 @@ class Delivery:
         self.complete = False
 
     def add(self, state: AssignedPartition, records: list[ConsumerRecord], end_offset: int, end_epoch: int) -> None:
-        """More records of a partition, behind those that are there; none where only its position moves."""
+        """Adds records of a partition after those already added; none of them if only the position moves."""
         part = self.parts.get(state.topic_partition)
         if part is None:
             part = self.parts[state.topic_partition] = DeliveredPartition(self, state, records)
@@ -114,26 +114,26 @@ class Delivery:
         part.end_offset, part.end_epoch = end_offset, end_epoch
 
     def close(self) -> None:
-        """The delivery is complete: nothing is added to it after this."""
+        """Ends the adding of records."""
         self.records = ConsumerRecords({each: part.records for each, part in self.parts.items() if part.records})
 
     def end(self) -> dict[TopicPartition, DeliveredPartition]:
-        """Forgets its parts, which refer to it: records are to be freed at once, not by the garbage collector."""
+        """Removes and returns the parts. They refer to the delivery, and a cycle would delay the freeing of records."""
         parts, self.parts = self.parts, {}
         return parts
 
-    def hand_out(self, interceptors: Interceptors) -> ConsumerRecords:
-        """All records, as the interceptors leave them. From the assignment of `complete` on nothing may be raised."""
+    def hand_out(self, interceptors: ConsumerInterceptors) -> ConsumerRecords:
+        """All records, as changed by the interceptors. Nothing may raise after `complete` is assigned."""
         records = self.records
         if interceptors and records:
             records = interceptors.on_consume(records)
         self.complete = True
         return records
 
-    def one_by_one(self, interceptors: Interceptors) -> Iterator[Iterator[ConsumerRecord]]:
-        """The records as they are taken from iterators, one after the other.
+    def one_by_one(self, interceptors: ConsumerInterceptors) -> Iterator[Iterator[ConsumerRecord]]:
+        """Iterators over the records, one per partition, to be consumed one after the other.
 
-        An iterator ends early for a partition that is paused, sought or no longer assigned.
+        An iterator ends early when its partition is paused, sought or no longer assigned.
         """
         if interceptors and self.records:
             yield self._changed(interceptors.on_consume(self.records))
@@ -143,7 +143,7 @@ class Delivery:
                 yield part.iterator()
 
     def _changed(self, records: ConsumerRecords) -> Iterator[ConsumerRecord]:
-        """Records that interceptors have changed: an offset counts as handed out with all offsets before it."""
+        """Records as changed by interceptors; each record hands out all records with offsets up to its own."""
         for record in records:
             part = self.parts.get(record.topic_partition)
             if part is not None:
@@ -156,11 +156,11 @@ class Delivery:
             yield record
         for part in self.parts.values():
             if part.is_current and not part.state.paused:
-                part.hand_on(len(part.records))  # what interceptors have left out
+                part.hand_on(len(part.records))  # those that interceptors have removed
 
 
 class Returned:
-    """Records that were taken for a delivery and not handed out: like Fetched, to be taken once more."""
+    """Records of a delivery that were not handed out, with the interface of CompletedFetch for the next poll."""
 
     def __init__(self, part: DeliveredPartition) -> None:
         self.topic_partition = part.state.topic_partition

@@ -1,7 +1,7 @@
-"""Membership of one group, seen from the member: join, sync, leave. heartbeats.py keeps it alive.
+"""One member of a group: join, sync, leave. heartbeats.py keeps it alive.
 
-A join runs as a task of its own and goes on while the application computes. What the outcome means for partitions is
-rebalance.py's business, which also says what to join with. Lives on one event loop.
+A join runs as a separate task and continues while the application computes. rebalance.py applies its result to the
+partitions, joining.py provides its contents. All methods are called on one event loop.
 
 Source: AbstractCoordinator; KIP-345 (static members), KIP-394 (member id first); docs/reference/groups.md, sections 3
 to 6.
@@ -35,14 +35,14 @@ from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequest
 _log = logging.getLogger(__name__)
 
 JOIN_LEEWAY_MS = 5_000
-"""How much longer than a rebalance may take the answer to a JoinGroup is waited for."""
+"""How much longer than the rebalance time-out the client waits for the response to a JoinGroup."""
 
 NAMES_MEMBERS_SINCE = 3
-"""The version of LeaveGroup that names several members."""
+"""The first version of LeaveGroup that names several members."""
 
 
 class State(enum.Enum):
-    """Where the member stands. Heartbeats are sent in the last two."""
+    """The state of the member. Heartbeats are sent in the last two."""
 
     UNJOINED = "unjoined"
     PREPARING_REBALANCE = "waits for the others to join"
@@ -51,7 +51,7 @@ class State(enum.Enum):
 
 
 class Generation(NamedTuple):
-    """What the member belongs to, and as whom. protocol: the name of the assignor that was chosen."""
+    """The member's generation and member id. protocol: the name of the assignor that the coordinator chose."""
 
     id: int = UNKNOWN_GENERATION
     member_id: str = UNKNOWN_MEMBER
@@ -62,7 +62,7 @@ NO_GENERATION = Generation()
 
 
 class Joined(NamedTuple):
-    """The outcome of a join: what this member got, as the leader wrote it."""
+    """The result of a join: this member's assignment, as the leader encoded it."""
 
     generation: Generation
     assignment: bytes
@@ -71,8 +71,8 @@ class Joined(NamedTuple):
 class GroupMember:
     """One member of one group.
 
-    protocols: what to join with, asked at every attempt. assign: for the leader: from the chosen protocol and all
-    members to what each gets. on_news: called when poll() has something to do.
+    protocols: returns the protocols to join with; called at every attempt. assign: computes the assignments on the
+    leader, from the chosen protocol and all members. on_event: called when poll() has something to do.
     rejoin_needed: whether the next poll has to begin a join. prepared: whether partitions were revoked for it.
     """
 
@@ -86,7 +86,7 @@ class GroupMember:
         *,
         protocols: Callable[[], Awaitable[list[JoinGroupRequestProtocol]]],
         assign: Callable[[str, list[JoinGroupResponseMember]], Awaitable[dict[str, bytes]]],
-        on_news: Callable[[], object],
+        on_event: Callable[[], object],
     ) -> None:
         self.group_id = group_id
         self.state = State.UNJOINED
@@ -101,17 +101,17 @@ class GroupMember:
         self._metrics = metrics
         self._protocols = protocols
         self._assign = assign
-        self._on_news = on_news
+        self._on_event = on_event
         self._failure: KafkaError | None = None
         self._joining: asyncio.Task[Joined | None] | None = None
         self._heartbeats = Heartbeats(self, options, coordinator, clock, metrics)
         self._join_began_ms: float | None = None
 
-    # What poll asks
+    # Used by poll
 
     @property
     def is_joining(self) -> bool:
-        """Whether a join is under way, or its outcome not taken yet."""
+        """Whether a join is in progress, or its result has not been taken yet."""
         return self._joining is not None
 
     @property
@@ -122,22 +122,22 @@ class GroupMember:
 
     @property
     def stable_generation(self) -> Generation | None:
-        """The generation in which offsets may be committed; None outside of one."""
+        """The generation in which offsets may be committed; None while the member is not stable."""
         return self.generation if self.state is State.STABLE else None
 
     def request_rejoin(self, reason: str) -> None:
-        """Has the next poll join again."""
+        """The next poll joins again."""
         if not self.rejoin_needed:
             _log.info("Request joining group %s due to: %s", self.group_id, reason)
         self.rejoin_needed = True
-        self._on_news()
+        self._on_event()
 
     def note_prepared(self, is_done: bool) -> None:
-        """Whether the partitions that a join costs are revoked: then they are not revoked again for it."""
+        """Notes whether partitions were revoked for the coming join, so that this is done only once per join."""
         self.prepared = is_done
 
     def raise_failure(self) -> None:
-        """Raises what went wrong for good in the background."""
+        """Raises a fatal error that occurred in the background."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -145,16 +145,16 @@ class GroupMember:
     # Join
 
     def join(self) -> None:
-        """Begins to join, or to join again."""
+        """Starts to join or rejoin."""
         if self._joining is None:
             if self._join_began_ms is None:
                 self._join_began_ms = self._clock.monotonic_ms()
             self._heartbeats.start()
             self._joining = asyncio.get_running_loop().create_task(self._join_until_done())
-            self._joining.add_done_callback(lambda _task: self._on_news())
+            self._joining.add_done_callback(lambda _task: self._on_event())
 
     def take_joined(self) -> Joined | None:
-        """The outcome of a join that is done; None when there is none, or it must begin anew.
+        """Takes the result of a join that is done; None if there is none, or the join has to be restarted.
 
         Raises KafkaError when the member cannot be part of the group.
         """
@@ -186,9 +186,9 @@ class GroupMember:
             self._join_began_ms = None
 
     async def _join_until_done(self) -> Joined | None:
-        """Joins, as often as it takes; None when partitions have to be given up as lost before the next attempt.
+        """Joins, with retries; None when partitions are lost and have to be dropped before the next attempt.
 
-        Raises KafkaError for what no other attempt will mend.
+        Raises KafkaError that is not retriable.
         """
         while True:
             self.state = State.PREPARING_REBALANCE
@@ -228,7 +228,7 @@ class GroupMember:
             self.generation = Generation(member_id=response.member_id)
         self._coordinator.check(response.error_code, f"joining group {self.group_id}")
         if response.protocol_type not in (None, PROTOCOL_TYPE):
-            detail = f"group {self.group_id} is of the kind {response.protocol_type}"
+            detail = f"group {self.group_id} has protocol type {response.protocol_type}"
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, detail)
         self._metrics.join_time.update(self._clock.monotonic_ms() - begun_ms)
         self._metrics.joins += 1
@@ -266,36 +266,36 @@ class GroupMember:
         return Joined(generation, bytes(response.assignment))
 
     def _lose_generation(self) -> None:
-        """The group does not know this member any more: what it had is lost, and it begins as a new one."""
+        """Drops member id and generation, which the group no longer knows; the next join is that of a new member."""
         self.generation = NO_GENERATION
         self.state = State.UNJOINED
         self.rejoin_needed = True
         self.prepared = False
-        self._on_news()
+        self._on_event()
 
     def fail_generation(self, code: ErrorCode, generation: Generation) -> None:
-        """An answer to a request made in a generation says that it is no more."""
+        """Handles an error that says that the generation of a request has ended."""
         if generation == self.generation and not self.is_joining:
             _log.info("Group %s: %s in generation %s, rejoining as a new member", self.group_id, code.name, generation)
             self._lose_generation()
 
-    # What heartbeats tell
+    # Used by heartbeats
 
     def enter_poll(self) -> None:
-        """The application waits in poll: it need not poll in time."""
+        """The application is in poll: max.poll.interval.ms does not apply."""
         self._polling = True
 
     def leave_poll(self) -> None:
-        """The application computes."""
+        """The application has left poll, or runs a listener: max.poll.interval.ms applies."""
         self._polling = False
 
     def note_poll(self) -> None:
-        """The application is alive."""
+        """Restarts max.poll.interval.ms."""
         self.last_poll_ms = self._clock.monotonic_ms()
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is not for the application to poll now, since it does or the group is not done."""
+        """Whether max.poll.interval.ms does not apply, because the application is in poll or a join is in progress."""
         return self._polling or (self._joining is not None and not self._joining.done())
 
     @property
@@ -304,12 +304,12 @@ class GroupMember:
         return self.state in (State.COMPLETING_REBALANCE, State.STABLE)
 
     def fail(self, error: KafkaError) -> None:
-        """Something went wrong for good in the background: the next poll raises it."""
+        """Notes a fatal error of the background; the next poll raises it."""
         self._failure = error
-        self._on_news()
+        self._on_event()
 
     def fence(self, generation: Generation) -> None:
-        """Another consumer has taken our instance id."""
+        """Fails the member: another consumer uses its group.instance.id."""
         if generation == self.generation:
             self._lose_generation()
             code = ErrorCode.FENCED_INSTANCE_ID
@@ -318,9 +318,9 @@ class GroupMember:
     # Leave
 
     async def leave(self, reason: str, timeout_ms: float | None = None) -> None:
-        """Tells the group that this member goes, unless it is static; it has nothing any more either way.
+        """Sends LeaveGroup, unless the member is static, and drops member id and generation.
 
-        Nothing is raised: the group finds out by itself in the end.
+        Raises nothing: if the request fails, the coordinator removes the member after session.timeout.ms.
         """
         generation, joining = self.generation, self._joining
         self._lose_generation()
@@ -336,31 +336,31 @@ class GroupMember:
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 version = await self._coordinator.version_for(LeaveGroupRequest)
-                response = await self._coordinator.send(self._goodbye(generation.member_id, version))
+                response = await self._coordinator.send(self._leave_request(generation.member_id, version))
                 self._coordinator.check(response.error_code, f"leaving group {self.group_id}")
         except TimeoutError:
-            _log.info("Group %s did not answer in time that member %s leaves", self.group_id, generation.member_id)
+            _log.info("Group %s did not respond in time to member %s leaving", self.group_id, generation.member_id)
         except KafkaError as error:
             _log.info("Leaving group %s failed: %s", self.group_id, error)
 
-    def _goodbye(self, member_id: str, version: int) -> LeaveGroupRequest:
+    def _leave_request(self, member_id: str, version: int) -> LeaveGroupRequest:
         if version < NAMES_MEMBERS_SINCE:
             return LeaveGroupRequest(group_id=self.group_id, member_id=member_id)
         return LeaveGroupRequest(group_id=self.group_id, members=[MemberIdentity(member_id=member_id)])
 
     async def close(self) -> None:
-        """Stops all that runs; leaves nobody."""
+        """Cancels the join in progress; sends no LeaveGroup."""
         await self._heartbeats.close()
         if self._joining is not None:
             self._joining.cancel()
             [outcome] = await asyncio.gather(self._joining, return_exceptions=True)
             if isinstance(outcome, Exception):
-                _log.debug("A join that nobody waits for any longer failed", exc_info=outcome)
+                _log.debug("A join that was cancelled by close failed", exc_info=outcome)
             self._joining = None
 
 
 def is_passing(code: ErrorCode) -> bool:
-    """Whether a member goes on trying after this error of a join or sync."""
+    """Whether a member retries after this error of a join or sync."""
     return code.retriable or code in (
         ErrorCode.MEMBER_ID_REQUIRED,
         ErrorCode.UNKNOWN_MEMBER_ID,

@@ -1,7 +1,7 @@
-"""Keeps a member alive: heartbeats while the application computes, and goodbye when it computes for too long.
+"""Keeps a member alive: sends heartbeats, and leaves the group when the application does not poll in time.
 
-A task of its own from the first join on. What an answer means is told to the member (group.py), which acts on it at the
-next poll. Source: AbstractCoordinator; KIP-62 (max.poll.interval.ms).
+A separate task from the first join on. Errors of heartbeats are passed to the member (group.py), which handles them at
+the next poll. Source: AbstractCoordinator; KIP-62 (max.poll.interval.ms).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """Those of one member."""
+    """The heartbeats of one member."""
 
     def __init__(
         self,
@@ -49,19 +49,19 @@ class Heartbeats:
         self._heard_ms = self._next_ms = clock.monotonic_ms()
 
     def start(self) -> None:
-        """Runs from now on, if it does not yet; beats come when the member has joined."""
+        """Starts the task if it does not run; heartbeats are sent once the member has joined."""
         if self._task is None or self._task.done():
             pause_ms = max(1, self._options.retry_backoff_ms)
             self._task = self._supervisor.loop(self._step, "group heartbeat", backoff=Backoff(pause_ms, pause_ms))
 
     def begin(self) -> None:
-        """The member has joined: the first beat is due after an interval."""
+        """The member has joined: the first heartbeat is due after heartbeat.interval.ms."""
         self._heard_ms = self._clock.monotonic_ms()
         self._next_ms = self._heard_ms + self._options.heartbeat_interval_ms
         self._wake.set()
 
     async def _step(self) -> None:
-        """What is due now, or the wait for it."""
+        """Does what is due, or waits until something is."""
         options, member = self._options, self._member
         if not member.beats:
             self._wake.clear()
@@ -71,10 +71,10 @@ class Heartbeats:
         polled_ms = now_ms if member.is_waiting else member.last_poll_ms
         silent_until_ms = polled_ms + options.max_poll_interval_ms
         if now_ms >= silent_until_ms:
-            await self._give_up()
+            await self._leave_for_poll_timeout()
         elif now_ms - self._heard_ms >= options.session_timeout_ms:
             self._coordinator.hang_up()
-            self._coordinator.forget("no heartbeat was answered within session.timeout.ms")
+            self._coordinator.forget("no heartbeat had a response within session.timeout.ms")
             self._heard_ms = now_ms
         elif now_ms >= self._next_ms:
             await self._beat(now_ms)
@@ -82,16 +82,16 @@ class Heartbeats:
             await wait_until_set(self._wake, min(self._next_ms, silent_until_ms) - now_ms)
             self._wake.clear()
 
-    async def _give_up(self) -> None:
+    async def _leave_for_poll_timeout(self) -> None:
         _log.warning(
-            "The application has not polled for max.poll.interval.ms (%d ms); leaving group %s, so that others can "
-            "have the partitions. A larger max.poll.interval.ms, or fewer max.poll.records, give it more time.",
+            "The application has not polled for max.poll.interval.ms (%d ms); leaving group %s, so that other members "
+            "get its partitions. Increase max.poll.interval.ms or reduce max.poll.records.",
             self._options.max_poll_interval_ms, self._member.group_id,
         )
         await self._member.leave("the application did not poll within max.poll.interval.ms")
 
     async def _beat(self, now_ms: float) -> None:
-        """One heartbeat and what its answer asks for. Nothing is raised: what is fatal waits for the next poll."""
+        """Sends one heartbeat and handles the response. Never raises: the next poll raises fatal errors."""
         options, generation = self._options, self._member.generation
         self._next_ms = now_ms + options.heartbeat_interval_ms
         request = HeartbeatRequest(
@@ -136,7 +136,7 @@ class Heartbeats:
             member.fail(KafkaError(code, f"heartbeat in group {member.group_id}: {code.meaning}"))
 
     async def close(self) -> None:
-        """Beats no more."""
+        """Stops the heartbeat task."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):

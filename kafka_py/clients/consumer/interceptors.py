@@ -1,7 +1,7 @@
-"""Code of the application's that sees records before it gets them, and offsets once they are committed.
+"""Interceptors of the consumer (interceptor.classes): they see records before poll returns them, and committed offsets.
 
-`interceptor.classes` names classes, or holds classes or objects; they are called in that order. What one of them
-raises is logged and otherwise as if it were not there. Source: KIP-42.
+The setting holds class names, classes or objects, which are called in that order. What an interceptor raises is logged,
+and the next one gets what this one got. Source: KIP-42.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ METHODS = ("on_consume", "on_commit", "close")
 
 
 class ConsumerInterceptor:
-    """Base of consumer interceptors; `configure(configs)` is called first where there is one."""
+    """Base of consumer interceptors; a method `configure(configs)`, if there is one, is called first."""
 
     def on_consume(self, records: ConsumerRecords) -> ConsumerRecords:
-        """What poll returns instead of `records`. The position does not change with it."""
+        """Returns the records for poll to return instead. Positions are not affected."""
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """These offsets were committed."""
+        """Called after these offsets were committed."""
 
     def close(self) -> None:
-        """The consumer is closed."""
+        """Called when the consumer is closed."""
 
 
-class Interceptors(InterceptorChain):
+class ConsumerInterceptors(InterceptorChain):
     """All interceptors of a consumer, one after the other."""
 
     def __init__(self, wanted: Iterable[Any], configs: Mapping[str, Any]) -> None:
@@ -40,9 +40,9 @@ class Interceptors(InterceptorChain):
         super().__init__(make_plugin(SETTING, each, METHODS, configs) for each in wanted)
 
     def on_consume(self, records: ConsumerRecords) -> ConsumerRecords:
-        """The records as all of them leave them."""
+        """The records as the interceptors have changed them."""
         return self._changed("on_consume", records, lambda made: made)
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Tells all of them."""
+        """Calls on_commit of every interceptor."""
         self._tell("on_commit", offsets)

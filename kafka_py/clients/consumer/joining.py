@@ -1,7 +1,7 @@
-"""What a member joins its group with, and the leader's part in a join: who gets which partitions.
+"""The contents of a member's JoinGroup request, and the leader's part in a join: the assignment of partitions.
 
-Remembers with which topics it joined and, on the leader, how many partitions these had: when either is another, the
-group has to be joined again, which is rebalance.py's business. Who gets what is the assignors'.
+Remembers the topics of the last join and, on the leader, their numbers of partitions: when either changes, the group
+has to be joined again, which rebalance.py does. The assignors compute assignments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_py.clients.consumer.assignors.assignor import (
 )
 from kafka_py.clients.consumer.assignors.chosen import protocol_of
 from kafka_py.clients.consumer.protocol import decode_subscription, encode_assignment, encode_subscription
-from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
+from kafka_py.clients.consumer.subscriptions import Subscriptions, SubscriptionType
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.metadata import ClusterView
 from kafka_py.wire.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponseMember
@@ -31,9 +31,9 @@ _log = logging.getLogger(__name__)
 
 
 class Joining:
-    """What one consumer joins with.
+    """The contents of one consumer's joins.
 
-    protocol: the one that all its assignors know.
+    protocol: the rebalance protocol, the highest that all its assignors support.
     """
 
     def __init__(
@@ -47,31 +47,31 @@ class Joining:
         self._assignors = {each.name: each for each in assignors}
         self._joined_topics: frozenset[str] | None = None
         self._counts: dict[str, int] | None = None
-        """Partitions by topic as the leader assigned them; None on members that do not lead."""
+        """Numbers of partitions by topic in the leader's assignment; None on other members."""
 
     @property
     def has_other_topics(self) -> bool:
-        """Whether the subscription is another than the one it joined with."""
+        """Whether the subscribed topics have changed since the last join."""
         return self._joined_topics is not None and self._joined_topics != self._subscriptions.subscribed
 
     def has_other_partitions(self, view: ClusterView) -> bool:
-        """Whether the topics of the group have other partitions than this member, its leader, assigned."""
+        """Whether this member is the leader and the topics' numbers of partitions have changed since its assignment."""
         return self._counts is not None and self._counts != partition_counts(view, self._subscriptions.group_topics)
 
     def forget(self) -> None:
-        """The member has left."""
+        """Drops what it remembers of the last join; for a member that has left."""
         self._joined_topics = self._counts = None
 
     def assignor(self, name: str) -> Assignor:
-        """The one that the coordinator chose. Raises IllegalState for one that is not ours."""
+        """The assignor that the coordinator chose. Raises IllegalState for one that is not configured."""
         found = self._assignors.get(name)
         if found is None:
-            raise IllegalState(f"the coordinator chose assignor {name!r}, which is not ours")
+            raise IllegalState(f"the coordinator chose assignor {name!r}, which is not configured")
         return found
 
     async def protocols(self) -> list[JoinGroupRequestProtocol]:
-        """The assignors that this member knows, with its subscription in the terms of each."""
-        if self._subscriptions.kind is Kind.PATTERN:
+        """The configured assignors, each with the encoded subscription of this member."""
+        if self._subscriptions.type is SubscriptionType.PATTERN:
             await self._cluster.refresh(at_once=True)
         self._counts = None
         self._subscriptions.note_group_topics(())
@@ -85,7 +85,7 @@ class Joining:
         return made
 
     async def assign(self, protocol: str, members: Sequence[JoinGroupResponseMember]) -> dict[str, bytes]:
-        """The leader's work: what each member gets. Raises IllegalState, and what the assignor raises."""
+        """The encoded assignment of each member, computed by the leader. Raises IllegalState, what assignors raise."""
         assignor = self.assignor(protocol)
         wants = {each.member_id: decode_subscription(bytes(each.metadata), each.group_instance_id) for each in members}
         self._subscriptions.note_group_topics(topic for each in wants.values() for topic in each.topics)
@@ -102,7 +102,7 @@ class Joining:
 
 
 def _as_assignments(shares: Assignments, members: Collection[str]) -> dict[str, Assignment]:
-    """What each member gets, also those that the assignor left out."""
+    """The assignment of every member, empty for those that the assignor left out."""
     made = {}
     for member in members:
         share = shares.get(member, ())
@@ -111,7 +111,7 @@ def _as_assignments(shares: Assignments, members: Collection[str]) -> dict[str, 
 
 
 def _check_cooperative(shares: dict[str, Assignment], wants: dict[str, Subscription]) -> None:
-    """Raises IllegalState when a partition would go from its owner straight to another member."""
+    """Raises IllegalState when a partition is assigned to another member while its owner still has it."""
     owners = {partition: member for member, each in wants.items() for partition in each.owned}
     moved = [
         partition
@@ -122,6 +122,6 @@ def _check_cooperative(shares: dict[str, Assignment], wants: dict[str, Subscript
     if moved:
         raise KafkaError(
             ErrorCode.UNKNOWN_SERVER_ERROR,
-            "a cooperative assignor must not give partitions to new owners before the old ones have given them up: "
+            "a cooperative assignor must not assign partitions to new owners before the old ones have revoked them: "
             f"{sorted(moved)}",
         )

@@ -1,4 +1,4 @@
-"""What a consumer may ask about any topic, assigned or not: partitions, offsets by time, the ends of partitions."""
+"""Queries about any topic, assigned or not: partitions, offsets by timestamp, log start and end offsets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
-from kafka_py.clients.consumer.offsets import OffsetLookup
+from kafka_py.clients.consumer.offsets import ListOffsetsLookup
 from kafka_py.clients.metadata import PartitionInfo
 
 
 class WantedTopics:
-    """Topics that questions under way need to know, besides those that are read."""
+    """Topics whose metadata is needed by queries in progress, in addition to those that are read."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -29,7 +29,7 @@ class WantedTopics:
         return self._counts.keys()
 
     def add(self, topics: Collection[str] | None) -> None:
-        """Wants these, None for all, until `remove` of the same."""
+        """Requests metadata of these topics (None: of all) until `remove` with the same argument."""
         if topics is None:
             self._all += 1
         for topic in topics or ():
@@ -46,9 +46,9 @@ class WantedTopics:
 
 
 class Lookups:
-    """The questions of one consumer. Times are in ms."""
+    """The queries of one consumer. Timestamps are in ms UTC."""
 
-    def __init__(self, cluster: Cluster, lookup: OffsetLookup, wanted: WantedTopics) -> None:
+    def __init__(self, cluster: Cluster, lookup: ListOffsetsLookup, wanted: WantedTopics) -> None:
         self._cluster = cluster
         self._lookup = lookup
         self._wanted = wanted
@@ -56,7 +56,7 @@ class Lookups:
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: float
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Per partition the first record at or after a time; None where there is none."""
+        """Per partition the first record with a timestamp at or after the given one; None without one."""
         for partition, timestamp in timestamps.items():
             if timestamp < 0:
                 raise ValueError(
@@ -67,7 +67,7 @@ class Lookups:
     async def ends(
         self, partitions: Collection[TopicPartition], timestamp: int, timeout_ms: float
     ) -> dict[TopicPartition, int]:
-        """The offsets at one end."""
+        """The offsets at one end of the partitions. timestamp: EARLIEST_TIMESTAMP or LATEST_TIMESTAMP."""
         found = await self._look_up(dict.fromkeys(partitions, timestamp), timeout_ms)
         return {partition: answer.offset for partition, answer in found.items() if answer is not None}
 

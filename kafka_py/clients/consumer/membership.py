@@ -1,4 +1,4 @@
-"""All that a consumer with a group.id has besides: coordinator, membership, rebalances, commits, tied together."""
+"""The parts of a consumer that has a group.id, put together: coordinator, member, rebalances, commits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.assignors.chosen import assignors_of
-from kafka_py.clients.consumer.commits import GroupOffsets
+from kafka_py.clients.consumer.commits import CommittedOffsets
 from kafka_py.clients.consumer.committer import CallUser, Committer
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.group import GroupMember
-from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.interceptors import ConsumerInterceptors
 from kafka_py.clients.consumer.joining import Joining
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
@@ -21,8 +21,8 @@ from kafka_py.clients.consumer.subscriptions import Subscriptions
 from kafka_py.clients.metrics import ClientMetrics
 
 
-class Membership:
-    """One consumer's place in its group."""
+class GroupMembership:
+    """One consumer's membership in its group."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class Membership:
         group_id: str,
         cluster: Cluster,
         subscriptions: Subscriptions,
-        interceptors: Interceptors,
+        interceptors: ConsumerInterceptors,
         metrics: ClientMetrics,
         *,
         call_user: CallUser,
-        on_news: Callable[[], object],
+        on_event: Callable[[], object],
     ) -> None:
-        """Raises ConfigError for assignors that cannot be used, or not together."""
+        """Raises ConfigError for assignors that cannot be used, or cannot be used together."""
         clock = cluster.clock
         self._subscriptions = subscriptions
         counted = CoordinatorMetrics(metrics, self)
@@ -46,11 +46,11 @@ class Membership:
         joining = Joining(group_id, cluster, subscriptions, assignors)
         self.member = GroupMember(
             options, group_id, self.coordinator, clock, counted,
-            protocols=joining.protocols, assign=joining.assign, on_news=on_news,
+            protocols=joining.protocols, assign=joining.assign, on_event=on_event,
         )  # fmt: skip
-        self.offsets = GroupOffsets(options, self.member, self.coordinator, clock, counted)
+        self.offsets = CommittedOffsets(options, self.member, self.coordinator, clock, counted)
         self.committer = Committer(
-            options, self.offsets, subscriptions, interceptors, clock, call_user=call_user, on_news=on_news
+            options, self.offsets, subscriptions, interceptors, clock, call_user=call_user, on_event=on_event
         )
         self.rebalancing = Rebalancing(
             options, cluster, subscriptions, joining, self.member, self.committer, counted, call_user=call_user
@@ -59,15 +59,15 @@ class Membership:
 
     @property
     def assigned_count(self) -> int:
-        """How many partitions are read."""
+        """The number of assigned partitions."""
         return len(self._subscriptions)
 
     def subscribe(self, listener: RebalanceListener | None) -> None:
-        """The subscription has changed."""
+        """Takes a changed subscription, with its listener."""
         self.rebalancing.subscribe(listener)
 
     async def attend(self) -> None:
-        """What has to be done inside of poll. Raises KafkaError, and what the application's own code raises."""
+        """Does what is due during poll: callbacks, rebalances, commits. Raises KafkaError, what callbacks raise."""
         if self.committer.has_callbacks:
             await self.committer.run_callbacks()
         if self._subscriptions.by_group and self.rebalancing.needs_attention:
@@ -75,18 +75,18 @@ class Membership:
         self.committer.commit_if_due()
 
     async def unsubscribe(self, reason: str = "the consumer unsubscribed from all topics") -> None:
-        """Gives everything back. Raises what the listener raises, after that."""
+        """Revokes all partitions and leaves the group. Raises what the listener raises, after that."""
         if not self._subscriptions.by_group:
             return
         try:
-            await self.rebalancing.give_all_up()
+            await self.rebalancing.revoke_all()
         finally:
             await self.rebalancing.leave(reason)
 
     async def close(self, timeout_ms: float) -> None:
-        """Commits what is committed automatically, waits for commits under way, gives everything back.
+        """Makes the last automatic commit, waits for commits in flight, revokes all partitions and leaves the group.
 
-        What is not answered in time was still sent, where the coordinator is connected.
+        After `timeout_ms` it no longer waits for responses; LeaveGroup is still sent to a connected coordinator.
         """
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
 
@@ -97,7 +97,7 @@ class Membership:
             await self.committer.commit_automatically(left_ms())
             await self.committer.finish(left_ms())
             if self._subscriptions.by_group:
-                await self.rebalancing.give_all_up()
+                await self.rebalancing.revoke_all()
         finally:
             if self._subscriptions.by_group:
                 await self.rebalancing.leave("the consumer is being closed", left_ms())

@@ -1,6 +1,6 @@
-"""Looks up offsets: by timestamp, and the two ends of partitions (ListOffsets), asking each partition's leader.
+"""Looks up offsets by timestamp, log start and end offsets, with ListOffsets requests to the partitions' leaders.
 
-What cannot be answered yet (no leader, a leader that has just changed) is asked again until the caller's time is up.
+Partitions without leader, or whose leader has changed, are retried until the caller's time-out.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Found = dict[TopicPartition, OffsetAndTimestamp | None]
 """None: there is no record at or after the timestamp."""
 
 
-class OffsetLookup:
-    """Answers for many partitions at once, one request per leader."""
+class ListOffsetsLookup:
+    """Looks up the offsets of many partitions with one request per leader."""
 
     def __init__(self, options: ConsumerOptions, cluster: Cluster) -> None:
         self._options = options
@@ -32,7 +32,7 @@ class OffsetLookup:
     async def lookup(self, timestamps: Mapping[TopicPartition, int], timeout_ms: float) -> Found:
         """The offsets at these timestamps (-1: latest, -2: earliest).
 
-        Raises ClientTimeout naming what is missing, KafkaError for what will never be answered.
+        Raises ClientTimeout that names the missing partitions, KafkaError that is not retriable.
         """
         found: Found = {}
         clock = self._cluster.clock
@@ -82,12 +82,12 @@ class OffsetLookup:
     async def _ask(
         self, node_id: int, timestamps: dict[TopicPartition, int], found: Found, timeout_ms: float
     ) -> KafkaError | None:
-        """Puts what one leader answers into `found`; returns a failure that is worth a retry."""
+        """Adds the offsets that one leader returns to `found`; returns an error that is to be retried."""
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 response = await self._cluster.send(node_id, self._request(timestamps))
         except TimeoutError:
-            return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"broker {node_id} did not answer")
+            return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"broker {node_id} did not respond")
         except KafkaError as error:
             if not error.retriable and error.code is not ErrorCode.BROKER_NOT_AVAILABLE:
                 raise

@@ -1,6 +1,6 @@
-"""Finds the positions that are missing: what the group has committed, else by auto.offset.reset, or as a seek asked.
+"""Looks up missing positions: the committed offset, else by auto.offset.reset, or the end that a seek asked for.
 
-Looks up in the background; poll() goes on with the partitions that have a position. Sources: KIP-320 for epochs.
+Runs in the background; poll() continues with the partitions that have a position. Source: KIP-320 (epochs).
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Callable
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.supervision import Supervisor
-from kafka_py.clients.consumer.commits import GroupOffsets
+from kafka_py.clients.consumer.commits import CommittedOffsets
 from kafka_py.clients.consumer.configs import EARLIEST, NONE, ConsumerOptions
-from kafka_py.clients.consumer.offsets import OffsetLookup
+from kafka_py.clients.consumer.offsets import ListOffsetsLookup
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.errors import ClientTimeout, NoOffsetForPartition
 
 _log = logging.getLogger(__name__)
 
 
-class Positions:
-    """The look-ups of one consumer.
+class PositionLookup:
+    """The position look-ups of one consumer.
 
-    group: where committed offsets come from; None without a group. on_found: called when positions were found.
+    group: the committed offsets; None without a group. on_found: called when positions were found.
     """
 
     def __init__(
         self,
         options: ConsumerOptions,
         subscriptions: Subscriptions,
-        lookup: OffsetLookup,
-        group: GroupOffsets | None,
+        lookup: ListOffsetsLookup,
+        group: CommittedOffsets | None,
         on_found: Callable[[], object],
         supervisor: Supervisor,
     ) -> None:
@@ -46,15 +46,15 @@ class Positions:
         self._error: KafkaError | None = None
 
     def raise_error(self) -> None:
-        """Raises what a look-up failed with for good."""
+        """Raises the fatal error of a look-up, if there is one."""
         if self._error is not None:
             error, self._error = self._error, None
             raise error
 
     def begin(self) -> None:
-        """Starts to look for the positions that are missing.
+        """Starts to look up the missing positions.
 
-        Raises NoOffsetForPartition when there is no group to ask, and no policy.
+        Raises NoOffsetForPartition when there are neither committed offsets nor a reset policy.
         """
         missing = [state for state in self._subscriptions.without_position.values() if not state.resetting]
         if not missing:
@@ -68,7 +68,7 @@ class Positions:
         task.add_done_callback(self._tasks.pop)
 
     def reset_by_policy(self, state: AssignedPartition) -> None:
-        """Wants the position that auto.offset.reset says."""
+        """Resets the position of a partition by auto.offset.reset."""
         earliest = self._options.auto_offset_reset == EARLIEST
         state.reset(EARLIEST_TIMESTAMP if earliest else LATEST_TIMESTAMP)
 
@@ -96,19 +96,19 @@ class Positions:
                 state.resetting = False
             self._on_found()
 
-    async def _from_group(self, group: GroupOffsets, states: list[AssignedPartition]) -> None:
+    async def _from_group(self, group: CommittedOffsets, states: list[AssignedPartition]) -> None:
         generations = {state.topic_partition: state.generation for state in states}
         committed = await group.fetch(list(generations), self._options.default_api_timeout_ms)
         left = []
         for state in states:
             partition = state.topic_partition
             if state.generation != generations[partition]:
-                continue  # a seek came first
+                continue  # a seek has set the position meanwhile
             found = committed[partition]
             if found is None:
                 left.append(state)
             else:
-                _log.info("Reading %s from offset %d on, which the group has committed", partition, found.offset)
+                _log.info("Setting the position of %s to the committed offset %d", partition, found.offset)
                 state.seek(found.offset, found.leader_epoch)
         self._by_policy([state for state in left if self._subscriptions.get(state.topic_partition) is state])
 
@@ -126,10 +126,10 @@ class Positions:
             answer = found.get(partition)
             if answer is None or state.generation != generations[partition]:
                 continue
-            _log.info("Reading %s from offset %d on", partition, answer.offset)
+            _log.info("Resetting the position of %s to offset %d", partition, answer.offset)
             state.seek(answer.offset, answer.leader_epoch)
 
     def close(self) -> None:
-        """Looks for nothing more."""
+        """Cancels the look-ups."""
         for task in list(self._tasks):
             task.cancel()

@@ -1,7 +1,7 @@
-"""The bytes that consumers of a group send each other through the coordinator, which does not read them.
+"""The bytes that consumers of a group send each other through the coordinator, which does not interpret them.
 
-A subscription goes with JoinGroup, an assignment with SyncGroup, each after its version (int16). Besides, what the
-sticky assignors put into user data. Source: KIP-429 (owned partitions), KIP-54, KIP-341.
+A subscription is part of JoinGroup, an assignment part of SyncGroup, each after its version (int16). Also the user data
+of the sticky assignors. Source: KIP-429 (owned partitions), KIP-54, KIP-341.
 """
 
 import struct
@@ -25,7 +25,7 @@ VERSION = 1
 
 @message(versions=(0, 1), flexible=None)
 class StickyUserData:
-    """What a member of the sticky assignor had. v1 since which generation (KIP-341)."""
+    """The previous assignment of a member, for the sticky assignor. v1 adds its generation (KIP-341)."""
 
     previous_assignment: list[TopicPartitions]
     generation: Int32 = since(1, default=UNKNOWN_GENERATION, ignorable=True)
@@ -35,7 +35,7 @@ _INT32 = struct.Struct(">i")
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """What goes with JoinGroup."""
+    """The metadata of a protocol in JoinGroup."""
     body = ConsumerProtocolSubscription(
         topics=list(subscription.topics),
         user_data=subscription.user_data,
@@ -45,7 +45,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Subscription:
-    """What a member wants. Raises KafkaError(UNKNOWN_SERVER_ERROR) when it cannot be read."""
+    """A member's subscription. Raises KafkaError(UNKNOWN_SERVER_ERROR) when it is malformed."""
     try:
         _, body = decode_versioned(ConsumerProtocolSubscription, data, newest_known=True)
     except MalformedMessage as error:
@@ -54,7 +54,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Su
 
 
 def encode_assignment(assignment: Assignment) -> bytes:
-    """What goes with SyncGroup."""
+    """The assignment of a member in SyncGroup."""
     body = ConsumerProtocolAssignment(
         assigned_partitions=_by_topic(assignment.partitions), user_data=assignment.user_data
     )
@@ -62,7 +62,7 @@ def encode_assignment(assignment: Assignment) -> bytes:
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """What the leader gave. Raises KafkaError(UNKNOWN_SERVER_ERROR) when it cannot be read."""
+    """This member's assignment. Raises KafkaError(UNKNOWN_SERVER_ERROR) when it is malformed."""
     try:
         _, body = decode_versioned(ConsumerProtocolAssignment, data, newest_known=True)
     except MalformedMessage as error:
@@ -71,12 +71,12 @@ def decode_assignment(data: bytes) -> Assignment:
 
 
 def encode_claim(partitions: Iterable[TopicPartition], generation: int) -> bytes:
-    """User data of the sticky assignor: what the member had, and since which generation."""
+    """User data of the sticky assignor: the member's previous assignment and its generation."""
     return encode(StickyUserData(previous_assignment=_by_topic(partitions), generation=generation), 1)
 
 
 def decode_claim(data: bytes | None) -> tuple[Sequence[TopicPartition], int]:
-    """(partitions, generation) of user data; nothing and -1 for none, and for bytes that cannot be read."""
+    """(partitions, generation) in user data; no partitions and -1 if it is missing or malformed."""
     for version in (1, 0) if data else ():
         try:
             body = decode(StickyUserData, version, data or b"")
@@ -87,12 +87,12 @@ def decode_claim(data: bytes | None) -> tuple[Sequence[TopicPartition], int]:
 
 
 def encode_generation(generation: int) -> bytes:
-    """User data of the cooperative sticky assignor."""
+    """User data of the cooperative sticky assignor: the generation."""
     return _INT32.pack(generation)
 
 
 def decode_generation(data: bytes | None) -> int:
-    """The generation in user data; -1 for none, and for bytes that cannot be read."""
+    """The generation in user data; -1 if it is missing or malformed."""
     if data is None or len(data) < _INT32.size:
         return UNKNOWN_GENERATION
     generation: int = _INT32.unpack_from(data)[0]
@@ -100,7 +100,7 @@ def decode_generation(data: bytes | None) -> int:
 
 
 def _unreadable(what: str, error: MalformedMessage) -> KafkaError:
-    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a group member's {what} cannot be read: {error}")
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a group member's {what} is malformed: {error}")
 
 
 def _bytes(data: Bytes | None) -> bytes | None:

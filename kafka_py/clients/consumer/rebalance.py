@@ -1,8 +1,8 @@
-"""What joining a group means for a consumer's partitions.
+"""Rebalances: how joining a group changes a consumer's partitions.
 
-Before a join partitions are revoked: all of them (eager), or only what is no longer subscribed to (cooperative,
-KIP-429). After it the new ones are taken; cooperative members give up what others shall have, and join once more.
-The membership itself is group.py's business, what a join is made with joining.py's. Lives on one event loop.
+Before a join partitions are revoked: all of them (eager), or only those no longer subscribed to (cooperative,
+KIP-429). After it the new ones are added; cooperative members revoke those that move to others, and join again.
+group.py has the membership itself, joining.py the contents of joins. All methods are called on one event loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kafka_py.clients.consumer.joining import Joining
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
 from kafka_py.clients.consumer.protocol import decode_assignment
-from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
+from kafka_py.clients.consumer.subscriptions import Subscriptions, SubscriptionType
 from kafka_py.clients.metadata import ClusterView
 
 _log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ SILENT = RebalanceListener()
 
 
 class _ListenerCall:
-    """A method of a listener to call; `begun` tells a cancellation before the call from one within it."""
+    """A call of a listener's method; `begun` distinguishes a cancellation before the call from one during it."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
@@ -45,7 +45,7 @@ class _ListenerCall:
 
 
 class _Taking:
-    """An assignment on its way to the application. new: partitions that the listener is to be notified of."""
+    """An assignment that is being applied. new: partitions of which the listener is to be notified."""
 
     def __init__(self, assignor: Assignor, assignment: Assignment, new: set[TopicPartition]) -> None:
         self.assignor = assignor
@@ -82,12 +82,12 @@ class Rebalancing:
         self._taking: _Taking | None = None
         cluster.on_update(self._on_view)
 
-    # What changes the subscription
+    # Subscription and metadata changes
 
     def subscribe(self, listener: RebalanceListener | None) -> None:
-        """Topics or pattern are others: joins with them, and asks about topics that are new."""
+        """Takes changed topics or a changed pattern: requests a rejoin, and metadata of topics that are new."""
         self._listener = SILENT if listener is None else listener
-        if self._subscriptions.kind is Kind.PATTERN:
+        if self._subscriptions.type is SubscriptionType.PATTERN:
             self._match(self._cluster.view)
         if self._joining.has_other_topics:
             self._member.request_rejoin("the subscription has changed")
@@ -115,16 +115,16 @@ class Rebalancing:
         for topic in subscriptions.subscribed:
             info = view.topics.get(topic)
             if info is None or (info.error is not ErrorCode.NONE and info.error.retriable):
-                self._cluster.request_refresh()  # it may come into being, and is to be read then
+                self._cluster.request_refresh()  # the topic may be created later
                 break
 
     def _rejoin_if_changed(self, view: ClusterView) -> None:
         if self._joining.has_other_topics:
-            self._member.request_rejoin("topics that match the subscription have come or gone")
+            self._member.request_rejoin("topics that match the subscription were created or deleted")
         elif self._joining.has_other_partitions(view):
-            self._member.request_rejoin("the partitions of subscribed topics have changed")
+            self._member.request_rejoin("the numbers of partitions of subscribed topics have changed")
 
-    # Inside of poll
+    # During poll
 
     @property
     def needs_attention(self) -> bool:
@@ -132,9 +132,9 @@ class Rebalancing:
         return self._taking is not None or self._member.needs_attention
 
     async def attend(self) -> None:
-        """Carries a rebalance on as far as it goes without waiting for the group.
+        """Continues a rebalance as far as possible without waiting for the group.
 
-        A call that is cancelled is continued by the next one; a listener that was called is not called again.
+        The next call continues one that was cancelled; a listener that was called is not called again.
         Raises KafkaError when this consumer cannot be part of the group, and what a listener raises.
         """
         member = self._member
@@ -156,7 +156,7 @@ class Rebalancing:
                 return
 
     async def _prepare(self) -> None:
-        """Commits automatically, then revokes what has to be revoked before a join.
+        """Commits automatically, then revokes the partitions that have to be revoked before a join.
 
         Heartbeats continue meanwhile. A listener that raises is not called again for the same join.
         """
@@ -170,15 +170,15 @@ class Rebalancing:
             going = {each for each in going if not self._subscriptions.matches(each)}
         self._member.note_prepared(True)
         try:
-            await self._give_up(going, lost=lost, always=eager and not lost)
+            await self._revoke(going, lost=lost, always=eager and not lost)
         except asyncio.CancelledError:
             self._member.note_prepared(going.isdisjoint(self._subscriptions.partitions()))
             raise
 
-    async def _give_up(self, partitions: Collection[TopicPartition], *, lost: bool, always: bool = False) -> None:
-        """Notifies the listener, then forgets the partitions. always: notifies it of an empty list, too.
+    async def _revoke(self, partitions: Collection[TopicPartition], *, lost: bool, always: bool = False) -> None:
+        """Notifies the listener, then removes the partitions. always: notifies it of an empty list, too.
 
-        Cancelled before the listener was called, it has changed nothing.
+        If it is cancelled before the listener was called, nothing has changed.
         """
         if not partitions and not always:
             return
@@ -194,7 +194,7 @@ class Rebalancing:
     async def _notify(self, call: _ListenerCall, partitions: Collection[TopicPartition], timing: Any) -> None:
         begun_ms = self._cluster.clock.monotonic_ms()
         _log.info("%s: %s", call.method.__name__, listed(sorted(partitions)))
-        self._member.leave_poll()  # the application has its max.poll.interval.ms for this
+        self._member.leave_poll()  # max.poll.interval.ms applies to the listener
         try:
             await self._call_user(call, sorted(partitions))
         finally:
@@ -202,7 +202,7 @@ class Rebalancing:
             timing.update(self._cluster.clock.monotonic_ms() - begun_ms)
 
     def _complete(self, joined: Joined) -> None:
-        """Notes what the group gives, for `_take`. Raises IllegalState for an assignor that is not ours."""
+        """Prepares the assignment for `_take`. Raises IllegalState for an assignor that is not configured."""
         assignor = self._joining.assignor(joined.generation.protocol)
         assignment = decode_assignment(joined.assignment)
         if not all(self._subscriptions.matches(each) for each in assignment.partitions):
@@ -211,13 +211,13 @@ class Rebalancing:
         owned = self._subscriptions.partitions()
         self._taking = _Taking(assignor, assignment, new=set(assignment.partitions) - owned)
         if not owned <= set(assignment.partitions):
-            self._member.request_rejoin("partitions were revoked that others can have now")
+            self._member.request_rejoin("partitions were revoked that can now be assigned to other members")
 
     async def _take(self, taking: _Taking) -> None:
-        """Gives up what is no longer ours, then reads what the group gives. Raises at last what the listener raises."""
+        """Revokes partitions that are no longer assigned, adds the new ones, then raises what listeners raised."""
         if not taking.is_taken:
             try:
-                await self._give_up(self._subscriptions.partitions() - set(taking.assignment.partitions), lost=False)
+                await self._revoke(self._subscriptions.partitions() - set(taking.assignment.partitions), lost=False)
             except Exception as error:
                 taking.problem = error
             taking.is_taken = True
@@ -233,7 +233,7 @@ class Rebalancing:
         self._rejoin_if_changed(self._cluster.view)
 
     def _read(self, taking: _Taking) -> None:
-        """The assigned partitions are those to read from now on."""
+        """Makes the assigned partitions those that are read."""
         taking.assignor.on_assignment(taking.assignment, self.metadata())
         self._committer.restart_interval()
         self._subscriptions.set_assigned(taking.assignment.partitions)
@@ -241,19 +241,19 @@ class Rebalancing:
             self._cluster.request_refresh(at_once=True)
 
     def metadata(self) -> GroupMetadata:
-        """This consumer as the group knows it."""
+        """The group metadata of this consumer."""
         group_id, generation = self._member.group_id, self._member.generation
         return GroupMetadata(group_id, generation.id, generation.member_id, self._options.group_instance_id)
 
-    # The end
+    # Leaving the group
 
-    async def give_all_up(self) -> None:
-        """Tells the listener that all partitions go, before the member leaves."""
+    async def revoke_all(self) -> None:
+        """Revokes all partitions before the member leaves, and notifies the listener."""
         lost = self._member.generation == NO_GENERATION
-        await self._give_up(self._subscriptions.partitions(), lost=lost)
+        await self._revoke(self._subscriptions.partitions(), lost=lost)
 
     async def leave(self, reason: str, timeout_ms: float | None = None) -> None:
-        """Is no member any more."""
+        """Leaves the group."""
         self._joining.forget()
         self._taking = None
         await self._member.leave(reason, timeout_ms)

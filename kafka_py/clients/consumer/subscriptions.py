@@ -1,8 +1,8 @@
-"""Which partitions a consumer reads, and where it stands in each.
+"""Which partitions a consumer reads, and its position in each.
 
-`position` is what the application sees: the offset of the next record that it will be handed. `fetch_offset` runs
-ahead of it by what is buffered. While a delivery is open (delivery.py) the position is computed from what was handed
-out. Everything here is plain state, changed by the consumer's own event loop only. Kinds of subscription exclude each
+`position` is what the application sees: the offset of the next record that it gets. `fetch_offset` is ahead of it by
+the records that are buffered. While a delivery is open (delivery.py), the position is computed from the records handed
+out. Everything here is plain state, changed on the consumer's event loop only. The types of subscription exclude each
 other: partitions named by the user, topics, or a pattern of topics.
 """
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 _generations = itertools.count(1)
 
 
-class Kind(enum.Enum):
+class SubscriptionType(enum.Enum):
     """How the partitions are chosen."""
 
     NONE = "without a subscription"
     TOPICS = "subscribed to topics"
     PATTERN = "subscribed to a pattern"
-    USER_ASSIGNED = "assigned partitions by hand"
+    USER_ASSIGNED = "assigned partitions by the application"
 
 
 class AssignedPartition:
     """One partition being read.
 
-    fetch_offset: None until known. reset_to: the timestamp whose offset is being looked up, None when no
-    reset is going on. generation: another number after every jump, so that older answers are recognised.
+    fetch_offset: None until known. reset_to: the timestamp whose offset is being looked up, None while there is no
+    reset. generation: changes with every seek or reset, so that responses to earlier fetches are recognised.
     fetch_epoch: leader epoch of the last record before fetch_offset, -1 when not known. validated_epoch: the leader
-    epoch under which fetch_offset was last found to stand; validating: whether the leader is being asked.
-    on_change: called with the partition when its position jumps, or it is paused or resumed.
+    epoch under which fetch_offset was last validated; validating: whether a validation is in progress.
+    on_change: called with the partition when its position is set, or it is paused or resumed.
     """
 
     __slots__ = (
@@ -57,7 +57,7 @@ class AssignedPartition:
         self._position: int | None = None
         self._offset_epoch = -1
         self.delivered: DeliveredPartition | None = None
-        """What the last poll took of this partition; None after a jump."""
+        """The records of this partition that the last poll took; None after a seek or reset."""
         self.fetch_offset: int | None = None
         self.fetch_epoch = -1
         self.validated_epoch = -1
@@ -75,7 +75,7 @@ class AssignedPartition:
 
     @property
     def position(self) -> int | None:
-        """The offset of the next record for the application; None until known."""
+        """The offset of the next record that the application gets; None until known."""
         delivered = self.delivered
         return self._position if delivered is None else delivered.position
 
@@ -87,32 +87,32 @@ class AssignedPartition:
 
     @property
     def paused(self) -> bool:
-        """Whether the application wants no records for now."""
+        """Whether the application has paused the partition."""
         return self._paused
 
     def pause(self) -> None:
-        """Nothing more is handed out until `resume`."""
+        """No records are handed out until `resume`."""
         self._paused = True
         if self.delivered is not None:
             self.delivered.stop()
         self._on_change(self.topic_partition)
 
     def resume(self) -> None:
-        """Undoes `pause`."""
+        """Ends `pause`."""
         self._paused = False
         self._on_change(self.topic_partition)
 
     def end_delivery(self) -> None:
-        """The position stays at what was handed out; the rest of that delivery is not handed out."""
+        """Fixes the position after the records handed out; the rest of that delivery is not handed out."""
         if self.delivered is not None:
             self.delivered.stop()
         self._position, self._offset_epoch = self.position, self.offset_epoch
         self.delivered = None
 
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
-        """Jumps: the next record returned is the first at or after `offset`.
+        """Sets the position: the next record returned is the first at or after `offset`.
 
-        Whether records before a position with an epoch were truncated is checked again before it is fetched from.
+        A position with a leader epoch is validated again before it is fetched from (KIP-320).
         """
         self.end_delivery()
         self._position = self.fetch_offset = offset
@@ -123,7 +123,7 @@ class AssignedPartition:
         self._on_change(self.topic_partition)
 
     def reset(self, timestamp: int) -> None:
-        """Wants the offset at `timestamp` (or an end) as its position."""
+        """Drops the position; it will be looked up by `timestamp`, which may stand for an end of the log."""
         self.end_delivery()
         self._position = self.fetch_offset = None
         self.reset_to = timestamp
@@ -131,20 +131,20 @@ class AssignedPartition:
         self._on_change(self.topic_partition)
 
     def needs_validation(self, leader_epoch: int) -> bool:
-        """Whether records before fetch_offset may be gone, now that the partition has this leader epoch."""
+        """Whether fetch_offset has to be validated under this leader epoch."""
         return 0 <= self.fetch_epoch < leader_epoch and self.validated_epoch < leader_epoch
 
     def lag(self, *, committed: bool, position: int | None = None) -> int | None:
-        """Records between the position (or another one) and the end, as of the last fetch; None before the first.
+        """Records from the position (or a given one) to the end, as of the last fetch; None before the first.
 
-        committed: the end is where the first open transaction begins.
+        committed: whether the end is the last stable offset instead of the high watermark.
         """
         end = self.last_stable_offset if committed else self.high_watermark
         position = self.position if position is None else position
         return None if end is None or position is None else max(0, end - position)
 
     def lead(self, position: int | None = None) -> int | None:
-        """Records between the oldest one kept and the position (or another one), as of the last fetch."""
+        """Records from the log start offset to the position (or a given one), as of the last fetch."""
         start = self.log_start_offset
         position = self.position if position is None else position
         return None if start is None or position is None else max(0, position - start)
@@ -155,14 +155,14 @@ class Subscriptions:
 
     changes: how often the assigned partitions have changed.
 
-    topics: subscribed to, by name or because they match. group_topics: what the whole group subscribes to, which its
-    leader has to know; else empty.
+    subscribed: the subscribed topics, given by name or matched by the pattern. group_topics: the topics of the whole
+    group on its leader, which needs their metadata; else empty.
 
     without_position: the assigned partitions whose position is not known.
     """
 
     def __init__(self) -> None:
-        self.kind = Kind.NONE
+        self.type = SubscriptionType.NONE
         self.changes = 0
         self.subscribed: frozenset[str] = frozenset()
         self.group_topics: frozenset[str] = frozenset()
@@ -171,63 +171,63 @@ class Subscriptions:
         self._assigned: dict[TopicPartition, AssignedPartition] = {}
         self._touched: dict[TopicPartition, None] = {}
 
-    # What the user wants
+    # What the application asks for
 
     def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Reads exactly these from now on; those it already read keep their position. None of them: as unsubscribe.
+        """Reads exactly these partitions; those already assigned keep their position. Without any: unsubscribes.
 
         Raises IllegalState on a consumer that subscribes.
         """
         if partitions:
-            self._become(Kind.USER_ASSIGNED)
+            self._become(SubscriptionType.USER_ASSIGNED)
             self.set_assigned(partitions)
         else:
             self.unsubscribe()
 
     def subscribe(self, topics: Collection[str]) -> None:
-        """Reads what the group gives it of these topics. Raises IllegalState on one that has another kind."""
-        self._become(Kind.TOPICS)
+        """Subscribes to these topics. Raises IllegalState if the consumer has another type of subscription."""
+        self._become(SubscriptionType.TOPICS)
         self.subscribed = frozenset(topics)
 
     def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
-        """Reads what the group gives it of topics that match. Raises IllegalState on one that has another kind."""
-        self._become(Kind.PATTERN)
+        """Subscribes to matching topics. Raises IllegalState if the consumer has another type of subscription."""
+        self._become(SubscriptionType.PATTERN)
         self.pattern = pattern
 
     def matched(self, topics: Iterable[str]) -> None:
-        """These topics match the pattern now."""
+        """Sets the topics that match the pattern."""
         self.subscribed = frozenset(topics)
 
     def note_group_topics(self, topics: Iterable[str]) -> None:
-        """What the members of the group subscribe to together, as far as this one has to know."""
+        """Sets the topics to which the members of the group subscribe, on its leader."""
         self.group_topics = frozenset(topics)
 
-    def _become(self, kind: Kind) -> None:
-        if self.kind not in (Kind.NONE, kind):
-            raise IllegalState(f"this consumer is {self.kind.value}; unsubscribe before it is {kind.value}")
-        self.kind = kind
+    def _become(self, wanted: SubscriptionType) -> None:
+        if self.type not in (SubscriptionType.NONE, wanted):
+            raise IllegalState(f"this consumer is {self.type.value}; unsubscribe before it is {wanted.value}")
+        self.type = wanted
 
     def unsubscribe(self) -> None:
         self.set_assigned(())
         self.subscribed = self.group_topics = frozenset()
         self.pattern = None
-        self.kind = Kind.NONE
+        self.type = SubscriptionType.NONE
 
     @property
     def by_group(self) -> bool:
-        """Whether partitions come from the group."""
-        return self.kind in (Kind.TOPICS, Kind.PATTERN)
+        """Whether the group assigns the partitions."""
+        return self.type in (SubscriptionType.TOPICS, SubscriptionType.PATTERN)
 
     def matches(self, partition: TopicPartition) -> bool:
-        """Whether the group may give us this partition."""
+        """Whether the partition's topic is subscribed to."""
         if self.pattern is not None:
             return self.pattern.fullmatch(partition.topic) is not None
         return partition.topic in self.subscribed
 
-    # What is read
+    # Assigned partitions
 
     def set_assigned(self, partitions: Iterable[TopicPartition]) -> None:
-        """Reads exactly these; those it already read keep their position."""
+        """Sets the assigned partitions; those already assigned keep their position."""
         before = self._assigned
         self._assigned = {tp: before.get(tp) or AssignedPartition(tp, self._moved) for tp in partitions}
         for partition in before.keys() - self._assigned.keys():
@@ -237,14 +237,14 @@ class Subscriptions:
                 self._moved(partition)
         self.changes += 1
 
-    # What has changed
+    # Changed partitions
 
     def touch(self, partition: TopicPartition) -> None:
-        """Something happened that may decide whether, or from where, the partition is fetched."""
+        """Marks a partition whose fetch may have changed: whether, from which offset or from which broker."""
         self._touched[partition] = None
 
     def _moved(self, partition: TopicPartition) -> None:
-        """As `touch`, when the position may be another."""
+        """As `touch`, when the position may have changed."""
         self.touch(partition)
         state = self._assigned.get(partition)
         if state is not None and state.position is None:
@@ -284,7 +284,7 @@ class Subscriptions:
         return set(self._assigned)
 
     def topics(self) -> set[str]:
-        """Those to know about: of assigned partitions, and what is subscribed to."""
+        """The topics whose metadata is needed: those of assigned partitions, and the subscribed ones."""
         assigned = {partition.topic for partition in self._assigned}
         return assigned.union(self.subscribed, self.group_topics)
 
@@ -292,7 +292,7 @@ class Subscriptions:
         return {state.topic_partition for state in self if state.paused}
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a commit of all that was handed out stores."""
+        """The positions of all partitions that have one, to be committed."""
         return {
             state.topic_partition: OffsetAndMetadata(position, "", state.offset_epoch)
             for state in self
@@ -300,6 +300,6 @@ class Subscriptions:
         }
 
     def check_not_empty(self) -> None:
-        """Raises IllegalState when nothing was subscribed to."""
-        if self.kind is Kind.NONE:
+        """Raises IllegalState without subscription and assignment."""
+        if self.type is SubscriptionType.NONE:
             raise IllegalState("nothing to poll: subscribe to topics or assign partitions first")

@@ -1,7 +1,8 @@
-"""Whether a position still stands after a change of leader: did records before it get lost? (KIP-320)
+"""Validates positions after a change of leader: were records before them truncated? (KIP-320)
 
-A new leader may lack what an old one had handed out. Before the first fetch under a newer leader epoch the leader is
-asked where the epoch of the last record read has ended; a position past that end is one in a log that is no more.
+A new leader may lack records that consumers have read from the previous one. Before the first fetch under a newer
+leader epoch, OffsetsForLeaderEpoch tells where the epoch of the last record read ends; a position past that end refers
+to records that were truncated.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from kafka_py.wire.messages.offset_for_leader_epoch import (
 _log = logging.getLogger(__name__)
 
 USABLE_SINCE = 3
-"""The version since which a consumer without rights on the cluster may ask."""
+"""The first version of OffsetsForLeaderEpoch that does not need authorization on the cluster."""
 
 
 class Validation:
-    """The checks of one consumer.
+    """The validations of one consumer.
 
-    on_done: called when fetches may go on. on_error: takes what only the application can decide of a partition.
-    reset: asks for a partition's position by auto.offset.reset.
+    on_done: called when fetches may continue. on_error: called with a partition and the error that poll is to raise.
+    reset: resets a partition's position by auto.offset.reset.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Validation:
         self._tasks: dict[asyncio.Task[None], None] = {}
 
     def begin(self, node_id: int, states: list[AssignedPartition]) -> None:
-        """Checks partitions that a node leads; they are marked as `validating` until it is done."""
+        """Starts to validate partitions that a node leads; they are `validating` until that is done."""
         for state in states:
             state.validating = True
         task = self._cluster.supervisor.spawn(self._check(node_id, states), "position validation", node_id)
@@ -119,7 +120,7 @@ class Validation:
             for answer in topic.partitions:
                 state, generation, epoch = asked[TopicPartition(topic.topic, answer.partition)]
                 if state.generation != generation or self._subscriptions.get(state.topic_partition) is not state:
-                    continue  # a seek, or another assignment, came first
+                    continue  # the position or the assignment has changed meanwhile
                 code = error_code(answer.error_code)
                 if code is not ErrorCode.NONE:
                     self._delay([state])
@@ -132,22 +133,22 @@ class Validation:
                     state.validated_epoch = epoch
 
     def _lost(self, state: AssignedPartition, end_offset: int | None) -> None:
-        """What was read from `end_offset` on is gone (None: the leader does not know the epoch at all)."""
+        """Handles truncation from `end_offset` on (None: the leader does not know the epoch at all)."""
         partition, offset = state.topic_partition, state.fetch_offset
         if self._options.auto_offset_reset == NONE:
             self._delay([state])
             self._on_error(state, LogTruncation(partition, offset, end_offset))
         elif end_offset is None:
-            _log.info("The log of %s was cut before offset %s; resetting the position", partition, offset)
+            _log.info("The log of %s was truncated below offset %s; resetting the position", partition, offset)
             self._reset(state)
         else:
             _log.info(
-                "The log of %s was cut before offset %s; continuing at %d, where the logs part", partition, offset,
+                "The log of %s was truncated below offset %s; continuing at offset %d", partition, offset,
                 end_offset,
             )  # fmt: skip
             state.seek(end_offset if state.position is None else min(state.position, end_offset))
 
     def close(self) -> None:
-        """Asks nothing more."""
+        """Cancels the validations."""
         for task in list(self._tasks):
             task.cancel()

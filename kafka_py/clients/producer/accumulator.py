@@ -1,9 +1,9 @@
-"""Records on their way to the sender: one queue of batches per partition, filled by any thread.
+"""The record accumulator: one queue of batches per partition, filled from any thread.
 
-`append` is the path of every record: look up the topic, choose the partition, add to the open batch. It never waits:
-without metadata or memory it returns None, and the caller waits its own way (a thread blocks, a coroutine awaits).
-One lock guards the queues and the pool; it is held for microseconds, and the sender takes it once per round. What the
-sender does with the queues is queues.py's.
+`append` is called for every record: it looks up the topic, chooses the partition and adds to the open batch. It never
+waits: without metadata or memory it returns None, and the caller waits (a thread blocks, a coroutine awaits). One lock
+guards the queues and the pool; it is held for microseconds, and the sender takes it once per round. The operations that
+the sender uses are in queues.py.
 
 Source: RecordAccumulator, BufferPool; KIP-480 (sticky partition, whose choice belongs to opening a batch).
 """
@@ -27,17 +27,17 @@ from kafka_py.records.builder import BatchBuilder, Data, record_size_bound
 from kafka_py.records.compression import Codec
 
 RECORD_OVERHEAD = 12
-"""What a record of usual size takes in a batch beside its key and value, in bytes."""
+"""Bytes that a record of usual size takes in a batch in addition to its key and value."""
 
 MEMORY_SHARE = 8
-"""A compressed batch reserves at most this part of buffer.memory, however well its topic compresses."""
+"""A compressed batch reserves at most one part in so many of buffer.memory, however well its topic compresses."""
 
 
 class Accumulator(BatchQueues):
-    """The queues of one producer, and what fills them.
+    """The queues of one producer with the operations that fill them.
 
-    wake: called, from any thread and without the lock, when a batch was opened and the sender should look.
-    observer: called at the end of every batch.
+    wake: called from any thread, without the lock, when a batch was opened, so that the sender runs.
+    observer: called when a batch has been acknowledged or has failed.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Accumulator(BatchQueues):
         self._memory = options.buffer_memory
         self._observer = observer
 
-    # From any thread: the path of every record
+    # From any thread, for every record
 
     def append(
         self,
@@ -70,11 +70,12 @@ class Accumulator(BatchQueues):
         callback: Callback | None,
         grant: MemoryWaiter | None = None,
     ) -> RecordFuture | None:
-        """Adds a record; None when the topic's metadata or memory is missing.
+        """Adds a record and returns its future; None when the topic's metadata or memory is missing.
 
-        grant: memory the caller has waited for; taken from it if a batch must be opened.
-        Raises TypeError or ValueError for an argument that no record can be made of, KafkaError(MESSAGE_TOO_LARGE) for
-        a record that no batch could hold; then nothing has changed.
+        timestamp: ms since the epoch; now when None. grant: memory that the caller has waited for, used if a batch has
+        to be opened.
+        Raises TypeError or ValueError for an invalid argument, KafkaError(MESSAGE_TOO_LARGE) for a record that no batch
+        can hold; nothing has changed then.
         """
         topic_lanes = self.topics.get(topic)
         if topic_lanes is None:
@@ -144,7 +145,7 @@ class Accumulator(BatchQueues):
         finally:
             try:
                 lock.release()
-            except RuntimeError:  # a signal came before the lock was ours
+            except RuntimeError:  # a signal handler raised before this thread had the lock
                 pass
             if opened:
                 self._wake()
@@ -153,14 +154,14 @@ class Accumulator(BatchQueues):
     def append_batch(
         self, topic: str, partition: int, timestamp: int, records: bytes, count: int, callback: Callback
     ) -> bool:
-        """Adds a batch of its own, of `count` records encoded as BatchBuilder.extend takes them: for writers in bulk.
+        """Adds a separate batch of `count` records that are encoded as BatchBuilder.extend expects; for bulk writers.
 
-        callback: called once, with what became of the last record. False when metadata or memory is missing.
-        Raises KafkaError(MESSAGE_TOO_LARGE) for more than one request can hold, ValueError for no record at all,
-        TypeError or ValueError for a timestamp that is none.
+        callback: called once, with the result of the last record. Returns False when metadata or memory is missing.
+        Raises KafkaError(MESSAGE_TOO_LARGE) if one request cannot hold the batch, ValueError for no records, TypeError
+        or ValueError for an invalid timestamp.
         """
         if count < 1:
-            raise ValueError("a batch needs a record")
+            raise ValueError("a batch needs at least one record")
         timestamp = as_timestamp(timestamp)
         topic_lanes = self.topics.get(topic)
         if topic_lanes is None or not 0 <= partition < topic_lanes.count:
@@ -187,9 +188,9 @@ class Accumulator(BatchQueues):
     def choose(
         self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None
     ) -> int | None:
-        """What an own partitioner says; None when the built-in one decides, or the topic is not known yet.
+        """The partition that a custom partitioner chooses; None without one, or while the topic is unknown.
 
-        Raises KafkaError(INVALID_REQUEST) for a number that is no partition.
+        Raises KafkaError(INVALID_REQUEST) for a number that is not a partition of the topic.
         """
         topic_lanes = self.topics.get(topic)
         if self.partitioner is None or topic_lanes is None:
@@ -220,7 +221,7 @@ class Accumulator(BatchQueues):
         headers: Headers | None,
         grant: MemoryWaiter | None,
     ) -> tuple[ProducerBatch, bool] | None:
-        """A batch with room for the record, and whether it was opened now; None without memory."""
+        """A batch that has room for the record, and whether it was opened for it; None if memory is missing."""
         bound = self._checked_bound(key, value, headers)
         if sticky:
             partition = topic_lanes.choice.switch(lane.partition if lane is not None else None)
@@ -250,9 +251,9 @@ class Accumulator(BatchQueues):
         return batch
 
     def _limit(self, topic_lanes: TopicLanes) -> int:
-        """How large a batch may grow before it is compressed, in bytes; at least as much memory is reserved for it.
+        """Uncompressed bytes up to which a batch may grow; at least as much memory is reserved for it.
 
-        What is expected to compress to batch.size, but no more than a share of buffer.memory.
+        The size that is expected to compress to batch.size, but at most 1/MEMORY_SHARE of buffer.memory.
         """
         if self._codec is Codec.NONE:
             return self._batch_size
@@ -260,9 +261,9 @@ class Accumulator(BatchQueues):
         return min(limit, max(self._batch_size, self._memory // MEMORY_SHARE))
 
     def _undo_open(self, topic_lanes: TopicLanes) -> bool:
-        """After a failed `append`: undoes `_open` for batches that got no record. Whether one with records is open.
+        """After a failed `append`: removes open batches without records. Returns whether one with records is open.
 
-        A signal may come anywhere, also before the lock is this thread's own.
+        A signal handler may have raised anywhere, also before this thread had the lock.
         """
         with self.lock:
             found = [lane.open for lane in topic_lanes.lanes if lane.open is not None]
@@ -272,7 +273,7 @@ class Accumulator(BatchQueues):
             return any(batch.details for batch in found)
 
     def _take_back(self, batch: ProducerBatch) -> None:
-        """Undoes `_open`: the batch got no record. With the lock held."""
+        """Undoes `_open` for a batch without records. The caller holds the lock."""
         lane = batch.lane
         if batch in lane.queue:
             lane.queue.remove(batch)
@@ -294,18 +295,18 @@ class Accumulator(BatchQueues):
         return bound
 
     def memory_for(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> int:
-        """How many bytes the pool must grant before `append` can open a batch for the record."""
+        """Bytes that the pool has to grant before `append` can open a batch for the record."""
         topic_lanes = self.topics.get(topic)
         limit = 0 if topic_lanes is None else self._limit(topic_lanes)
         return max(self._batch_size, limit, self._checked_bound(key, value, headers))
 
     def wait_for_memory(self, size: int, notify: Callable[[], object]) -> MemoryWaiter:
-        """Queues for memory; `notify` is called on the event loop once it is granted."""
+        """Queues for `size` bytes of memory; `notify` is called on the event loop when they are granted."""
         with self.lock:
             return self.pool.wait(size, notify)
 
     def withdraw(self, grant: MemoryWaiter) -> None:
-        """Gives back what is left of a grant, or the place in the queue."""
+        """Returns unused granted memory to the pool, or leaves the queue."""
         with self.lock:
             served = self.pool.withdraw(grant)
         for notify in served:

@@ -1,6 +1,6 @@
-"""The arguments of `send`, checked before anything of them is queued: what a record cannot be made of is refused here.
+"""Checks and converts the arguments of `send` before the record is queued.
 
-Bytes may come as bytes, bytearray or memoryview, which are copied; numbers as anything that is an integer to Python.
+Bytes may be given as bytes, bytearray or memoryview, which are copied; numbers as anything with `__index__`.
 Source: ProducerRecord (checks timestamp and partition in its constructor).
 """
 
@@ -13,14 +13,14 @@ from typing import Any
 from kafka_py.clients.producer.batches import Headers
 
 MAX_TIMESTAMP = (1 << 63) - 1
-"""The largest time that a record can carry, in ms."""
+"""The largest timestamp of a record, in ms since the epoch."""
 
 HEADER_OVERHEAD = 3
-"""What a header of usual size takes in a record beside its name and value, in bytes."""
+"""Bytes that a header of usual size takes in a record in addition to its name and value."""
 
 
 def as_bytes(name: str, data: Any) -> bytes:
-    """A key, value or header value. Raises TypeError for what is not bytes."""
+    """A key, value or header value as bytes. Raises TypeError for other types."""
     if isinstance(data, (bytes, bytearray, memoryview)):
         return bytes(data)
     advice = f": set {name}.serializer" if name in ("key", "value") else ""
@@ -28,7 +28,7 @@ def as_bytes(name: str, data: Any) -> bytes:
 
 
 def as_timestamp(timestamp: Any) -> int:
-    """Milliseconds since the epoch. Raises TypeError for what is no integer, ValueError for one out of range."""
+    """A timestamp in ms since the epoch. Raises TypeError for what is no integer, ValueError for one out of range."""
     number = _as_integer("timestamp", timestamp)
     if not 0 <= number <= MAX_TIMESTAMP:
         raise ValueError(f"the timestamp {number} is not within 0 and {MAX_TIMESTAMP}")
@@ -53,12 +53,15 @@ def _as_integer(name: str, number: Any) -> int:
 
 
 def as_headers(headers: Any) -> Headers:
-    """(name, bytes or None) pairs. Raises TypeError, ValueError for a name that has no UTF-8."""
+    """(name, bytes or None) pairs. Raises TypeError for other types, ValueError for a name that UTF-8 cannot encode."""
     return sized_headers(headers)[0]
 
 
 def sized_headers(headers: Any) -> tuple[Headers, int]:
-    """As `as_headers`, with about what the headers take in a record, in bytes. One pass: every record comes here."""
+    """As `as_headers`, with the approximate bytes that the headers take in a record.
+
+    One pass over the headers, because it is done for every record.
+    """
     if type(headers) is not list and (
         not isinstance(headers, Sequence) or isinstance(headers, (str, bytes, bytearray, memoryview))
     ):
@@ -78,7 +81,7 @@ def sized_headers(headers: Any) -> tuple[Headers, int]:
 
 def _as_header(header: Any) -> tuple[str, bytes | None]:
     if not isinstance(header, Sequence) or isinstance(header, (str, bytes)) or len(header) != 2:
-        raise TypeError(f"{header!r} is no header: not a pair of name and value")
+        raise TypeError(f"{header!r} is not a header: a header is a pair of name and value")
     name, value = header
     if not isinstance(name, str):
         raise TypeError(f"the header name {name!r} is a {type(name).__name__}, not a str")

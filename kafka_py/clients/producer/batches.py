@@ -1,7 +1,7 @@
-"""A batch that grows record by record, what becomes of it, and the light futures that point into it.
+"""A batch of records, its result, and the futures of its records.
 
-A record's future is only (batch, index): the whole batch is answered at once, so there is one state, one gate and
-one list of callbacks per batch, not per record. Written by the accumulator, finished by the sender.
+A record's future is only (batch, index): the whole batch completes at once, so there is one state, one gate and one
+list of callbacks per batch, not per record. The accumulator adds records, the sender completes the batch.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ NO_SEQUENCE = -1
 
 Headers = Sequence[tuple[str, bytes | None]]
 Details = tuple[int, int, int]
-"""(timestamp, key size, value size) of one record, what its RecordMetadata needs; sizes are -1 for null."""
+"""(timestamp, key size, value size) of one record, for its RecordMetadata; sizes in bytes, -1 for null."""
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record went. `offset` is -1 when the broker did not say (acks 0, or a duplicate of an old batch).
+    """Partition, offset and timestamp of an acknowledged record.
 
-    `timestamp`: the record's own, or the broker's for topics with LogAppendTime. Sizes are -1 for null.
+    offset: -1 when the broker does not report it (acks 0, or a duplicate of an old batch). timestamp: in ms since the
+    epoch, the record's own, or the broker's for topics with LogAppendTime. Sizes are in bytes, -1 for null.
     """
 
     topic: str
@@ -51,20 +52,20 @@ Callback = Callable[[RecordMetadata | None, KafkaError | None], object]
 """Called with (metadata, None) or (None, error), in the order of sending within a partition."""
 
 Observer = Callable[["ProducerBatch"], object]
-"""Called at the end of a batch, before anyone else is notified."""
+"""Called when a batch is complete, before its futures and callbacks are."""
 
 APPLICATION_FAILURES = (Exception, SystemExit, asyncio.CancelledError)
-"""What a callback of the application may raise without an end to the thread that all records depend on."""
+"""Exceptions of the application's callbacks that are logged and do not end the producer's thread."""
 
 _waiting = threading.Lock()  # guards `gate` and `finished` of all batches, once per batch and once per wait
 
 
 NO_BUILDER = BatchBuilder()
-"""Stands in for the builder of a finished batch, whose bytes nobody needs any more."""
+"""Replaces the builder of a finished batch, so that its bytes are freed."""
 
 
 class ProducerBatch:
-    """Records of one partition that travel together."""
+    """Records of one partition that are sent together."""
 
     __slots__ = (
         "attempts",
@@ -104,12 +105,12 @@ class ProducerBatch:
         self.lane = lane
         self.builder = builder
         self.limit = limit
-        """Size at which it is full, in bytes before compression."""
+        """Size at which the batch is full, in bytes before compression."""
         self.size = 0
         self.largest = 0
-        """Size of its largest record, in bytes."""
+        """Size of the largest record, in bytes."""
         self.reserved = reserved
-        """Bytes it holds of the buffer pool."""
+        """Bytes reserved for the batch in the buffer pool."""
         self.created_ms = created_ms
         self.details: list[Details] = []
         self.callbacks: list[tuple[int, Callback]] = []
@@ -117,22 +118,22 @@ class ProducerBatch:
         self.attempts = 0
         self.retry_at = 0.0
         self.data: bytes | None = None
-        """As encoded for the wire; None until drained, and again when the producer fields change."""
+        """The encoded batch; None until it is first sent, and after its producer id, epoch or sequence has changed."""
         self.producer_id = -1
         self.producer_epoch = -1
         self.sequence = NO_SEQUENCE
         self.rejected = False
-        """The broker surely does not have it (its sequence did not fit), so it may be sent under a new epoch."""
+        """The leader has refused its sequence, so it certainly was not appended and may be sent under a new epoch."""
         self.finished = False
         self.gate: Gate | None = None
         self.base_offset = NO_OFFSET
         self.log_append_time = NO_TIMESTAMP
         self.error: KafkaError | None = None
         self.parts: list[tuple[int, ProducerBatch]] | None = None
-        """After a split: (index of the first record, batch), in order; futures go on to these."""
+        """After a split: (index of the first record, batch) of each part, in order; futures then refer to these."""
 
     def locate(self, index: int) -> tuple[ProducerBatch, int]:
-        """Where the record `index` is now, after any number of splits."""
+        """The batch and index of record `index` now, after any number of splits."""
         batch = self
         while batch.parts is not None:
             first, part = next(each for each in reversed(batch.parts) if each[0] <= index)
@@ -140,7 +141,7 @@ class ProducerBatch:
         return batch, index
 
     def metadata(self, index: int) -> RecordMetadata:
-        """What is known of record `index` of a batch that was answered."""
+        """The metadata of record `index`; the batch must have been acknowledged."""
         timestamp, key_size, value_size = self.details[index]
         lane = self.lane
         offset = self.base_offset + index if self.base_offset != NO_OFFSET else NO_OFFSET
@@ -149,13 +150,13 @@ class ProducerBatch:
         return _new(RecordMetadata, (lane.topic, lane.partition, offset, timestamp, key_size, value_size))
 
     def succeed(self, base_offset: int, log_append_time: int = NO_TIMESTAMP) -> None:
-        """The broker has it."""
+        """Completes the batch: it was acknowledged. base_offset: -1 when the broker does not report it."""
         self.base_offset = base_offset
         self.log_append_time = log_append_time
         self._finish()
 
     def fail(self, error: KafkaError) -> None:
-        """It will not be sent any more."""
+        """Completes the batch with an error; it will not be sent again."""
         self.error = error
         self._finish()
 
@@ -166,7 +167,7 @@ class ProducerBatch:
             try:
                 self.observer(self)
             except APPLICATION_FAILURES:
-                _log.exception("What observes the batches of %s failed", self.lane)
+                _log.exception("An observer of the batches of %s failed", self.lane)
         with _waiting:
             self.finished = True
             gate, callbacks, self.callbacks = self.gate, self.callbacks, []
@@ -185,7 +186,7 @@ class ProducerBatch:
             _log.exception("A callback given to send() failed")
 
     def notify(self, index: int, callback: Callback) -> None:
-        """Calls `callback` when the record is answered; at once if it is."""
+        """Calls `callback` when the record's batch is complete; immediately if it is."""
         with _waiting:
             if not self.finished and self.parts is None:
                 self.callbacks.append((index, callback))
@@ -197,7 +198,7 @@ class ProducerBatch:
             self._call(callback, index)
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Waits until the batch is answered or split; whether it was in time."""
+        """Waits until the batch is complete or split; False after `timeout_s` seconds without either."""
         with _waiting:
             if self.finished or self.parts is not None:
                 return True
@@ -207,7 +208,7 @@ class ProducerBatch:
         return gate.wait(timeout_s)
 
     def encode(self) -> bytes:
-        """The batch for the wire, with its present producer fields; encoded once per change of these."""
+        """The encoded batch with its present producer id, epoch and sequence; re-encoded after these have changed."""
         if self.data is None:
             builder = self.builder
             builder.producer_id = self.producer_id
@@ -217,7 +218,7 @@ class ProducerBatch:
         return self.data
 
     def split(self) -> list[ProducerBatch]:
-        """Batches of about half its size with its records, callbacks and sequences; futures follow them."""
+        """Splits it into batches of about half its size, with its records, callbacks, futures and sequences."""
         target = (self.builder.uncompressed_size + HEADER_SIZE) // 2
         parts: list[tuple[int, ProducerBatch]] = []
         part: ProducerBatch | None = None
@@ -234,7 +235,7 @@ class ProducerBatch:
         return [part for _, part in parts]
 
     def _hand_on(self, parts: list[tuple[int, ProducerBatch]]) -> None:
-        parts[0][1].reserved = self.reserved  # given back with the first: the splitting of a batch takes no memory
+        parts[0][1].reserved = self.reserved  # released with the first part: a split reserves no memory
         sequence = self.sequence
         for _, part in parts:
             if sequence != NO_SEQUENCE:
@@ -253,12 +254,12 @@ class ProducerBatch:
 
 
 def advance_sequence(sequence: int, count: int) -> int:
-    """The sequence `count` records later; after 2147483647 comes 0."""
+    """The sequence `count` records later; 0 follows 2147483647."""
     return (sequence + count) & 0x7FFFFFFF
 
 
 class RecordFuture:
-    """What became of one record: wait for it from a thread with `result`, or await it on an event loop."""
+    """The future of one record: wait for it in a thread with `result`, or await it on an event loop."""
 
     __slots__ = ("_batch", "_index")
 
@@ -271,13 +272,13 @@ class RecordFuture:
         return self._batch, self._index
 
     def done(self) -> bool:
-        """Whether the record was acknowledged or given up."""
+        """Whether the record was acknowledged or has failed."""
         return self._located()[0].finished
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Where the record went; waits `timeout` seconds at most.
+        """The record's metadata; waits for it, up to `timeout` seconds.
 
-        Raises the KafkaError with which it failed, ClientTimeout when there is no answer in time.
+        Raises the KafkaError with which the record failed, ClientTimeout when neither is known in time.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -286,16 +287,16 @@ class RecordFuture:
         return batch.metadata(index)
 
     def exception(self, timeout: float | None = None) -> KafkaError | None:
-        """The failure, None for success; waits as `result` does."""
+        """The error with which the record failed, None for success; waits, and may time out, as `result` does."""
         while True:
             batch, _ = self._located()
             if batch.finished:
                 return batch.error
             if not batch.wait(timeout):
-                raise ClientTimeout(f"no answer for the record to {batch.lane} within {timeout} s")
+                raise ClientTimeout(f"the record for {batch.lane} was not acknowledged within {timeout} s")
 
     def add_done_callback(self, callback: Callable[[RecordFuture], object]) -> None:
-        """Calls `callback(self)` when the record is answered, on the producer's own thread; at once if it is."""
+        """Calls `callback(self)` on the producer's thread when the record has completed; immediately if it has."""
         batch, index = self._located()
         batch.notify(index, lambda _metadata, _error: callback(self))
 
@@ -314,6 +315,6 @@ class RecordFuture:
 
 
 def settle(future: asyncio.Future[None]) -> None:
-    """Ends the wait for `future`, unless its waiter has left."""
+    """Completes `future`, unless it is done or cancelled."""
     if not future.done():
         future.set_result(None)

@@ -1,8 +1,8 @@
-"""The bound on the memory that unsent records take (buffer.memory), shared fairly among those who wait for it.
+"""The bound on the memory that unsent records take (buffer.memory); who waits for memory is served in order.
 
-Only counts: Python's allocator already reuses blocks, so keeping byte buffers of batch.size here would save nothing.
-As in Kafka, memory of exactly batch.size goes back to a list of pooled pieces, everything else to the common rest.
-Not thread-safe by itself: the accumulator's lock guards it.
+Only counts bytes: Python's allocator already reuses blocks, so keeping buffers of batch.size here would save nothing.
+As in Kafka, memory of exactly batch.size is returned to a list of pooled pieces, all other memory to the unpooled rest.
+Not thread-safe by itself: the accumulator's lock guards it. Source: BufferPool.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 
 class MemoryWaiter:
-    """A place in the queue for `size` bytes; `granted` once they are reserved for it, and then `notify` was called."""
+    """A place in the queue for `size` bytes. `notify` is called when they are reserved for it and `granted` is set."""
 
     __slots__ = ("granted", "notify", "size")
 
@@ -23,7 +23,7 @@ class MemoryWaiter:
 
 
 class BufferPool:
-    """`total` bytes, of which pieces of `piece` bytes are pooled once they have been used."""
+    """`total` bytes; pieces of exactly `piece` bytes are pooled when they are returned."""
 
     def __init__(self, total: int, piece: int) -> None:
         self.total = total
@@ -34,16 +34,16 @@ class BufferPool:
 
     @property
     def available(self) -> int:
-        """Bytes not taken, pooled pieces included."""
+        """Free bytes, pooled pieces included."""
         return self._rest + self.free_pieces * self.piece
 
     @property
     def waiting(self) -> int:
-        """How many wait for memory; while any does, batches are sent without lingering."""
+        """How many callers wait for memory; while there are any, batches are sent without lingering."""
         return len(self._waiters)
 
     def try_allocate(self, size: int) -> bool:
-        """Takes `size` bytes, unless there are too few or others have waited longer."""
+        """Takes `size` bytes; False if too few are free or others wait already."""
         return not self._waiters and self._take(size)
 
     def _take(self, size: int) -> bool:
@@ -59,7 +59,7 @@ class BufferPool:
         return True
 
     def deallocate(self, size: int) -> list[Callable[[], object]]:
-        """Gives `size` bytes back; returns the waiters to notify, best done without the lock."""
+        """Returns `size` bytes to the pool; the result are the waiters to notify, preferably without the lock."""
         if size == self.piece:
             self.free_pieces += 1
         else:
@@ -75,7 +75,7 @@ class BufferPool:
         return served
 
     def wait(self, size: int, notify: Callable[[], object]) -> MemoryWaiter:
-        """Queues for `size` bytes; the memory is the waiter's own when `notify` is called."""
+        """Queues for `size` bytes; the memory belongs to the waiter when `notify` is called."""
         waiter = MemoryWaiter(size, notify)
         self._waiters.append(waiter)
         for call in self._serve():
@@ -83,7 +83,7 @@ class BufferPool:
         return waiter
 
     def withdraw(self, waiter: MemoryWaiter) -> list[Callable[[], object]]:
-        """Leaves the queue, or gives back what was granted; returns the waiters to notify."""
+        """Leaves the queue, or returns the granted memory to the pool; the result are the waiters to notify."""
         if waiter.granted:
             waiter.granted = False
             return self.deallocate(waiter.size)

@@ -14,11 +14,11 @@ from kafka_py.clients.configs import INT_MAX, ClientOptions
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 IDEMPOTENT_MAX_IN_FLIGHT = 5
-"""A leader remembers the last five batches of a producer; with more in flight a duplicate could go unseen."""
+"""A leader remembers the last five batches of a producer; with more in flight it might not recognise a duplicate."""
 
 
 class ProducerOptions(ClientOptions):
-    """Names, types and defaults; `acks_code` is what goes on the wire."""
+    """Names, types and defaults; `acks_code` is the number in the request."""
 
     acks = Option("acks", "1", one_of("all", "-1", "0", "1"), importance="high")
     batch_size = Option(
@@ -46,7 +46,7 @@ class ProducerOptions(ClientOptions):
         at_least(5_000),
         kind=Kind.LONG,
         importance="low",
-        about="A topic not produced to for this long is no longer asked about.",
+        about="Metadata of a topic that was not produced to for this long is no longer requested.",
     )
     partitioner_class = Option[Any](
         "partitioner.class", "org.apache.kafka.clients.producer.internals.DefaultPartitioner", kind=Kind.CLASS
@@ -61,7 +61,7 @@ class ProducerOptions(ClientOptions):
 
     @classmethod
     def parse(cls, properties: Mapping[str, object] | None = None) -> Self:
-        """As every table, but `acks` given as a number is refused: a string is expected there."""
+        """As in every table of settings, but `acks` given as a number is refused: it has to be a string."""
         acks = (properties or {}).get("acks")
         if acks is not None and not isinstance(acks, str):
             raise ConfigError(
@@ -71,7 +71,7 @@ class ProducerOptions(ClientOptions):
 
     @property
     def acks_code(self) -> int:
-        """0, 1 or -1 (all)."""
+        """The number of acks in a request: 0, 1 or -1 (all)."""
         return -1 if self.acks == "all" else int(self.acks)
 
     def validate(self) -> None:
@@ -94,7 +94,7 @@ class ProducerOptions(ClientOptions):
         self.__dict__["delivery_timeout_ms"] = needed
 
     def _validate_idempotence(self) -> None:
-        """Unset settings are raised to what idempotence needs; set ones that contradict it are refused."""
+        """Sets unset settings to what idempotence needs; raises ConfigError for set ones that contradict it."""
         if "retries" in self.originals and self.retries == 0:
             raise ConfigError("enable.idempotence needs retries, which is 0")
         if self.max_in_flight > IDEMPOTENT_MAX_IN_FLIGHT:

@@ -1,7 +1,7 @@
-"""One producer on one event loop: cluster, accumulator and sender put together, and the waiting that `send` may need.
+"""One producer on one event loop: puts cluster, accumulator and sender together, and waits for metadata and memory.
 
-Both faces of the producer (producer.py) are thin around this: `append` from any thread for the usual case, and
-`send_waiting` on the loop when metadata or memory is missing.
+Producer and AsyncProducer (producer.py) are thin wrappers of this: they call `append`, from any thread, in the usual
+case, and `send_waiting`, on the loop, when metadata or memory is missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _numbers = itertools.count(1)
 
 
 class ProducerCore:
-    """Everything of a producer but its face.
+    """A producer without its public calls.
 
     threaded: records are appended from other threads than the loop's.
     """
@@ -65,7 +65,7 @@ class ProducerCore:
         self.sender: Sender
 
     def start(self) -> None:
-        """Begins to work on the running loop; later calls do nothing."""
+        """Starts the producer on the running loop; later calls do nothing."""
         if self._loop is not None:
             return
         self._loop = asyncio.get_running_loop()
@@ -82,21 +82,21 @@ class ProducerCore:
 
     @property
     def requests_in_flight(self) -> int:
-        """Produce requests that are not answered yet."""
+        """Produce requests that await their response."""
         return self.sender.requests_in_flight if self._loop is not None else 0
 
     @property
     def metadata_age_s(self) -> float:
-        """How old the metadata in use is; 0 before there is any."""
+        """Age of the metadata in use, in seconds; 0 before there is any."""
         fetched_ms = self.accumulator.view.fetched_ms
         return 0.0 if fetched_ms is None else (self.clock.monotonic_ms() - fetched_ms) / 1000
 
     def metrics(self) -> MetricValues:
-        """What this producer has counted, under Kafka's names."""
+        """The values of this producer's metrics, under Kafka's names."""
         return self._metrics.values()
 
     def note_refused(self) -> None:
-        """`send` raised for a record; from any thread."""
+        """Counts a record for which `send` raised; callable from any thread."""
         with self.accumulator.lock:
             self._counts.errors += 1
 
@@ -125,11 +125,11 @@ class ProducerCore:
     async def send_waiting(
         self, record: ProducerRecord, key: Data | None, value: Data | None, callback: Callback | None
     ) -> RecordFuture:
-        """As `append`, but waits for metadata and memory, max.block.ms together at most.
+        """As `append`, but waits for metadata and memory, together up to max.block.ms.
 
-        record: as the application gave it. key, value: of the record, serialized.
-        Raises ClientTimeout or BufferExhausted after that, KafkaError for a topic that cannot be written to, and at
-        once what `append` raises.
+        record: as the application passed it. key, value: its serialized key and value.
+        Raises ClientTimeout or BufferExhausted after max.block.ms, KafkaError for a topic that cannot be written to,
+        and immediately what `append` raises.
         """
         key = None if key is None else as_bytes("key", key)
         value = None if value is None else as_bytes("value", value)
@@ -177,10 +177,10 @@ class ProducerCore:
         return waiter
 
     async def wait_for_topic(self, topic: str, partition: int | None, deadline_ms: float) -> None:
-        """Waits until the topic (and the partition) is known.
+        """Waits until the metadata of the topic (and of the partition, if one is named) is known.
 
-        Raises ClientTimeout at the deadline, KafkaError at once for a name that is not valid or not allowed, TypeError
-        for what is no name.
+        Raises ClientTimeout at the deadline, KafkaError immediately for a topic that is invalid or not authorized,
+        TypeError for a name that is not a string.
         """
         if not isinstance(topic, str):
             raise TypeError(f"the topic is a {type(topic).__name__}, not a str")
@@ -211,13 +211,13 @@ class ProducerCore:
                 raise ClientTimeout(f"{missing} after {waited_ms:.0f} ms: {error}") from error
 
     async def partitions_for(self, topic: str) -> list[PartitionInfo]:
-        """The topic's partitions and their leaders; waits, and raises, as `send`."""
+        """The topic's partitions and their leaders. Waits for metadata as `send` does, and raises the same errors."""
         self.start()
         await self.wait_for_topic(topic, None, self.clock.monotonic_ms() + self.options.max_block_ms)
         return list(self.cluster.view.topics[topic].partitions)
 
     async def close(self, timeout_s: float | None) -> None:
-        """Sends what is left, for `timeout_s` at most (None: until all is answered), then stops."""
+        """Sends what is queued, for up to `timeout_s` seconds (None: without limit), then stops."""
         if self._closed:
             return
         self._closed = True
@@ -232,12 +232,12 @@ class ProducerCore:
         except TimeoutError:
             pass
         finally:
-            self.sender.close(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before the answer"))
+            self.sender.close(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before the response"))
             await self.cluster.close()
             self._close_plugins()
 
     def _close_plugins(self) -> None:
-        """What the application's own classes hold on to is let go; a failure of theirs is only logged."""
+        """Closes interceptors, serializers and partitioner; what they raise is only logged."""
         if self.interceptors is not None:
             self.interceptors.close()
         for close in (

@@ -1,7 +1,7 @@
-"""What becomes of batches that were sent, or waited too long: acknowledged, sent again, split, or given up.
+"""The results of batches that were sent or have expired: they are acknowledged, retried, split, or they fail.
 
-Decides and carries out, but sends nothing; sender.py does. Every batch that leaves the queues passes here on its way to
-those who wait for it, so the producer's metrics of records and batches are counted here.
+Decides and carries out, but sends nothing; sender.py does. Every batch that is sent or completed passes through here,
+so the producer's metrics of records and batches are counted here.
 
 Source: Sender, ProducerBatch (retries, delivery.timeout.ms, splitting of batches that the broker finds too large).
 """
@@ -28,10 +28,10 @@ _log = logging.getLogger(__name__)
 
 
 class Deliveries:
-    """The batches of one producer from their sending to their end; on its event loop.
+    """The batches of one producer from their sending to their completion; used on its event loop.
 
-    identity: of an idempotent producer, else None. refresh: asks for metadata again.
-    metrics: of all topics; the table of a topic is made with its first batch.
+    identity: that of an idempotent producer, else None. refresh: requests new metadata.
+    metrics: of all topics; the table of a topic is created with its first batch.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class Deliveries:
         self._delivery_ms = float(options.delivery_timeout_ms)
         self._compresses = options.compression_type != "none"
 
-    # On the way out
+    # Before sending
 
     def prepare(self, batch: ProducerBatch) -> bool:
-        """Gives the batch its sequence and its bytes, if it has none yet; False when it has failed in that."""
+        """Assigns the batch its sequence and encodes it, unless that was done; False if the batch fails in that."""
         try:
             if self._identity is not None:
                 self._identity.stamp(batch)
@@ -70,7 +70,7 @@ class Deliveries:
         return True
 
     def break_off(self, batch: ProducerBatch, error: Exception) -> None:
-        """An unforeseen error, which is logged: this batch fails with it, and no other."""
+        """Fails this batch, and no other, with an unexpected error, which is logged."""
         self._supervisor.report(ACTIVITY, error, batch.lane)
         lane = batch.lane
         if batch in lane.in_flight:
@@ -81,7 +81,7 @@ class Deliveries:
             self._give_up(batch, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{batch.lane}: {error!r}"))
 
     def note_sent(self, batches: list[ProducerBatch], node_id: int, now_ms: float) -> None:
-        """These leave in one request."""
+        """Counts the batches as sent in one request, and in flight."""
         metrics, records = self._metrics, 0
         for batch in batches:
             batch.attempts += 1
@@ -103,7 +103,7 @@ class Deliveries:
         metrics.records_per_request.update(records)
 
     def topic(self, name: str) -> ProducerTopicMetrics:
-        """What is counted of a topic."""
+        """The metrics of a topic, created on first use."""
         table = self._topics.get(name)
         if table is None:
             registry = self._metrics.registry
@@ -111,16 +111,16 @@ class Deliveries:
             table = self._topics[name] = ProducerTopicMetrics(registry, name)
         return table
 
-    # Answers
+    # Responses
 
     def take_answer(self, batches: list[ProducerBatch], response: Any, latency_ms: float, now_ms: float) -> None:
-        """What a broker says of the batches of one request."""
+        """Takes the response to a request for these batches."""
         self._metrics.latency.update(latency_ms)
         self._metrics.throttle_time.update(response.throttle_time_ms)
         answers = answers_by_partition(response)
         for batch in batches:
             if batch.finished:
-                continue  # it has expired in flight
+                continue  # the batch has expired in flight
             answer = answers.get((batch.lane.topic, batch.lane.partition))
             try:
                 if answer is not None and answer.error_code == 0:
@@ -131,7 +131,7 @@ class Deliveries:
                 self.break_off(batch, error)
 
     def finish(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
-        """The broker has it, or (acks=0) will not say."""
+        """Completes a batch that was acknowledged, or that was sent with acks=0."""
         batch.lane.in_flight.remove(batch)
         if self._identity is not None:
             self._identity.acknowledge(batch)
@@ -139,9 +139,9 @@ class Deliveries:
         batch.succeed(base_offset, log_append_time)
 
     def failed(self, batches: Iterable[ProducerBatch], error: BaseException, now_ms: float) -> None:
-        """A request that got no answer: every batch of it, whose fate is open."""
+        """Retries or fails the batches of a request without response; they may or may not have been appended."""
         if not isinstance(error, KafkaError):
-            error = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection was lost before the answer: {error}")
+            error = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection was lost before the response: {error}")
         for batch in list(batches):
             if batch.finished:
                 continue
@@ -151,7 +151,7 @@ class Deliveries:
                 self.break_off(batch, problem)
 
     def _refused(self, batch: ProducerBatch, error: KafkaError, now_ms: float) -> None:
-        """Retries, splits or gives up a batch that came back with an error."""
+        """Retries, splits or fails a batch after an error."""
         lane = batch.lane
         code = error.code
         if code.invalid_metadata:
@@ -179,7 +179,7 @@ class Deliveries:
         self._give_up(batch, error)
 
     def _split(self, batch: ProducerBatch) -> None:
-        """The broker takes smaller batches only: halves go out at once, in order."""
+        """Splits a batch that is too large for the broker; the parts are sent without delay, in order."""
         count = len(batch.details)
         _log.warning("The batch of %d records for %s is too large for the broker; splitting it", count, batch.lane)
         parts = batch.split()
@@ -195,28 +195,28 @@ class Deliveries:
         self.topic(batch.lane.topic).errors += len(batch.details)
         batch.fail(error)
 
-    # Ends without an answer
+    # Completion without a response
 
     def expire(self, now_ms: float) -> None:
-        """Gives up batches that delivery.timeout.ms has run out for; answers to those that were sent come too late."""
+        """Fails batches whose delivery.timeout.ms has expired; later responses to those in flight are ignored."""
         for batch in self._accumulator.overdue(now_ms, self._delivery_ms):
             lane = batch.lane
             if batch in lane.in_flight:
                 lane.in_flight.remove(batch)
-                self._give_up(batch, timed_out(batch, now_ms, "; it was sent, and not answered"))
+                self._give_up(batch, timed_out(batch, now_ms, "; it was sent, but not acknowledged"))
             elif batch in lane.queue:
                 self._accumulator.take(lane, lane.queue.index(batch))
                 self._give_up(batch, timed_out(batch, now_ms))
 
     def fail_all(self, error: KafkaError) -> None:
-        """Nothing can be sent any more: everything that waits fails with `error`."""
+        """Refuses further records and fails all queued batches with `error`; those in flight continue."""
         self._accumulator.stop(error)
         for lane in list(self._accumulator.active):
             while lane.queue:
                 self._give_up(self._accumulator.take(lane), error)
 
     def abort(self, error: KafkaError) -> None:
-        """The producer stops at once: everything that is not answered fails with `error`."""
+        """Fails all incomplete batches, also those in flight, with `error`."""
         for batch in list(self._accumulator.incomplete):
             batch.lane.queue.clear()
             batch.lane.in_flight.clear()

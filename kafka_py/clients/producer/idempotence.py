@@ -1,11 +1,11 @@
 """Producer id, epoch and sequences: what makes a retry of a batch harmless (KIP-98, KIP-360).
 
-Every batch of a partition carries a sequence; the leader refuses gaps and recognises repeats. The rules here decide,
-per partition, which batch may be sent next and what an answer means. When a batch surely never arrived although its
-successors were sent, or was given up, the sequences have a gap: the lane is drained of answers, then starts again at
-sequence 0 under the next epoch, which the idempotent producer may choose by itself.
+Every batch of a partition carries a sequence; the leader refuses gaps and recognises duplicates. The rules here decide,
+per partition, which batch may be sent next and what a response means. When a batch certainly did not arrive although
+its successors were sent, or has failed for good, the sequences have a gap: the lane waits for all responses, then
+restarts at sequence 0 under the next epoch, which the idempotent producer may increment by itself.
 
-Pure: asks for no id and sends nothing; sender.py does. Source: KIP-98, KIP-360; docs/reference/log.md, section 8.
+Pure: requests no id and sends nothing; sender.py does. Source: KIP-98, KIP-360; docs/reference/log.md, section 8.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kafka_py.clients.producer.lanes import Lane
 
 MAX_EPOCH = 32_767
 GAPS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
-"""Answers that say: the broker does not have what came before."""
+"""Errors that say: the broker does not have the batch before this one."""
 
 
 class ProducerIdentity:
-    """The id and epoch of one idempotent producer; `producer_id` is -1 until the cluster gave one."""
+    """The id and epoch of one idempotent producer; `producer_id` is -1 until InitProducerId has succeeded."""
 
     def __init__(self) -> None:
         self.producer_id = -1
@@ -31,19 +31,19 @@ class ProducerIdentity:
         return self.producer_id >= 0
 
     def assume(self, producer_id: int, epoch: int) -> None:
-        """What InitProducerId answered. Lanes turn to it when nothing of theirs is in flight."""
+        """Takes the response to InitProducerId. A lane changes to this id once it has nothing in flight."""
         self.producer_id = producer_id
         self.epoch = epoch
 
     def forget(self) -> None:
-        """A new id is needed."""
+        """Drops id and epoch; a new id has to be requested."""
         self.producer_id = self.epoch = -1
 
     def next_to_send(self, lane: Lane) -> int | None:
-        """Index in the lane's queue of the batch that may be sent now; None when it must wait for answers.
+        """Index in the lane's queue of the batch that may be sent now; None while it has to wait for responses.
 
-        A batch that is sent again goes alone: its successors would only be refused while its fate is open. So does
-        the first batch of an id and epoch: a leader that has not seen them yet takes any sequence, also the second's.
+        A retried batch is sent alone: while its result is unknown, its successors would only be refused. So is the
+        first batch of an id and epoch: a leader that has not seen these accepts any sequence, also the second batch's.
         """
         first = lane.queue[0]
         if lane.in_flight and not self._may_follow(lane, first):
@@ -66,7 +66,7 @@ class ProducerIdentity:
         return batch.sequence != NO_SEQUENCE and not batch.rejected
 
     def stamp(self, batch: ProducerBatch) -> None:
-        """Gives a batch that goes out for the first time its sequence."""
+        """Assigns producer id, epoch and sequence to a batch that is sent for the first time."""
         lane = batch.lane
         if batch.sequence != NO_SEQUENCE:
             return
@@ -89,13 +89,13 @@ class ProducerIdentity:
         lane.next_sequence = advance_sequence(lane.next_sequence, len(batch.details))
 
     def acknowledge(self, batch: ProducerBatch) -> None:
-        """The broker has the batch."""
+        """Notes that the leader has appended the batch."""
         lane = batch.lane
         if (batch.producer_id, batch.producer_epoch) == (lane.producer_id, lane.producer_epoch):
             lane.last_acked_sequence = advance_sequence(batch.sequence, len(batch.details) - 1)
 
     def refuse(self, batch: ProducerBatch) -> None:
-        """The broker misses what comes before the batch. If that is nothing we still mean to send, it is a real gap."""
+        """Notes that the leader lacks what precedes the batch; a gap unless that is still to be sent."""
         lane = batch.lane
         batch.rejected = True
         if batch.sequence == self._expected(lane):
@@ -107,14 +107,14 @@ class ProducerIdentity:
         return 0 if acked == NO_SEQUENCE else advance_sequence(acked, 1)
 
     def give_up(self, batch: ProducerBatch) -> None:
-        """A batch with a sequence will not be sent again: those after it need a new start."""
+        """Notes that a batch will not be sent again: if it has a sequence, the lane restarts under a new epoch."""
         if batch.sequence != NO_SEQUENCE:
             batch.lane.bumping = True
 
     def settle(self, lane: Lane) -> bool:
-        """Called when a lane may be out of answers to wait for; starts it anew if it must. Whether it may send now.
+        """Restarts a lane that has a gap and awaits no more responses. Returns whether the lane may send now.
 
-        A refused batch that was not the first to be missed is simply sent again, in order.
+        Without a gap, refused batches are sent again in order.
         """
         if lane.in_flight:
             return True
@@ -134,7 +134,7 @@ class ProducerIdentity:
         return True
 
     def _bump(self, lane: Lane) -> bool:
-        """Moves a lane to the next epoch; False when the epochs are used up, and a new producer id must be had."""
+        """Moves a lane to the next epoch; False when the epochs are used up and a new producer id is needed."""
         if not self.is_known:
             return False
         if lane.producer_id == self.producer_id and lane.producer_epoch == self.epoch:

@@ -1,9 +1,8 @@
-"""Interceptors of the producer (interceptor.classes): they see every record before it is serialized, and its end.
+"""Interceptors of the producer (interceptor.classes): they see every record before it is serialized, and its result.
 
-An own interceptor is a ProducerInterceptor, or has `on_send(record) -> record` and `on_acknowledgement(metadata,
-error)`, and perhaps `configure(configs)` and `close()`. They run one after the other in the order of the setting;
-what one raises is logged and goes no further: the next one gets what the last one without failure made of the record
-(KIP-42).
+An interceptor is a ProducerInterceptor, or has `on_send(record) -> record` and `on_acknowledgement(metadata, error)`,
+and optionally `configure(configs)` and `close()`. They run one after the other in the order of the setting. What one
+raises is logged and not passed on: the next one gets the record of the last one that did not fail (KIP-42).
 """
 
 from __future__ import annotations
@@ -19,7 +18,10 @@ UNKNOWN_PARTITION = -1
 
 
 class ProducerRecord(NamedTuple):
-    """A record as the application gave it to `send`. `record._replace(value=...)` is a changed one."""
+    """A record as the application passed it to `send`. `record._replace(value=...)` returns a changed copy.
+
+    timestamp: ms since the epoch, None for the time of `send`. headers: (name, bytes or None) pairs.
+    """
 
     topic: str
     value: Any = None
@@ -30,47 +32,48 @@ class ProducerRecord(NamedTuple):
 
 
 class ProducerInterceptor:
-    """Base of producer interceptors; `configure(configs)` is called first where there is one."""
+    """Base of producer interceptors; a method `configure(configs)`, if there is one, is called first."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """The record to send instead; in the thread or task that called `send`."""
+        """Returns the record to send instead. Called in the thread or task that called `send`."""
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None) -> None:
-        """A record was acknowledged, or failed: then only topic and partition of `metadata` are known, if that.
+        """A record was acknowledged (`error` is None) or has failed: `metadata` then has topic and partition only.
 
-        On the producer's own thread, before the callback given to `send`: keep it short.
+        The partition is -1 if none was chosen yet. Called on the producer's own thread, before the callback given to
+        `send`; it must not block.
         """
 
     def close(self) -> None:
-        """The producer is closed."""
+        """Called when the producer is closed."""
 
 
-class Interceptors(InterceptorChain):
+class ProducerInterceptors(InterceptorChain):
     """The chain of one producer."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """What the chain makes of a record."""
+        """The record as the interceptors have changed it."""
         return self._changed("on_send", record, lambda made: ProducerRecord(*made), f" for topic {record.topic}")
 
     def on_send_error(self, record: ProducerRecord, error: Exception) -> None:
-        """`send` raised: the record is in no batch."""
+        """Reports a record for which `send` raised, so that it is in no batch."""
         partition = UNKNOWN_PARTITION if record.partition is None else record.partition
         self._tell("on_acknowledgement", _failed(record.topic, partition), error)
 
     def on_answer(self, batch: ProducerBatch) -> None:
-        """A batch was answered or given up; nobody else has heard of it yet."""
+        """Reports the result of all records of a batch, before their futures and callbacks complete."""
         lane, error = batch.lane, batch.error
         for index in range(len(batch.details)):
             metadata = batch.metadata(index) if error is None else _failed(lane.topic, lane.partition)
             self._tell("on_acknowledgement", metadata, error)
 
 
-def interceptors_of(wanted: Iterable[Any], configs: Mapping[str, Any], client_id: str) -> Interceptors | None:
-    """The chain that interceptor.classes asks for; None for none. Raises ConfigError for what is no interceptor."""
+def interceptors_of(wanted: Iterable[Any], configs: Mapping[str, Any], client_id: str) -> ProducerInterceptors | None:
+    """The chain for interceptor.classes; None if it is empty. Raises ConfigError for what is no interceptor."""
     settings = {**configs, "client.id": client_id}
     chain = [make_plugin(SETTING, each, ("on_send", "on_acknowledgement"), settings) for each in wanted]
-    return Interceptors(chain) if chain else None
+    return ProducerInterceptors(chain) if chain else None
 
 
 def _failed(topic: str, partition: int) -> RecordMetadata:

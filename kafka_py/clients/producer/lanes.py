@@ -1,4 +1,4 @@
-"""One queue of batches per partition, and what a topic's lanes have in common. Filled by accumulator.py."""
+"""Lanes, the queues of batches per partition, and the state that a topic's lanes share. Filled by accumulator.py."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from kafka_py.clients.producer.partitioner import KeyedChoice
 
 RATIO_GROWTH = 0.05
 RATIO_DECAY = 0.005
-"""How fast the expected compression ratio of a topic follows worse, and better, results."""
+"""How far one batch moves a topic's expected compression ratio: up by growth (worse), down by decay (better)."""
 
 
 class Lane:
-    """One partition: its batches in order, and what the sender knows of it.
+    """The batches of one partition in order, and the sender's state of the partition.
 
-    queue: not in flight, oldest first; the last one may be `open`. in_flight: sent, in order of sending.
-    place, due_ms: where ready.py keeps it, and until when it waits there.
+    queue: batches not in flight, oldest first; the last one may be `open` (records are added to it). in_flight: sent
+    batches without response, in order of sending. sent_to: node id to which they were sent.
+    place, due_ms: the collection of ready.py that contains the lane, and the time until which it waits there.
+    bumping: whether the sequences have a gap, so that the lane restarts under a new epoch.
     """
 
     __slots__ = (
@@ -38,7 +40,7 @@ class Lane:
         self.sent_to = NO_NODE
         self.place: dict[Lane, None] | None = None
         self.due_ms = math.inf
-        # The idempotent producer's part (idempotence.py).
+        # State of the idempotent producer (idempotence.py).
         self.producer_id = -1
         self.producer_epoch = -1
         self.next_sequence = 0
@@ -63,12 +65,12 @@ class TopicLanes:
         self.choice = choice
         self.lanes: list[Lane] = []
         self.count = 0
-        """Partitions that can be sent to, in the present metadata; there may be more lanes than that."""
+        """Number of partitions in the present metadata; there may be more lanes, of a topic that was re-created."""
         self.ratio = 1.0
         self.last_used_ms = 0.0
 
     def note_ratio(self, ratio: float) -> None:
-        """Learns from a compressed batch: quickly upwards, slowly downwards."""
+        """Adjusts the expected ratio by that of a compressed batch: quickly upwards, slowly downwards."""
         if ratio > self.ratio:
             self.ratio = max(self.ratio + RATIO_GROWTH, ratio)
         else:

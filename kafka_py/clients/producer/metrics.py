@@ -1,4 +1,4 @@
-"""What a producer counts of records, batches and memory. Source: SenderMetricsRegistry, RecordAccumulator."""
+"""A producer's metrics of records, batches and memory. Source: SenderMetricsRegistry, RecordAccumulator."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from kafka_py.clients.metrics import CLIENT, TOPIC, ClientTable
 
 
 class ProducerMetrics(ClientTable, group="producer-metrics", tags=CLIENT):
-    """All topics together. The owner is the producer's core."""
+    """All topics together. The owner is the ProducerCore."""
 
     records_sent = Total("record-send-total", rate="record-send-rate", about="Records sent.")
-    retries = Total("record-retry-total", rate="record-retry-rate", about="Records sent once more.")
-    errors = Total("record-error-total", rate="record-error-rate", about="Records that were given up.")
-    splits = Total("batch-split-total", rate="batch-split-rate", about="Batches split for being too large.")
-    batch_size = Sampled(avg="batch-size-avg", max="batch-size-max", unit="bytes", about="A batch as it is sent.")
-    compression = Sampled(avg="compression-rate-avg", about="Size of a batch by its size before compression.")
+    retries = Total("record-retry-total", rate="record-retry-rate", about="Records sent again.")
+    errors = Total("record-error-total", rate="record-error-rate", about="Records that could not be delivered.")
+    splits = Total("batch-split-total", rate="batch-split-rate", about="Batches split because they were too large.")
+    batch_size = Sampled(avg="batch-size-avg", max="batch-size-max", unit="bytes", about="Size of a batch as sent.")
+    compression = Sampled(avg="compression-rate-avg", about="Compressed size of a batch by its uncompressed size.")
     queue_time = Sampled(
-        avg="record-queue-time-avg", max="record-queue-time-max", unit="ms", about="A batch's time until it is sent."
+        avg="record-queue-time-avg", max="record-queue-time-max", unit="ms", about="Time until a batch is sent."
     )
-    latency = Sampled(avg="request-latency-avg", max="request-latency-max", unit="ms", about="From request to answer.")
+    latency = Sampled(avg="request-latency-avg", max="request-latency-max", unit="ms", about="Request to response.")
     throttle_time = Sampled(
-        avg="produce-throttle-time-avg", max="produce-throttle-time-max", unit="ms", about="Waits that brokers ask for."
+        avg="produce-throttle-time-avg", max="produce-throttle-time-max", unit="ms", about="Throttle time of responses."
     )
     records_per_request = Sampled(avg="records-per-request-avg", about="Records in a request.")
     record_size = Sampled(
         avg="record-size-avg", max="record-size-max", unit="bytes", about="The largest record of each batch."
     )
-    in_flight = Gauge("requests-in-flight", of=lambda core: core.requests_in_flight, about="Requests not yet answered.")
+    in_flight = Gauge("requests-in-flight", of=lambda core: core.requests_in_flight, about="Requests without response.")
     metadata_age = Gauge(
         "metadata-age", of=lambda core: core.metadata_age_s, unit="s", about="Age of the metadata in use."
     )
-    waiting = Gauge("waiting-threads", of=lambda core: core.accumulator.pool.waiting, about="Who waits for memory.")
+    waiting = Gauge("waiting-threads", of=lambda core: core.accumulator.pool.waiting, about="Waits for memory.")
     memory = Gauge(
         "buffer-total-bytes", of=lambda core: core.options.buffer_memory, unit="bytes", about="Memory for batches."
     )
     memory_left = Gauge(
-        "buffer-available-bytes", of=lambda core: core.accumulator.pool.available, unit="bytes", about="Memory unused."
+        "buffer-available-bytes", of=lambda core: core.accumulator.pool.available, unit="bytes", about="Free memory."
     )
     memory_wait = Total(
-        "bufferpool-wait-time-total", rate="bufferpool-wait-ratio", per_s=1e-9, unit="ns", about="Waiting for memory."
+        "bufferpool-wait-time-total", rate="bufferpool-wait-ratio", per_s=1e-9, unit="ns", about="Waits for memory."
     )
     exhausted = Total(
-        "buffer-exhausted-total", rate="buffer-exhausted-rate", about="Records refused for want of memory."
+        "buffer-exhausted-total", rate="buffer-exhausted-rate", about="Records refused for lack of memory."
     )
 
 
@@ -50,6 +50,6 @@ class ProducerTopicMetrics(ClientTable, group="producer-topic-metrics", tags=TOP
 
     records_sent = Total("record-send-total", rate="record-send-rate", about="Records sent.")
     bytes_sent = Total("byte-total", rate="byte-rate", unit="bytes", about="Bytes of batches sent.")
-    retries = Total("record-retry-total", rate="record-retry-rate", about="Records sent once more.")
-    errors = Total("record-error-total", rate="record-error-rate", about="Records that were given up.")
-    compression = Sampled(avg="compression-rate", about="Size of a batch by its size before compression.")
+    retries = Total("record-retry-total", rate="record-retry-rate", about="Records sent again.")
+    errors = Total("record-error-total", rate="record-error-rate", about="Records that could not be delivered.")
+    compression = Sampled(avg="compression-rate", about="Compressed size of a batch by its uncompressed size.")

@@ -1,8 +1,8 @@
-"""Which partition a record goes to when send() did not say (partitioner.class).
+"""Chooses the partition of a record for which send() names none (partitioner.class).
 
-The default hashes the key over all partitions, and sticks to one available partition for records without key until
-that one's batch is full (KIP-480), which makes larger batches than going round. An own partitioner is a callable or
-an object with `partition(topic, key, key_bytes, value, value_bytes, cluster)` that returns a number.
+The default hashes the key over all partitions. Records without key stay with one available partition until its batch
+is full (KIP-480), which makes larger batches than round-robin. A custom partitioner is a callable or an object with
+`partition(topic, key, key_bytes, value, value_bytes, cluster)` that returns the partition's number.
 
 Source: DefaultPartitioner, UniformStickyPartitioner, RoundRobinPartitioner; KIP-369, KIP-480.
 """
@@ -24,11 +24,11 @@ UNIFORM_STICKY = _JAVA_PACKAGE + "UniformStickyPartitioner"
 ROUND_ROBIN = _JAVA_PACKAGE + "RoundRobinPartitioner"
 
 REMEMBERED_KEYS = 20_000
-"""Keys whose partition is remembered per topic: hashing in Python costs more than a look-up."""
+"""How many keys' partitions are cached per topic: hashing in Python costs more than a look-up."""
 
 
 class Partitioner(Protocol):
-    """What partitioner.class may name."""
+    """The interface of a custom partitioner (partitioner.class)."""
 
     def partition(
         self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: ClusterView
@@ -53,7 +53,7 @@ class KeyedChoice:
         self._by_key: dict[bytes, int] = {}
 
     def for_key(self, key: bytes) -> int:
-        """The partition of a key, among all partitions, whether or not it has a leader."""
+        """The partition of a key, chosen among all partitions, whether or not they have leaders."""
         partition = self._by_key.get(key)
         if partition is None:
             if len(self._by_key) >= REMEMBERED_KEYS:
@@ -62,7 +62,7 @@ class KeyedChoice:
         return partition
 
     def switch(self, previous: int | None) -> int:
-        """Another sticky partition than `previous`, drawn among the available ones, else among all."""
+        """A sticky partition other than `previous`, drawn among the available ones, or among all if there are none."""
         if self.sticky is not None and self.sticky != previous:
             return self.sticky
         candidates = self.available or range(self.count)
@@ -75,7 +75,7 @@ class KeyedChoice:
 
 
 class RoundRobin:
-    """Partition after partition, keys or not; only available ones while there are any."""
+    """Partitions in turn, whether or not records have keys; only available ones as long as there are any."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -95,14 +95,14 @@ class RoundRobin:
 
 
 class FunctionPartitioner:
-    """A plain callable as a partitioner."""
+    """Adapts a plain callable to the interface of a partitioner."""
 
     def __init__(self, function: Any) -> None:
         self.partition = function
 
 
 def own_partitioner(setting: Any, configs: Mapping[str, Any], rng: Random) -> tuple[Partitioner | None, bool]:
-    """What partitioner.class asks for: (an own partitioner, or None for the built-in one; whether that hashes keys).
+    """What partitioner.class names: (a custom partitioner, or None for a built-in one; whether that one hashes keys).
 
     Raises ConfigError for a class that cannot be found or has no `partition`.
     """

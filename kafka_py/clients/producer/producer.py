@@ -1,13 +1,13 @@
-"""The producer's two faces: `Producer` for plain blocking code, `AsyncProducer` for asyncio.
+"""The producers: `Producer` for blocking code, `AsyncProducer` for asyncio.
 
     producer = Producer({"bootstrap.servers": "localhost:9092", "linger.ms": 5})
     future = producer.send("topic", b"value", key=b"key")
     print(future.result(10).offset)
     producer.close()
 
-`send` raises what is known before a record is accepted (too large, no metadata, no memory); everything later comes
-through its future and callback. Both faces may be shared: Producer among threads, AsyncProducer among tasks. Both are
-around a ProducerCore; `send` is written out in both, for a method made of the other would be one call more per record.
+`send` raises errors that are known before a record is accepted (too large, no metadata, no memory); later ones are
+reported by its future and callback. A Producer may be shared among threads, an AsyncProducer among tasks. Both wrap a
+ProducerCore; each has its own code of `send`, because a shared one would cost one more call per record.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 
 class Producer:
-    """Sends records from any thread; an event loop in a thread of its own does the work.
+    """Sends records from any thread; an event loop in a separate thread does the work.
 
     configs: Kafka's producer settings by name; key.serializer and value.serializer may be callables.
-    environment: time, chance and network; the machine's own unless given.
+    environment: clock, random numbers and network; those of the machine by default.
     """
 
     def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
@@ -45,7 +45,7 @@ class Producer:
         self._converts = self._key_serializer is not None or self._value_serializer is not None
         self._chooses = self._core.accumulator.has_own_partitioner
         self._interceptors = self._core.interceptors
-        self._is_plain = not (self._converts or self._chooses or self._interceptors)  # the record goes as it is
+        self._is_plain = not (self._converts or self._chooses or self._interceptors)  # records are appended as given
         self._closing = threading.Lock()
         self._closed = False
         self._thread = LoopThread(f"kafka-producer-network-thread | {self._core.client_id}")
@@ -65,13 +65,13 @@ class Producer:
         headers: Headers | None = None,
         callback: Callback | None = None,
     ) -> RecordFuture:
-        """Hands a record over for sending; returns at once unless metadata or memory is missing (max.block.ms).
+        """Queues a record for sending; blocks, up to max.block.ms, only while metadata or memory is missing.
 
-        key, value: bytes, bytearray or memoryview, unless there is a serializer. timestamp: ms since the epoch, from 0
-        on; now when None. headers: (name, bytes or None) pairs.
-        callback: called with (metadata, None) or (None, error) on the producer's own thread: keep it short.
-        Raises KafkaError, TypeError or ValueError for an argument that no record can be made of, IllegalState after
-        close(); the record is not sent then, and others are not concerned.
+        key, value: bytes, bytearray or memoryview, unless there is a serializer. timestamp: ms since the epoch, at
+        least 0; now when None. headers: (name, bytes or None) pairs.
+        callback: called with (metadata, None) or (None, error) on the producer's own thread; it must not block.
+        Raises KafkaError, TypeError or ValueError for an invalid argument, ClientTimeout or BufferExhausted after
+        max.block.ms, IllegalState after close(); the record is not sent then, other records are not affected.
         """
         try:
             if self._is_plain:
@@ -123,9 +123,9 @@ class Producer:
     def send_batch(
         self, topic: str, partition: int, timestamp: int, records: bytes, count: int, callback: Callback
     ) -> bool:
-        """Hands over a batch encoded elsewhere, as Accumulator.append_batch takes it; never waits.
+        """Queues a batch of encoded records as Accumulator.append_batch does; never waits.
 
-        False when metadata (partitions_for asks for it) or memory is missing: then it is to be tried again.
+        False when metadata (partitions_for requests it) or memory is missing: the caller then retries.
         """
         if self._closed:
             raise IllegalState("the producer is closed")
@@ -135,7 +135,7 @@ class Producer:
         return self._thread.run(coroutine)
 
     def flush(self, timeout: float | None = None) -> None:
-        """Waits until every record sent so far is answered. Raises ClientTimeout after `timeout` seconds."""
+        """Waits until every record sent so far has completed. Raises ClientTimeout after `timeout` seconds."""
         if not self._closed:
             self._thread.run(self._core.sender.flush(), timeout)
 
@@ -143,9 +143,9 @@ class Producer:
     metrics = delegated(ProducerCore.metrics)
 
     def close(self, timeout: float | None = None) -> None:
-        """As AsyncProducer.close, and ends the thread; may be called again."""
+        """Closes the producer as AsyncProducer.close does, and ends its thread; may be called repeatedly."""
         if self._thread.is_current:
-            raise IllegalState("a producer cannot be closed from its own callbacks; hand that to a thread")
+            raise IllegalState("a producer cannot be closed from its own callbacks; close it from another thread")
         with self._closing:
             if self._closed:
                 return
@@ -169,16 +169,16 @@ async def _started(core: ProducerCore) -> None:
 
 
 class AsyncProducer:
-    """Sends records from an event loop, on that loop. Start it with `async with` or by the first call.
+    """Sends records on the running event loop. `async with` or the first call starts it.
 
-    environment: time, chance and network; the machine's own unless given.
+    environment: clock, random numbers and network; those of the machine by default.
     """
 
     def __init__(self, configs: Mapping[str, Any], *, environment: ClientEnvironment = SYSTEM) -> None:
         self._core = ProducerCore(configs, threaded=False, environment=environment)
 
     async def start(self) -> None:
-        """Begins to look for the cluster; the first `send` would do so too."""
+        """Starts connecting to the cluster; otherwise the first `send` does."""
         self._core.start()
 
     async def send(
@@ -191,7 +191,7 @@ class AsyncProducer:
         headers: Headers | None = None,
         callback: Callback | None = None,
     ) -> RecordFuture:
-        """Hands a record over for sending, as Producer.send; await the result for its RecordMetadata."""
+        """Queues a record for sending as Producer.send does; await the returned future for its RecordMetadata."""
         self._core.start()
         interceptors = self._core.interceptors
         record = ProducerRecord(topic, value, key, partition, timestamp, headers)
@@ -216,13 +216,13 @@ class AsyncProducer:
         if partition is not None or not core.accumulator.has_own_partitioner:
             future = core.append(topic, key, value, partition, timestamp, headers, callback)
             if future is not None:
-                if core.wake_pending:  # a batch was opened: let the sender, and everyone else, have a turn
+                if core.wake_pending:  # a batch was opened: let the sender and other tasks run
                     await asyncio.sleep(0)
                 return future
         return await core.send_waiting(record, key, value, callback)
 
     async def flush(self) -> None:
-        """Waits until every record sent so far is answered."""
+        """Waits until every record sent so far has completed."""
         self._core.start()
         await self._core.sender.flush()
 
@@ -230,7 +230,10 @@ class AsyncProducer:
     metrics = delegated(ProducerCore.metrics)
 
     async def close(self, timeout: float | None = None) -> None:
-        """Sends what is left, `timeout` seconds long at most, then lets go of everything; may be called again."""
+        """Sends what is queued, for up to `timeout` seconds (None: without limit), then releases all resources.
+
+        What has not been acknowledged by then fails. May be called repeatedly.
+        """
         await self._core.close(timeout)
 
     async def __aenter__(self) -> Self:

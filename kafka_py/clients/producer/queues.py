@@ -1,7 +1,7 @@
-"""The queues of batches as the event loop sees them: whose they are and who leads them, and what leaves or returns.
+"""The queues of batches as the event loop uses them: updates from metadata, removal for sending, retries.
 
-Metadata makes the lanes (one queue per partition); the sender takes batches out, puts back what is to be sent again,
-and releases what is answered. What fills the queues is accumulator.py.
+Metadata creates the lanes (one queue per partition); the sender takes batches out, puts back those to be sent again,
+and releases those that are acknowledged or have failed. accumulator.py fills the queues.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class BatchQueues:
 
     def __init__(self, options: ProducerOptions, clock: Clock, rng: Random) -> None:
         self.lock = threading.RLock()
-        """Of the kind that only its owner can release: see Accumulator.append."""
+        """Reentrant, because such a lock can be released by its owner only: see Accumulator.append."""
         self.pool = BufferPool(options.buffer_memory, options.batch_size)
         self.topics: dict[str, TopicLanes] = {}
         """Topics that records can be appended to: those with known partitions and no error."""
         self.active: dict[Lane, None] = {}
-        """Lanes with something in their queue."""
+        """Lanes whose queue is not empty."""
         self._touched: dict[Lane, None] = {}
-        """Lanes that the sender has to look at: a batch was opened, put back or ended, or the leader is another."""
+        """Lanes for the sender to examine: a batch was opened, put back or finished, or the leader has changed."""
         self.incomplete: dict[ProducerBatch, None] = {}
-        """Batches not yet answered, oldest first."""
+        """Batches neither acknowledged nor failed, oldest first."""
         self._all_topics: dict[str, TopicLanes] = {}
         self.view = ClusterView()
         self.stopped: Exception | None = None
@@ -46,13 +46,13 @@ class BatchQueues:
         self._rng = rng
 
     def stop(self, error: Exception) -> None:
-        """From now on nothing is taken: `append` finds no topic, and who waits then finds `stopped`."""
+        """Refuses further records: `append` finds no topic, and the waiting caller raises `stopped`."""
         with self.lock:
             self.stopped = error
             self.topics = {}
 
     def take_view(self, view: ClusterView) -> None:
-        """Learns partitions and leaders; topics with an error can no longer be appended to."""
+        """Takes partitions and leaders from new metadata; records for topics with an error are no longer accepted."""
         with self.lock:
             self.view = view
             if self.stopped is not None:
@@ -65,7 +65,7 @@ class BatchQueues:
             self._drop_lost_leaders(view)
 
     def _drop_lost_leaders(self, view: ClusterView) -> None:
-        """A topic without metadata may have been led by a broker that has left since: nobody leads then."""
+        """Partitions of topics without metadata lose a leader that is no longer among the brokers."""
         for name, topic_lanes in self._all_topics.items():
             info = view.topics.get(name)
             if info is None or info.error is not ErrorCode.NONE:
@@ -89,10 +89,10 @@ class BatchQueues:
             topic_lanes.choice = choice
         topic_lanes.choice.available = available
         lanes = topic_lanes.lanes
-        while len(lanes) <= info.partitions[-1].partition:  # a broker may know a partition but not the one before it
+        while len(lanes) <= info.partitions[-1].partition:  # metadata may lack a partition below another one
             lanes.append(Lane(info.name, len(lanes)))
         topic_lanes.count = info.partitions[-1].partition + 1
-        leaders = [NO_NODE] * len(lanes)  # that of partitions which a topic created again does not have, too
+        leaders = [NO_NODE] * len(lanes)  # also for lanes that a re-created topic has no partition for
         for partition in info.partitions:
             if partition.leader in view.nodes:
                 leaders[partition.partition] = partition.leader
@@ -101,12 +101,12 @@ class BatchQueues:
         return topic_lanes
 
     def lanes(self) -> Iterable[Lane]:
-        """All lanes ever used."""
+        """All lanes."""
         for topic_lanes in self._all_topics.values():
             yield from topic_lanes.lanes
 
     def idle_topics(self, now_ms: float, max_idle_ms: float) -> list[str]:
-        """Topics nobody has produced to for so long, and that have nothing left to send."""
+        """Topics without new batches for over `max_idle_ms` that have nothing left to send."""
         busy = {batch.lane.topic for batch in list(self.incomplete)}
         return [
             name
@@ -116,12 +116,12 @@ class BatchQueues:
 
     @property
     def oldest_ms(self) -> float:
-        """When the oldest batch that is not answered was opened; inf without any."""
+        """When the oldest incomplete batch was opened, as of the monotonic clock; inf without any."""
         with self.lock:
             return next((batch.created_ms for batch in self.incomplete), math.inf)
 
     def overdue(self, now_ms: float, longest_ms: float) -> list[ProducerBatch]:
-        """The batches not answered yet that were opened `longest_ms` ago or before."""
+        """The incomplete batches that were opened at least `longest_ms` ago."""
         with self.lock:
             return list(itertools.takewhile(lambda batch: batch.created_ms + longest_ms <= now_ms, self.incomplete))
 
@@ -131,13 +131,13 @@ class BatchQueues:
         return bool(self._touched)
 
     def take_touched(self) -> Iterable[Lane]:
-        """The lanes to which something has happened since the last call."""
+        """The lanes that have changed since the last call."""
         with self.lock:
             touched, self._touched = self._touched, {}
         return touched
 
     def take(self, lane: Lane, index: int = 0) -> ProducerBatch:
-        """Removes a batch (the oldest) from a lane's queue for sending; nothing is added to it any more."""
+        """Removes a batch (the oldest by default) from a lane's queue for sending; no record is added to it after."""
         with self.lock:
             batch = lane.queue[index]
             del lane.queue[index]
@@ -148,7 +148,7 @@ class BatchQueues:
             return batch
 
     def put_back(self, lane: Lane, batches: Iterable[ProducerBatch]) -> None:
-        """Puts batches in front of those never sent, to be sent again: in order of sequence, else of age."""
+        """Puts batches before those never sent, to be sent again: in order of sequence, or of age without sequences."""
         with self.lock:
             again = list(batches)
             waiting: list[ProducerBatch] = []
@@ -162,7 +162,7 @@ class BatchQueues:
             self.active[lane] = self._touched[lane] = None
 
     def replace(self, batch: ProducerBatch, parts: Iterable[ProducerBatch]) -> None:
-        """Notes that a batch was split into `parts`, which are to be answered in its place."""
+        """Replaces a batch that was split by its `parts` among the incomplete batches."""
         with self.lock:
             now: dict[ProducerBatch, None] = {}
             for each in self.incomplete:
@@ -170,7 +170,7 @@ class BatchQueues:
             self.incomplete = now
 
     def release(self, batch: ProducerBatch) -> None:
-        """Gives a finished batch's memory back and wakes who waits for it."""
+        """Returns a finished batch's memory to the pool and notifies who waits for memory."""
         with self.lock:
             self.incomplete.pop(batch, None)
             served = self.pool.deallocate(batch.reserved)
@@ -180,7 +180,7 @@ class BatchQueues:
             notify()
 
     def note_compression(self, lane: Lane, uncompressed: int, compressed: int) -> None:
-        """Lets the topic's next batches grow to what compresses to batch.size."""
+        """Adjusts how large the topic's next batches may grow, so that they compress to batch.size."""
         topic_lanes = self._all_topics.get(lane.topic)
         if topic_lanes is not None and uncompressed:
             topic_lanes.note_ratio(compressed / uncompressed)

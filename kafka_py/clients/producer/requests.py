@@ -1,4 +1,4 @@
-"""Produce requests made of batches, and what their answers say of each.
+"""Builds Produce requests from batches, and reads the result of each batch from the response.
 
 Pure: values in, values out; sender.py sends and decides.
 """
@@ -20,7 +20,7 @@ from kafka_py.wire.messages.produce import (
 
 
 def produce_request(batches: Iterable[ProducerBatch], acks: int, timeout_ms: int) -> ProduceRequest:
-    """One request for batches of different partitions, all of them encoded."""
+    """One request for encoded batches, one per partition. timeout_ms: how long the leader may wait for replicas."""
     topics: dict[str, list[PartitionProduceData]] = {}
     for batch in batches:
         data = PartitionProduceData(index=batch.lane.partition, records=batch.data)
@@ -33,7 +33,7 @@ def produce_request(batches: Iterable[ProducerBatch], acks: int, timeout_ms: int
 
 
 def answers_by_partition(response: ProduceResponse) -> dict[tuple[str, int], PartitionProduceResponse]:
-    """The answers by (topic, partition number)."""
+    """The partition responses by (topic, partition number)."""
     return {
         (topic.name, partition.index): partition
         for topic in response.responses
@@ -42,9 +42,9 @@ def answers_by_partition(response: ProduceResponse) -> dict[tuple[str, int], Par
 
 
 def error_of(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> KafkaError:
-    """The error of an answer, with the records at fault; that of a broker that left the batch out, when None."""
+    """The error in a partition response, with the rejected records. None: the response lacks the batch."""
     if answer is None:
-        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the broker's answer leaves out {batch.lane}")
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the broker's response does not contain {batch.lane}")
     code = error_code(answer.error_code)
     detail = f"{batch.lane}: {answer.error_message or code.meaning}"
     for record in answer.record_errors:
@@ -53,7 +53,7 @@ def error_of(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> K
 
 
 def timed_out(batch: ProducerBatch, now_ms: float, because: str = "") -> KafkaError:
-    """The end of delivery.timeout.ms for a batch."""
+    """The error of a batch whose delivery.timeout.ms has expired. because: appended to the message."""
     return KafkaError(
         ErrorCode.REQUEST_TIMED_OUT,
         f"{len(batch.details)} record(s) for {batch.lane} were not delivered within delivery.timeout.ms: their batch "

@@ -1,8 +1,8 @@
-"""Takes batches from the accumulator to the leaders of their partitions; what the answers mean is deliveries.py's.
+"""Sends batches from the accumulator to the leaders of their partitions; deliveries.py handles the responses.
 
-One synchronous `step` runs whenever something changed: a batch was opened, an answer came, a timer fired, the
-metadata or a connection changed. It never waits, so there is no task per request, and it looks only at lanes to which
-something happened (ready.py). Which batch of an idempotent lane may go next is idempotence.py's decision.
+One synchronous `step` runs whenever something has changed: a batch was opened, a response arrived, a timer expired, the
+metadata or a connection changed. It never waits, so there is no task per request, and it examines only lanes that have
+changed (ready.py). idempotence.py decides which batch of an idempotent lane may be sent next.
 
 Source: Sender (linger.ms, max.in.flight.requests.per.connection, one batch per partition and request).
 """
@@ -37,14 +37,14 @@ _log = logging.getLogger(__name__)
 ACTIVITY = "producer sender"
 
 EAGER_LINGER_MS = 2.0
-"""With linger.ms=0 a batch that is not full still waits for an answer under way to the same broker, but no longer than
-this: otherwise a busy producer would spend its time on requests of a few records each."""
+"""With linger.ms=0 a batch that is not full still waits for an outstanding response of the same broker, but no longer
+than this: otherwise a busy producer would spend its time on requests of a few records each."""
 
 ROUNDING_S = 1e-6
-"""A timer waits this much longer, so that what it waits for is due when it fires, however the sums were rounded."""
+"""Added to the delay of a timer, so that rounding does not let it expire before its time."""
 
 UNANSWERED_PAUSE_MS = 1.0
-"""With acks=0 no answer tells when to go on: while the socket is full, look again after this long."""
+"""With acks=0 there are no responses: while the socket is full, the sender tries again after this long."""
 
 FATAL_FOR_IDENTITY = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -54,7 +54,7 @@ FATAL_FOR_IDENTITY = (
 
 
 class Sender:
-    """Runs on the producer's event loop. `wake` alone may be called from other threads, through that loop."""
+    """The sender of one producer; all methods are called on the producer's event loop."""
 
     def __init__(
         self, options: ProducerOptions, cluster: Cluster, accumulator: Accumulator, metrics: ProducerMetrics
@@ -87,13 +87,13 @@ class Sender:
 
     @property
     def requests_in_flight(self) -> int:
-        """Produce requests that are not answered yet."""
+        """Produce requests that await their response."""
         return sum(self._in_flight.values())
 
     # One round
 
     def step(self) -> None:
-        """Sends what may be sent now and sets the timer for what may be sent later. Raises nothing."""
+        """Sends what may be sent now and sets the timer for the rest. Never raises."""
         if not self._closed and not self._supervisor.call(ACTIVITY, self._step):
             self._looks_at_all = True
             self._arm(self._clock.monotonic_ms() + self._options.retry_backoff_ms)
@@ -125,7 +125,7 @@ class Sender:
         self._arm(now_ms if accumulator.has_touched else min(wake_at, ready.next_ms))
 
     def _place(self, lane: Lane, now_ms: float) -> None:
-        """Puts a lane among those to send from, now or later."""
+        """Notes in ready.py whether a lane may be sent from now, later, or not at all."""
         ready, queue = self._ready, lane.queue
         if not queue:
             if lane.place is not None:
@@ -149,13 +149,13 @@ class Sender:
             ready.put_waiting(lane, due_ms, eager=eager)
 
     def _serve(self, node_id: int, now_ms: float) -> float:
-        """Sends as many requests to one broker as its limit allows; returns when to look again."""
+        """Sends as many requests to one broker as its limit allows; returns the time of the next attempt (ms)."""
         connection = self._cluster.current_connection(node_id)
         if connection is None:
             self._connect(node_id)
             return now_ms + 1000.0
         muted_for_ms = connection.muted_for_ms
-        if muted_for_ms:  # the broker asked for it; meanwhile batches grow, or expire
+        if muted_for_ms:  # throttled by the broker; meanwhile batches grow, or expire
             return now_ms + muted_for_ms
         limit = self._options.max_in_flight
         if self._acks == 0 and connection.unsent_bytes > self._options.max_request_size:
@@ -169,9 +169,9 @@ class Sender:
         return now_ms + 1000.0
 
     def _drain(self, node_id: int, now_ms: float) -> list[ProducerBatch]:
-        """The batches for one request, at most one per lane; lanes that have more for the next one queue up again.
+        """The batches for one request, at most one per lane; lanes with more batches queue again for the next request.
 
-        A lane whose next batch must wait for an answer leaves the queue: the answer brings it back.
+        A lane whose next batch has to wait for a response leaves the queue until that response arrives.
         """
         batches: list[ProducerBatch] = []
         room = self._options.max_request_size
@@ -200,7 +200,7 @@ class Sender:
         if not lane.queue:
             return None
         if lane.in_flight and lane.sent_to != lane.leader:
-            return None  # the old leader's answers come first, or the new one might see what is second before the first
+            return None  # wait for the old leader, or the new one might append a later batch before a retried one
         if self._identity is not None:
             if not self._identity.settle(lane):
                 self._initialize()
@@ -210,7 +210,7 @@ class Sender:
                 return None
             return self._identity.next_to_send(lane)
         if self._options.max_in_flight == 1 and lane.in_flight:
-            return None  # it went to the leader before this one
+            return None  # one request in flight per partition keeps the order
         return 0
 
     def _arm(self, at_ms: float) -> None:
@@ -228,10 +228,10 @@ class Sender:
         if self._accumulator.active or self._accumulator.incomplete:
             self.step()
 
-    # Requests and answers
+    # Requests and responses
 
     def _send(self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float) -> bool:
-        """Sends one request; whether another one may follow at once."""
+        """Sends one request; returns whether another one may be sent immediately."""
         batches = [batch for batch in batches if self._deliveries.prepare(batch)]
         if not batches:
             return True
@@ -274,10 +274,10 @@ class Sender:
             take = partial(self._deliveries.take_answer, batches, response, latency_ms, now_ms)
             if not self._supervisor.call(ACTIVITY, take, "answer"):
                 unread = [batch for batch in batches if batch in batch.lane.in_flight]
-                self._deliveries.failed(unread, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "unreadable answer"), now_ms)
+                self._deliveries.failed(unread, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "bad response"), now_ms)
         self.step()
 
-    # Around it
+    # Metadata, connections, producer id, flush
 
     def _on_view(self, view: ClusterView) -> None:
         self._accumulator.take_view(view)
@@ -313,13 +313,13 @@ class Sender:
                     response = await self._cluster.send_any(request)
                     code = error_code(response.error_code)
                     if code is not ErrorCode.NONE:
-                        raise KafkaError(code, "no producer id could be had")
+                        raise KafkaError(code, "InitProducerId failed")
                     self._identity.assume(response.producer_id, response.producer_epoch)
                     self._looks_at_all = True
                 except Exception as error:
                     if not isinstance(error, KafkaError):
                         self._supervisor.report(ACTIVITY, error, "InitProducerId")
-                        error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no producer id could be had: {error!r}")
+                        error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"InitProducerId failed: {error!r}")
                     if error.code in FATAL_FOR_IDENTITY or not error.retriable:
                         self._deliveries.fail_all(error)
                         return
@@ -334,7 +334,7 @@ class Sender:
         task.add_done_callback(self._tasks.pop)
 
     async def flush(self) -> None:
-        """Waits until all batches that exist now are answered; nothing lingers meanwhile."""
+        """Waits until all batches that exist now are complete; meanwhile batches are sent without lingering."""
         with self._accumulator.lock:
             batches = list(self._accumulator.incomplete)
             for batch in batches:
@@ -349,7 +349,7 @@ class Sender:
             self._flushing -= 1
 
     def close(self, error: KafkaError) -> None:
-        """Stops at once; what was not answered fails with `error`."""
+        """Stops immediately; incomplete batches fail with `error`."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -359,7 +359,7 @@ class Sender:
 
 
 async def _answered(batch: ProducerBatch, loop: asyncio.AbstractEventLoop) -> None:
-    """Waits for a batch, or for all that it was split into."""
+    """Waits until a batch, or every part that it was split into, is complete."""
     if not batch.finished and batch.parts is None:
         future = loop.create_future()
         batch.notify(len(batch.details) - 1, lambda _metadata, _error: settle(future))

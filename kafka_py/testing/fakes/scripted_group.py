@@ -106,7 +106,7 @@ class Played:
         self.news = 0
         self.member = GroupMember(
             self.options, "g", self.coordinator, self.clock, self.metrics,
-            protocols=self._protocols, assign=self._assign, on_news=self._on_news,
+            protocols=self._protocols, assign=self._assign, on_event=self._on_event,
         )  # fmt: skip
 
     async def _protocols(self) -> list[Any]:
@@ -115,7 +115,7 @@ class Played:
     async def _assign(self, protocol: str, members: list[JoinGroupResponseMember]) -> dict[str, bytes]:
         return {each.member_id: encode_assignment(Assignment([])) for each in members}
 
-    def _on_news(self) -> None:
+    def _on_event(self) -> None:
         self.news += 1
 
     def script(self, kind: type, *answers: Answer) -> None:

@@ -128,7 +128,7 @@ def test_we3_15_an_offset_past_the_end_is_reset(cluster: FakeCluster, caplog: py
             made.poll(0.05)
         assert made.position(A) == 100
     assert "Offset 101 is not in the log of t-0" in caplog.text
-    assert "Reading t-0 from offset 100 on" in caplog.text
+    assert "Resetting the position of t-0 to offset 100" in caplog.text
 
 
 def test_without_a_policy_an_offset_out_of_range_is_raised(cluster: FakeCluster) -> None:
@@ -242,7 +242,7 @@ def test_kip_320_a_truncated_log_is_noticed(
         expected = [b"new 2", b"new 3", b"new 4"]
         assert [record.value for record in read(made, 3)][-3:] == expected
         assert made.position(A) == 5
-    assert "The log of t-0 was cut before offset 4" in caplog.text
+    assert "The log of t-0 was truncated below offset 4" in caplog.text
 
 
 def test_kip_320_without_a_policy_the_application_decides(cluster: FakeCluster) -> None:

@@ -344,7 +344,7 @@ def test_closing_without_time_fails_what_is_left(cluster: FakeCluster) -> None:
     made = producer(cluster, linger_ms=10_000)
     future = made.send("t", b"v")
     made.close(timeout=0)
-    with pytest.raises(KafkaError, match="closed before the answer"):
+    with pytest.raises(KafkaError, match="closed before the response"):
         future.result(1)
 
 

@@ -141,5 +141,5 @@ def test_an_interrupted_call_leaves_the_loop_able_to_work() -> None:
 def test_a_call_that_the_end_of_the_loop_leaves_without_a_result_ends_with_it() -> None:
     thread = LoopThread("x")
     thread.stop()
-    with pytest.raises(IllegalState, match="in the midst"):
+    with pytest.raises(IllegalState, match="during the call"):
         thread._receive(queue.SimpleQueue(), None)

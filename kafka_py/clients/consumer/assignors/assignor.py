@@ -1,4 +1,4 @@
-"""What an assignor is: a name that all members of a group know, and a function from their subscriptions to shares.
+"""The interface of assignors: a name that all members of a group share, and a function from subscriptions to shares.
 
 Knows nothing of the wire; protocol.py has the bytes. Source: KIP-54, KIP-429 (cooperative), KIP-345 (static members).
 """
@@ -19,7 +19,7 @@ UNKNOWN_MEMBER = ""
 
 
 class RebalanceProtocol(enum.IntEnum):
-    """What members do with their partitions during a rebalance: give all up first, or keep what stays theirs."""
+    """What members do with their partitions before a join: revoke all (eager), or keep them (cooperative)."""
 
     EAGER = 0
     COOPERATIVE = 1
@@ -27,7 +27,7 @@ class RebalanceProtocol(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What one member wants. owned: the partitions it still reads; user_data: from `subscription_user_data`."""
+    """The subscription of one member. owned: the partitions it still has; user_data: of `subscription_user_data`."""
 
     topics: Sequence[str]
     user_data: bytes | None = None
@@ -37,14 +37,14 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one member gets; user_data reaches its `on_assignment`."""
+    """The assignment of one member; user_data is passed to its `on_assignment`."""
 
     partitions: Sequence[TopicPartition]
     user_data: bytes | None = None
 
 
 class GroupMetadata(NamedTuple):
-    """A consumer as its group knows it; a transactional producer commits offsets in its name (KIP-447)."""
+    """A consumer's generation and member id; a transactional producer commits offsets with them (KIP-447)."""
 
     group_id: str
     generation_id: int = UNKNOWN_GENERATION
@@ -53,37 +53,37 @@ class GroupMetadata(NamedTuple):
 
 
 Assignments = Mapping[str, Assignment | Sequence[TopicPartition]]
-"""What each member gets, by member id."""
+"""The assignments by member id."""
 
 
 class Assignor:
     """Base of all assignors, built in or written by users.
 
-    name: what members of other makes know it by; must differ from all others in the group's lists.
-    protocols: the rebalance protocols it is made for; a consumer uses the highest that all its assignors share.
-    A method `configure(configs)` is called with the consumer's settings where there is one.
+    name: identifies the assignor among all members of the group; must be unique in partition.assignment.strategy.
+    protocols: the rebalance protocols that it supports; a consumer uses the highest that all its assignors share.
+    A method `configure(configs)`, if there is one, is called with the consumer's settings.
     """
 
     name: str
     protocols: tuple[RebalanceProtocol, ...] = (RebalanceProtocol.EAGER,)
 
     def subscription_user_data(self, topics: Collection[str]) -> bytes | None:
-        """What this member tells the leader besides its topics."""
+        """Bytes for the leader's assignor that this member sends with its topics; None for none."""
         return None
 
     def assign(self, cluster: ClusterView, subscriptions: Mapping[str, Subscription]) -> Assignments:
-        """What each member gets. Members that are left out get nothing.
+        """The assignment of each member, by member id. Members that are left out get no partitions.
 
-        subscriptions: by member id. cluster: knows all their topics that exist.
+        subscriptions: by member id. cluster: contains all subscribed topics that exist.
         """
         raise TypeError(f"{type(self).__name__} does not say how it assigns")
 
     def on_assignment(self, assignment: Assignment, group: GroupMetadata) -> None:
-        """What this member got, before the rebalance listener hears of it."""
+        """Called with the assignment of this member, before the rebalance listener is called."""
 
 
 class CountingAssignor(Assignor):
-    """Base of assignors that look at topics and partition counts only."""
+    """Base of assignors that use only topics and their numbers of partitions."""
 
     def assign(self, cluster: ClusterView, subscriptions: Mapping[str, Subscription]) -> Assignments:
         wanted = {topic for subscription in subscriptions.values() for topic in subscription.topics}
@@ -92,18 +92,18 @@ class CountingAssignor(Assignor):
     def assign_counts(
         self, counts: Mapping[str, int], subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
-        """What each member gets. counts: partitions by topic, of topics that exist."""
+        """The partitions of each member. counts: number of partitions by topic, for topics that exist."""
         raise TypeError(f"{type(self).__name__} does not say how it assigns")
 
 
 def partition_counts(cluster: ClusterView, topics: Iterable[str]) -> dict[str, int]:
-    """How many partitions each of these topics has; those that are not known are left out."""
+    """The number of partitions of each of these topics; unknown topics are left out."""
     known = ((topic, cluster.topics.get(topic)) for topic in topics)
     return {topic: len(info.partitions) for topic, info in known if info is not None and info.partitions}
 
 
 def in_order(members: Iterable[str], subscriptions: Mapping[str, Subscription]) -> list[str]:
-    """Members in the order in which partitions are dealt out: static ones by instance id, then the others by id."""
+    """Members in the order of assignment: static ones by group.instance.id, then the others by member id."""
 
     def key(member: str) -> tuple[bool, str]:
         instance = subscriptions[member].group_instance_id
@@ -113,7 +113,7 @@ def in_order(members: Iterable[str], subscriptions: Mapping[str, Subscription]) 
 
 
 def members_by_topic(subscriptions: Mapping[str, Subscription]) -> dict[str, list[str]]:
-    """Who subscribes to each topic, in order."""
+    """The subscribed members of each topic, in the order of `in_order`."""
     by_topic: dict[str, list[str]] = defaultdict(list)
     for member in in_order(subscriptions, subscriptions):
         for topic in dict.fromkeys(subscriptions[member].topics):

@@ -1,10 +1,10 @@
-"""The sticky rule: as balanced as can be, and then as close as can be to what was (KIP-54, KIP-341).
+"""The sticky algorithm: the assignment is balanced first, then as close as possible to the previous one (KIP-54).
 
-Balanced: no partition could go to a member that subscribes to its topic and has at least two fewer than its owner.
-When all members subscribe to the same, that means that shares differ by one at most. Pure, over plain values.
+Balanced: no partition could move to a member that subscribes to its topic and has at least two fewer than its owner.
+If all members subscribe to the same topics, their shares differ by at most one. Pure, over plain values.
 
-Whose claim counts: one made in a later generation than another's. Claims of equal rank on one partition cancel each
-other, for none of the two can be right.
+If several members claim a partition, the claim of the latest generation counts (KIP-341). Claims of the same generation
+contradict each other, so none of them counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kafka_py.clients.consumer.assignors.assignor import (
 
 
 class Claim(NamedTuple):
-    """What a member says it had, and since when."""
+    """The previous assignment that a member claims, and its generation."""
 
     partitions: Sequence[TopicPartition]
     generation: int = UNKNOWN_GENERATION
@@ -36,10 +36,10 @@ Shares = dict[str, list[TopicPartition]]
 def balance(
     counts: Mapping[str, int], subscriptions: Mapping[str, Subscription], claims: Mapping[str, Claim]
 ) -> Shares:
-    """What each member gets.
+    """The partitions of each member.
 
-    counts: partitions by topic, of topics that exist. claims: by member; those of strangers, and for what a member
-        does not subscribe to any more, do not count.
+    counts: number of partitions by topic, for topics that exist. claims: by member; claims of unknown members, and of
+        partitions of topics that the member no longer subscribes to, are ignored.
     """
     subscribers = {topic: members for topic, members in members_by_topic(subscriptions).items() if topic in counts}
     shares = _valid_claims(counts, subscriptions, claims)
@@ -57,7 +57,7 @@ def balance(
 def _valid_claims(
     counts: Mapping[str, int], subscriptions: Mapping[str, Subscription], claims: Mapping[str, Claim]
 ) -> Shares:
-    """What each member may keep, in order of members and partitions."""
+    """The partitions that each member may keep, in order of members and partitions."""
     best: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in in_order(subscriptions, subscriptions):
         claim = claims.get(member)
@@ -81,7 +81,7 @@ def _valid_claims(
 
 
 def _level(shares: Shares, free: list[TopicPartition], total: int, members: list[str]) -> None:
-    """All members want the same: everyone keeps up to the quota, the rest goes to whoever has least."""
+    """Balances members with equal subscriptions: each keeps up to its quota, the least loaded get the rest."""
     if not members:
         return
     least, with_one_more = divmod(total, len(members))
@@ -96,7 +96,7 @@ def _level(shares: Shares, free: list[TopicPartition], total: int, members: list
 
 
 def _give_to_least(shares: Shares, free: Iterable[TopicPartition], members: list[str]) -> None:
-    """Each partition to the member that has fewest then; among equals to the first."""
+    """Assigns each partition to the member with the fewest partitions; among equals to the first."""
     heap = [(len(shares[member]), position, member) for position, member in enumerate(members)]
     heapq.heapify(heap)
     for partition in free:
@@ -106,7 +106,7 @@ def _give_to_least(shares: Shares, free: Iterable[TopicPartition], members: list
 
 
 def _deal(shares: Shares, free: list[TopicPartition], subscribers: Mapping[str, list[str]]) -> None:
-    """Topics that few want come first, so that those who want many topics are not filled up before."""
+    """Assigns free partitions, topics with few subscribers first, before members with many topics are full."""
     by_topic: dict[str, list[TopicPartition]] = {}
     for partition in free:
         by_topic.setdefault(partition.topic, []).append(partition)
@@ -115,7 +115,7 @@ def _deal(shares: Shares, free: list[TopicPartition], subscribers: Mapping[str, 
 
 
 class _Loads:
-    """How much every member has, and who has least of those that want a topic."""
+    """The number of partitions of every member, and the least loaded subscriber of each topic."""
 
     def __init__(self, shares: Shares, subscribers: Mapping[str, list[str]]) -> None:
         self.of = {member: len(share) for member, share in shares.items()}
@@ -129,7 +129,7 @@ class _Loads:
                 self._topics.setdefault(member, []).append(topic)
 
     def least(self, topic: str) -> tuple[int, str] | None:
-        """(load, member) of the least loaded subscriber; None while the only one is being relieved."""
+        """(load, member) of the least loaded subscriber; None while the only one is being unloaded."""
         heap = self._heaps[topic]
         while heap and heap[0][0] != self.of[heap[0][1]]:
             load, member = heap[0]
@@ -140,7 +140,7 @@ class _Loads:
         return heap[0] if heap else None
 
     def relieved(self, member: str) -> None:
-        """The member has given away what it is to give away for now."""
+        """Updates the load of a member whose partitions were moved."""
         for topic in self._topics.get(member, ()):
             heapq.heappush(self._heaps[topic], (self.of[member], member))
 
@@ -148,7 +148,7 @@ class _Loads:
 def _move(shares: Shares, subscribers: Mapping[str, list[str]], claimed: Mapping[str, set[TopicPartition]]) -> None:
     """Moves single partitions to less loaded subscribers of their topic until none is left to move.
 
-    Every move lessens the sum of squared loads, so it ends.
+    Every move reduces the sum of squared loads, so it terminates.
     """
     loads = _Loads(shares, subscribers)
     moved = True
@@ -163,7 +163,7 @@ def _move(shares: Shares, subscribers: Mapping[str, list[str]], claimed: Mapping
 
 
 def _relieve(member: str, shares: Shares, loads: _Loads, claimed: set[TopicPartition]) -> set[TopicPartition]:
-    """Gives of a member's partitions to whoever has at least two fewer; first those that it did not have before."""
+    """Moves partitions of a member to members with at least two fewer, first those that it did not claim."""
     by_topic: dict[str, list[TopicPartition]] = {}
     for partition in sorted(shares[member], key=lambda each: (each in claimed, each), reverse=True):
         by_topic.setdefault(partition.topic, []).append(partition)

@@ -1,4 +1,4 @@
-"""From partition.assignment.strategy to assignors: built-in ones by their Java names, others by class or class path."""
+"""Creates the assignors of partition.assignment.strategy: built-in ones by Java names, others by class or its name."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ BUILT_IN: dict[str, type[Assignor]] = {
 def assignors_of(wanted: Iterable[Any], configs: Mapping[str, Any]) -> list[Assignor]:
     """The assignors in order of preference, configured.
 
-    wanted: names of classes, classes, or assignors made by the user.
-    Raises ConfigError for what is none, and for two of one name.
+    wanted: class names, classes, or assignor objects.
+    Raises ConfigError for what is no assignor, and for two assignors with the same name.
     """
     found: dict[str, Assignor] = {}
     for each in wanted:
@@ -46,7 +46,7 @@ def _made(wanted: Any, configs: Mapping[str, Any]) -> Assignor:
 
 
 def protocol_of(assignors: Iterable[Assignor]) -> RebalanceProtocol:
-    """The highest protocol that all of them are made for. Raises ConfigError when there is none."""
+    """The highest rebalance protocol that all of them support. Raises ConfigError when there is none."""
     shared = set(RebalanceProtocol)
     for each in assignors:
         shared &= set(each.protocols)

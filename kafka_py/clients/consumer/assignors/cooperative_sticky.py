@@ -1,8 +1,8 @@
-"""Sticky shares for the cooperative protocol (KIP-429): a partition changes hands in two steps.
+"""Sticky assignment for the cooperative protocol (KIP-429): a partition moves to another member in two rebalances.
 
-What a member still owns and shall go to another is given to nobody in this generation; its owner gives it up and joins
-again, and the next generation hands it out. The user data is the generation (int32) in which the member got what it
-owns, so that a member that was away does not take back what others have now.
+A partition that is to move is assigned to no member in this generation; its owner revokes it and joins again, and the
+next generation assigns it. The user data is the generation (int32) in which the member got the partitions it owns, so
+that a member that was absent does not reclaim partitions that were reassigned meanwhile.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CooperativeStickyAssignor(CountingAssignor):
 def without_transfers(
     shares: Mapping[str, list[TopicPartition]], subscriptions: Mapping[str, Subscription]
 ) -> dict[str, list[TopicPartition]]:
-    """The shares without what would go from one member straight to another."""
+    """The shares without the partitions that another member still owns."""
     owners: dict[TopicPartition, set[str]] = {}
     for member, subscription in subscriptions.items():
         for partition in subscription.owned:

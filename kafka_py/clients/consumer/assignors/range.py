@@ -1,7 +1,7 @@
-"""Each topic by itself, in contiguous ranges: the classic default.
+"""Range assignment, the default: each topic separately, in contiguous ranges of partitions.
 
-With n partitions and m members the first n % m members get one more than the others; over many topics it is always
-the same members that do. Source: RangeAssignor.
+With n partitions and m members the first n % m members get one partition more than the others; it is the same members
+for every topic. Source: RangeAssignor.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""All partitions of all topics, dealt out one by one in turn; who does not subscribe to a topic is skipped.
+"""Round-robin assignment: the partitions of all topics in turn; members that do not subscribe to a topic are skipped.
 
-Even when all subscribe to the same topics, and often uneven when they do not.
+Balanced if all members subscribe to the same topics, otherwise often not.
 Source: RoundRobinAssignor.
 """
 

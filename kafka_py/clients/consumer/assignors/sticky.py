@@ -1,6 +1,7 @@
-"""Balanced shares that change as little as they can from one rebalance to the next (KIP-54, KIP-341).
+"""Sticky assignment: balanced, with as few changes as possible from one rebalance to the next (KIP-54, KIP-341).
 
-A member tells the leader what it had in its user data, in the layout of the Java consumer, so that both mix in a group:
+A member sends its previous assignment in its user data, in the layout of the Java consumer, so that both can be members
+of one group.
 Layout: previous assignment, an array of (topic string, array of int32); since version 1 the generation, int32.
 """
 
@@ -44,5 +45,5 @@ class StickyAssignor(CountingAssignor):
 
 
 def _claim(subscription: Subscription) -> Claim:
-    """What the member had; nothing when it does not say, or not so that it can be read."""
+    """The member's previous assignment; empty if the user data is missing or malformed."""
     return Claim(*decode_claim(subscription.user_data))

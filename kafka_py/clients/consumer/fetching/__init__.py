@@ -1,10 +1,10 @@
-"""Records on their way in: fetches under way, their sessions, and answers until they are handed out.
+"""Fetching: Fetch requests, their sessions, and the fetched records until they are handed out.
 
     fetch_plan.py      which partition is fetched from which broker
-    fetch_sessions.py  only what changed is said (KIP-227)
-    fetcher.py         a fetch under way to every broker
-    fetched.py         one answer, decoded on demand
-    held.py            answers that wait for the application
+    fetch_sessions.py  requests name only what changed (KIP-227)
+    fetcher.py         sends a fetch to every broker, handles the responses
+    fetched.py         the response of one partition, decoded on demand
+    held.py            fetched records that wait for poll
     records.py         what poll returns
-    fetch_counts.py    bytes, records, lag and lead
+    fetch_counts.py    metrics: bytes, records, lag and lead
 """

@@ -1,4 +1,4 @@
-"""Where a consumer counts what it fetches: all of it, by topic, and its lag and lead by partition."""
+"""Updates a consumer's fetch metrics: of all fetches, by topic, and lag and lead by partition."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NAN = float("nan")
 
 
 class FetchCounts:
-    """The tables of one consumer; those of topics and partitions end when these are read no more.
+    """The fetch metrics of one consumer; those of topics and partitions are removed when these are unassigned.
 
-    committed: whether lag ends where the first open transaction begins.
+    committed: whether lag is counted up to the last stable offset instead of the high watermark.
     """
 
     def __init__(self, metrics: ClientMetrics, subscriptions: Subscriptions, *, committed: bool) -> None:
@@ -27,18 +27,18 @@ class FetchCounts:
 
     @property
     def lag_max(self) -> float:
-        """The largest lag of a partition being read."""
+        """The largest lag of an assigned partition."""
         lags = (state.lag(committed=self._committed) for state in self._subscriptions)
         return max((lag for lag in lags if lag is not None), default=NAN)
 
     @property
     def lead_min(self) -> float:
-        """The smallest lead of a partition being read."""
+        """The smallest lead of an assigned partition."""
         leads = (state.lead() for state in self._subscriptions)
         return min((lead for lead in leads if lead is not None), default=NAN)
 
     def answered(self, latency_ms: float, throttle_ms: int, by_topic: dict[str, tuple[int, int]]) -> None:
-        """A broker answered. by_topic: (bytes, records) of each topic that has any."""
+        """Counts a fetch response. by_topic: (bytes, records) of each topic that has any."""
         whole = self.whole
         whole.fetches += 1
         whole.latency.update(latency_ms)
@@ -53,7 +53,7 @@ class FetchCounts:
             topic.records_per_request.update(count)
 
     def consumed(self, state: AssignedPartition, records: int, size_bytes: int, next_offset: int) -> None:
-        """Records of a partition were taken for the application, up to `next_offset` (exclusive)."""
+        """Counts records of a partition that a poll has taken, up to `next_offset` (exclusive)."""
         self.whole.records_consumed += records
         self.whole.bytes_consumed += size_bytes
         topic = self._topic(state.topic_partition.topic)

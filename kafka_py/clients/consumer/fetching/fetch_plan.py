@@ -1,8 +1,8 @@
-"""Which assigned partition is fetched from which broker, kept up to date partition by partition.
+"""Which assigned partition is fetched from which broker; updated incrementally, partition by partition.
 
-A partition is looked at again only after something happened to it: it was assigned, revoked, sought, paused, an answer
-or an error of it was taken or handed out, its leader may be another, or a moment has come (the end of a back-off or of
-the time that a replica is preferred for). So a fetch costs what has changed, not what is assigned.
+A partition is examined again only after it has changed: it was assigned, revoked, sought or paused, its records or an
+error were received or handed out, its leader may have changed, or a time has come (the end of a back-off or of a
+preferred replica's validity). So a fetch costs time for changed partitions, not for all assigned ones.
 
 Sends nothing; fetcher.py does. Source: KIP-227 (sessions), KIP-392 (preferred replicas), KIP-320 (leader epochs).
 """
@@ -14,17 +14,17 @@ import math
 from collections.abc import Callable
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.fetching.fetch_sessions import FetchSession, Wanted
+from kafka_py.clients.consumer.fetching.fetch_sessions import ConsumerFetchSession, PartitionFetch
 from kafka_py.clients.consumer.fetching.held import HeldAnswers
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.metadata import NO_NODE, ClusterView, PartitionInfo
 
 
 class FetchPlan:
-    """The plan of one consumer. view: the cluster as it is known now.
+    """The plan of one consumer. view: returns the present metadata.
 
     sessions: by node id, each with the partitions to fetch there.
-    leaderless: whether a partition was found to have no leader since `note_leaders_asked`.
+    leaderless: whether a partition without leader was found since `note_refresh_requested`.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class FetchPlan:
         partition_bytes: int,
         retry_backoff_ms: float,
     ) -> None:
-        self.sessions: dict[int, FetchSession] = {}
+        self.sessions: dict[int, ConsumerFetchSession] = {}
         self.leaderless = False
         self._subscriptions = subscriptions
         self._held = held
@@ -47,27 +47,27 @@ class FetchPlan:
         self._held_back: set[TopicPartition] = set()
         self._due_ms: dict[TopicPartition, float] = {}
         self._moments: list[tuple[float, TopicPartition]] = []
-        """A heap; an entry counts while `_due_ms` says the same."""
+        """A heap of (time in ms, partition); an entry is valid while `_due_ms` of the partition is that time."""
 
-    def note_leaders_asked(self) -> None:
-        """Newer metadata has been asked for."""
+    def note_refresh_requested(self) -> None:
+        """Notes that new metadata was requested."""
         self.leaderless = False
 
     @property
     def some_wait(self) -> bool:
-        """Whether a partition is left out because enough answers of it are held."""
+        """Whether a partition is left out because enough of its records are buffered."""
         return bool(self._held_back)
 
     @property
     def next_ms(self) -> float:
-        """When the next partition has to be looked at again; inf when none has to be."""
+        """When the next partition has to be examined again, in ms; inf when none has to be."""
         moments = self._moments
         while moments and self._due_ms.get(moments[0][1]) != moments[0][0]:
             heapq.heappop(moments)
         return moments[0][0] if moments else math.inf
 
     def update(self, now_ms: float) -> dict[int, list[AssignedPartition]]:
-        """Looks at every partition to which something happened.
+        """Examines every partition that has changed.
 
         Returns the partitions whose position their leader has to validate first, by its node id.
         """
@@ -99,7 +99,7 @@ class FetchPlan:
         self._fetch_from(node_id, partition, state, info)
 
     def _is_open(self, state: AssignedPartition) -> bool:
-        """Whether more of the partition is wanted, as soon as it can be had."""
+        """Whether the partition is to be fetched: it has a position, is not paused, and not enough is buffered."""
         if state.fetch_offset is None or state.paused or state.validating or self._held.has_error(state):
             return False
         if self._held.has_enough(state.topic_partition):
@@ -108,7 +108,7 @@ class FetchPlan:
         return True
 
     def _led(self, state: AssignedPartition, now_ms: float) -> PartitionInfo | None:
-        """The partition as it is led; None when nobody leads it, to be looked at again after the back-off."""
+        """The partition's metadata if it has a live leader; else None, and the partition waits for the back-off."""
         view = self._view()
         info = view.partition(state.topic_partition)
         if info is None or info.leader not in view.nodes:
@@ -118,7 +118,7 @@ class FetchPlan:
         return info
 
     def _node_for(self, state: AssignedPartition, info: PartitionInfo, now_ms: float) -> tuple[int, float]:
-        """The node to fetch from, and until when that holds."""
+        """The node to fetch from, and until when (ms) it is to be used."""
         replica = state.preferred_replica
         if replica < 0:
             return info.leader, math.inf
@@ -139,7 +139,7 @@ class FetchPlan:
     def _fetch_from(
         self, node_id: int, partition: TopicPartition, state: AssignedPartition | None, info: PartitionInfo | None
     ) -> None:
-        """Puts a partition into the session with a node, NO_NODE for none, and takes it out of any other."""
+        """Adds a partition to the session with a node (NO_NODE: none), and removes it from the previous one."""
         before = self._node_of.get(partition, NO_NODE)
         if before not in (NO_NODE, node_id):
             self.sessions[before].drop(partition)
@@ -150,6 +150,6 @@ class FetchPlan:
         self._node_of[partition] = node_id
         session = self.sessions.get(node_id)
         if session is None:
-            session = self.sessions[node_id] = FetchSession()
-        wanted = Wanted(state.fetch_offset, self._partition_bytes, info.leader_epoch, state.generation)
+            session = self.sessions[node_id] = ConsumerFetchSession()
+        wanted = PartitionFetch(state.fetch_offset, self._partition_bytes, info.leader_epoch, state.generation)
         session.want(partition, wanted)

@@ -1,7 +1,9 @@
-"""The consumer's side of fetch sessions (KIP-227): say only what changed since the last fetch to a broker.
+"""The consumer's side of fetch sessions (KIP-227): a fetch names only partitions that changed since the last one.
 
-Pure: makes the partition lists of the next request and takes the outcome of the last. A broker that knows no sessions
-answers with session id 0, and every request then names all partitions, first those that have waited longest.
+Pure: builds the partition lists of the next request and takes the result of the last. If a broker keeps no session, it
+responds with session id 0, and every request then names all partitions, those that have waited longest first. Followers
+have a class of their own (replication/follower/fetch_session.py): they can fetch in versions without sessions, and
+resend partitions whose response they have discarded.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.wire.fetch_epochs import INITIAL_EPOCH, NO_SESSION
+from kafka_py.wire.fetch_epochs import INITIAL_EPOCH, NO_SESSION, next_epoch
 
 
-class Wanted(NamedTuple):
-    """What one partition is asked for. generation: of its position (subscriptions.py)."""
+class PartitionFetch(NamedTuple):
+    """The fetch of one partition. generation: that of its position (subscriptions.py)."""
 
     fetch_offset: int
     max_bytes: int
@@ -23,31 +25,34 @@ class Wanted(NamedTuple):
     generation: int = 0
 
 
-class SessionRequest(NamedTuple):
-    """What the next request carries: `send` partitions, `forget` others. In a full request `send` is all."""
+class FetchSessionRequest(NamedTuple):
+    """The session's part of a request: partitions to add or update, and those to forget.
+
+    In a full request (epoch 0) `send` has all partitions.
+    """
 
     session_id: int
     epoch: int
-    send: dict[TopicPartition, Wanted]
+    send: dict[TopicPartition, PartitionFetch]
     forget: list[TopicPartition]
 
 
-class FetchSession:
+class ConsumerFetchSession:
     """The session with one broker.
 
-    wanted: what the next request asks for; what was wanted last comes last. asked: what the last request has asked for,
-    directly or by not naming it in a session.
+    wanted: the partitions of the next request; those changed last come last. asked: the partitions of the last request,
+    named in it or known from the session.
     """
 
     def __init__(self) -> None:
         self.session_id = NO_SESSION
         self.epoch = INITIAL_EPOCH
-        self.wanted: dict[TopicPartition, Wanted] = {}
-        self.asked: dict[TopicPartition, Wanted] = {}
+        self.wanted: dict[TopicPartition, PartitionFetch] = {}
+        self.asked: dict[TopicPartition, PartitionFetch] = {}
         self._changed: dict[TopicPartition, None] = {}
 
-    def want(self, partition: TopicPartition, wanted: Wanted) -> None:
-        """From now on this is asked of a partition."""
+    def want(self, partition: TopicPartition, wanted: PartitionFetch) -> None:
+        """Adds a partition, or changes its fetch."""
         before = self.wanted.get(partition)
         if before != wanted:
             if before is not None:
@@ -56,17 +61,17 @@ class FetchSession:
             self._changed[partition] = None
 
     def drop(self, partition: TopicPartition) -> None:
-        """From now on nothing is asked of a partition."""
+        """Removes a partition."""
         if self.wanted.pop(partition, None) is not None:
             self._changed[partition] = None
 
-    def build(self) -> SessionRequest:
-        """The next request."""
+    def build(self) -> FetchSessionRequest:
+        """The next request; `succeeded` or `failed` has to follow."""
         changed, self._changed = self._changed, {}
         if self.session_id == NO_SESSION or self.epoch == INITIAL_EPOCH:
             self.asked = dict(self.wanted)
-            return SessionRequest(self.session_id, INITIAL_EPOCH, dict(self.wanted), [])
-        send: dict[TopicPartition, Wanted] = {}
+            return FetchSessionRequest(self.session_id, INITIAL_EPOCH, dict(self.wanted), [])
+        send: dict[TopicPartition, PartitionFetch] = {}
         forget: list[TopicPartition] = []
         for partition in changed:
             wanted = self.wanted.get(partition)
@@ -75,20 +80,20 @@ class FetchSession:
                     forget.append(partition)
             elif self.asked.get(partition) != wanted:
                 send[partition] = self.asked[partition] = wanted
-        return SessionRequest(self.session_id, self.epoch, send, forget)
+        return FetchSessionRequest(self.session_id, self.epoch, send, forget)
 
     def succeeded(self, session_id: int) -> None:
-        """The broker answered, with the session it keeps (0: none)."""
+        """Takes a successful response. session_id: of the session that the broker keeps, 0 for none."""
         if session_id == NO_SESSION:
             self._start_over(NO_SESSION)
         elif session_id != self.session_id:
             self.session_id = session_id
             self.epoch = 1
         else:
-            self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
+            self.epoch = next_epoch(self.epoch)
 
     def failed(self, error: ErrorCode) -> None:
-        """The answer was an error for the whole request, or none came: begin again with all partitions."""
+        """Takes an error for the whole request, or a lost response: the next request names all partitions."""
         keep = NO_SESSION if error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND else self.session_id
         self._start_over(keep)
 

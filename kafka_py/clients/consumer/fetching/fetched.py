@@ -1,7 +1,7 @@
-"""The records of one partition in one fetch answer, decoded batch by batch when poll() asks for them.
+"""The records of one partition in one fetch response, decoded batch by batch when poll() takes them.
 
-Checks checksums, leaves out control records and, for read-committed consumers, what aborted transactions wrote.
-A fetch may begin inside a batch: records before the wanted offset are dropped here.
+Verifies checksums, and skips control records and, for read_committed consumers, records of aborted transactions.
+A fetch may begin inside a batch: records below the fetch offset are skipped here.
 
 Source: KIP-98 (aborted transactions); docs/reference/groups.md, section 13.
 """
@@ -30,7 +30,7 @@ _new = tuple.__new__
 
 
 class Decoding:
-    """How the records of one consumer are turned into ConsumerRecords."""
+    """How the records of one consumer are converted to ConsumerRecords."""
 
     __slots__ = ("check_crcs", "key", "reads_committed", "value")
 
@@ -48,12 +48,12 @@ class Decoding:
         self.reads_committed = reads_committed
 
 
-class Fetched:
-    """What is left of one partition's answer.
+class CompletedFetch:
+    """The remaining records of one partition's fetch response.
 
-    next_offset: of the record to return next; after the last one, where the consumer's position is.
-    end_offset: what the next fetch of the partition goes on with, past all that is here. end_epoch: the leader epoch of
-    the last batch, -1 when there is none.
+    next_offset: that of the next record to return (inclusive); after the last one the position to continue from.
+    end_offset: past all batches (exclusive), where the next fetch of the partition begins. end_epoch: the leader epoch
+    of the last batch, -1 when there is none.
     aborted: (producer id, first offset) pairs.
     """
 
@@ -91,29 +91,29 @@ class Fetched:
 
     @property
     def size_bytes(self) -> int:
-        """Of all batches together, as they came."""
+        """The size of all batches as received, in bytes."""
         return len(self._buffer)
 
     @property
     def record_count(self) -> int:
-        """Of the batches not handed out yet."""
+        """The number of records in batches that are not decoded yet."""
         return sum(header.record_count for _, header in self._batches)
 
     def take_size(self) -> int:
-        """The size of the batches, to be counted once: 0 ever after."""
+        """The size of the batches in bytes at the first call, 0 at later ones, so that it is counted once."""
         counted, self._counted = self._counted, True
         return 0 if counted else self.size_bytes
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in it, not even a broken batch."""
+        """Whether there is no batch, not even a corrupt one."""
         return not self._batches and self._broken is None
 
     def take(self, limit: int) -> list[ConsumerRecord]:
         """The next records, `limit` at most; none once exhausted.
 
-        Raises KafkaError(CORRUPT_MESSAGE) at a broken batch and INVALID_RECORD at a record that cannot be
-        deserialized, after the records before it were returned, and then at every call: the position stays there.
+        Raises KafkaError(CORRUPT_MESSAGE) at a corrupt batch and INVALID_RECORD at a record that cannot be
+        deserialized, after the records before it were returned, and at every later call: the position stays there.
         """
         taken: list[ConsumerRecord] = []
         while limit > len(taken):
@@ -132,7 +132,7 @@ class Fetched:
         return taken
 
     def _add(self, some: list[Record], taken: list[ConsumerRecord]) -> bool:
-        """Converts records onto `taken`; True when one could not be, and those before it are to be returned."""
+        """Converts records and adds them to `taken`; True if one fails after others, which are to be returned first."""
         before = len(taken)
         header = self._ready_header
         assert header is not None
@@ -155,7 +155,7 @@ class Fetched:
         return stopped
 
     def _decode_next(self) -> bool:
-        """Makes the next batch ready; False at the end."""
+        """Decodes the next batch; False at the end."""
         if not self._batches:
             if self._broken is not None:
                 raise self._corrupt(self._broken)
@@ -194,7 +194,7 @@ class Fetched:
         return records
 
     def _is_aborted(self, position: int, header: BatchHeader) -> bool:
-        """Whether an aborted transaction wrote the batch; keeps track of which producers are in one."""
+        """Whether an aborted transaction wrote the batch; tracks the producers with aborted transactions."""
         while self._aborted and self._aborted[0][1] <= header.last_offset:
             self._aborting.add(self._aborted.popleft()[0])
         if header.is_control:
@@ -214,7 +214,7 @@ class Fetched:
             raise KafkaError(
                 ErrorCode.INVALID_RECORD,
                 f"the record at offset {record.offset} of {self.topic_partition} cannot be deserialized: {error}. "
-                f"A seek to offset {record.offset + 1} leaves it out.",
+                f"A seek to offset {record.offset + 1} skips it.",
             ) from error
         return ConsumerRecord(
             topic,
@@ -232,7 +232,7 @@ class Fetched:
 
 
 def _plain(topic_partition: TopicPartition, header: BatchHeader, records: list[Record]) -> list[ConsumerRecord]:
-    """Records whose keys and values stay bytes: the fast way, one tuple each."""
+    """The fast conversion of records whose keys and values remain bytes."""
     topic, partition = topic_partition
     kind = header.timestamp_type
     epoch = header.partition_leader_epoch
@@ -249,5 +249,5 @@ def _plain(topic_partition: TopicPartition, header: BatchHeader, records: list[R
 
 
 def _end_of(header: BatchHeader) -> int:
-    """The first offset past a batch; for the old formats, whose entries have an offset each, past the entry."""
+    """The end offset (exclusive) of a batch, or of a message of the old formats, which have one offset each."""
     return header.base_offset + header.last_offset_delta + 1

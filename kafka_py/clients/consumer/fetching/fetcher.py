@@ -1,7 +1,7 @@
-"""Keeps a fetch under way to every broker that has something we may want; held.py keeps the answers for poll().
+"""Keeps one fetch in flight to every broker that has partitions to fetch; held.py keeps the records for poll().
 
-As in producer/sender.py one synchronous `step` runs whenever something changed: it sends fetches for assigned
-partitions that have a position, are not paused and do not hold enough answers already (fetch_plan.py).
+As in producer/sender.py one synchronous `step` runs whenever something has changed: it sends fetches for assigned
+partitions that have a position, are not paused and do not have enough records buffered (fetch_plan.py).
 
 Source: KIP-74 (limits), KIP-227 (sessions), KIP-392 (preferred replicas).
 """
@@ -21,8 +21,8 @@ from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
 from kafka_py.clients.consumer.fetching.fetch_counts import FetchCounts
 from kafka_py.clients.consumer.fetching.fetch_plan import FetchPlan
-from kafka_py.clients.consumer.fetching.fetch_sessions import FetchSession, Wanted, by_topic
-from kafka_py.clients.consumer.fetching.fetched import Decoding, Fetched
+from kafka_py.clients.consumer.fetching.fetch_sessions import ConsumerFetchSession, PartitionFetch, by_topic
+from kafka_py.clients.consumer.fetching.fetched import CompletedFetch, Decoding
 from kafka_py.clients.consumer.fetching.held import HeldAnswers
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.consumer.validation import Validation
@@ -43,8 +43,8 @@ _log = logging.getLogger(__name__)
 ACTIVITY = "consumer fetcher"
 
 SHORT_WAIT_MS = 50
-"""How long a broker may hold a fetch that leaves out partitions whose answers wait here: they will be wanted soon, and
-one broker gets one fetch at a time."""
+"""How long a broker may delay a fetch without the partitions whose records are buffered here: they have to be fetched
+soon, and a broker gets one fetch at a time."""
 
 REFRESH = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -57,14 +57,14 @@ REFRESH = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.INCONSISTENT_TOPIC_ID,
 )
-"""Errors of a partition that newer metadata may cure."""
+"""Errors of a partition after which new metadata is requested."""
 
 
 class Fetcher:
     """The fetches of one consumer.
 
-    on_news: called when records, a position to reset or an error wait for poll().
-    reset: asks for a partition's position by auto.offset.reset.
+    on_event: called when records, a position to reset or an error wait for poll().
+    reset: resets a partition's position by auto.offset.reset.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Fetcher:
         subscriptions: Subscriptions,
         decoding: Decoding,
         metrics: ClientMetrics,
-        on_news: Callable[[], object],
+        on_event: Callable[[], object],
         reset: Callable[[AssignedPartition], object],
     ) -> None:
         self._options = options
@@ -82,13 +82,13 @@ class Fetcher:
         self._subscriptions = subscriptions
         self._decoding = decoding
         self._counts = FetchCounts(metrics, subscriptions, committed=options.reads_committed)
-        self._held = HeldAnswers(subscriptions, self._counts, on_news)
+        self._held = HeldAnswers(subscriptions, self._counts, on_event)
         self._plan = FetchPlan(
             subscriptions, self._held, lambda: cluster.view,
             partition_bytes=options.max_partition_fetch_bytes, retry_backoff_ms=options.retry_backoff_ms,
         )  # fmt: skip
         self.collect = self._held.collect
-        self._on_news = on_news
+        self._on_event = on_event
         self._reset = reset
         self._validation = Validation(
             options, cluster, subscriptions, on_done=self.step, on_error=self._held.partition_failed, reset=reset
@@ -102,10 +102,10 @@ class Fetcher:
         self._timer_at_ms = 0.0
         self._closed = False
 
-    # Asking
+    # Requests
 
     def step(self) -> None:
-        """Sends a fetch to every idle broker that leads a partition we want more of. Raises nothing."""
+        """Sends a fetch to every broker that has partitions to fetch and no fetch in flight. Never raises."""
         if not self._closed and not self._supervisor.call(ACTIVITY, self._step):
             now_ms = self._clock.monotonic_ms()
             self._arm(now_ms + self._options.retry_backoff_ms, now_ms)
@@ -114,7 +114,7 @@ class Fetcher:
         plan, now_ms = self._plan, self._clock.monotonic_ms()
         doubtful = plan.update(now_ms)
         if plan.leaderless:
-            plan.note_leaders_asked()
+            plan.note_refresh_requested()
             self._cluster.request_refresh()
         for node_id, states in doubtful.items():
             self._validation.begin(node_id, states)
@@ -125,12 +125,12 @@ class Fetcher:
             self._arm(plan.next_ms, now_ms)
 
     def take_view(self) -> None:
-        """New metadata has arrived: leaders may have changed."""
+        """Examines all partitions after new metadata, because leaders may have changed."""
         self._subscriptions.touch_all()
         self.step()
 
     def _arm(self, at_ms: float, now_ms: float) -> None:
-        """Has `step` run at a time, or before."""
+        """Schedules `step` for a time, unless it is scheduled earlier already."""
         if self._timer is not None:
             if self._timer_at_ms <= at_ms:
                 return
@@ -142,7 +142,7 @@ class Fetcher:
         self._timer = None
         self.step()
 
-    def _fetch_from(self, node_id: int, session: FetchSession) -> None:
+    def _fetch_from(self, node_id: int, session: ConsumerFetchSession) -> None:
         connection = self._cluster.current_connection(node_id)
         self._busy.add(node_id)
         if connection is None:
@@ -152,13 +152,13 @@ class Fetcher:
             self._send(node_id, connection, session)
         except BaseException as error:
             self._busy.discard(node_id)
-            session.failed(ErrorCode.UNKNOWN_SERVER_ERROR)  # the broker does not know what it was to be asked
+            session.failed(ErrorCode.UNKNOWN_SERVER_ERROR)  # the broker has not received this request
             self._delay(session.wanted)
             if not isinstance(error, KafkaError):
                 raise
             self._held.node_failed(node_id, error)
 
-    def _send(self, node_id: int, connection: NodeConnection, session: FetchSession) -> None:
+    def _send(self, node_id: int, connection: NodeConnection, session: ConsumerFetchSession) -> None:
         options = self._options
         request = session.build()
         topics: dict[str, list[FetchPartition]] = {}
@@ -208,9 +208,11 @@ class Fetcher:
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
 
-    # Answers
+    # Responses
 
-    def _on_answer(self, node_id: int, session: FetchSession, sent_ms: float, future: asyncio.Future[Any]) -> None:
+    def _on_answer(
+        self, node_id: int, session: ConsumerFetchSession, sent_ms: float, future: asyncio.Future[Any]
+    ) -> None:
         self._busy.discard(node_id)
         if future.cancelled() or future.exception() is not None:
             session.failed(ErrorCode.NETWORK_EXCEPTION)
@@ -224,7 +226,7 @@ class Fetcher:
             self._delay(session.asked)
         self.step()
 
-    def _take_response(self, session: FetchSession, response: Any, sent_ms: float) -> None:
+    def _take_response(self, session: ConsumerFetchSession, response: Any, sent_ms: float) -> None:
         code = error_code(response.error_code)
         if code is not ErrorCode.NONE:
             session.failed(code)
@@ -236,7 +238,7 @@ class Fetcher:
         self._counts.answered(self._clock.monotonic_ms() - sent_ms, response.throttle_time_ms, by_topic)
 
     def _forget_replica(self, node_id: int, partitions: Iterable[TopicPartition]) -> None:
-        """A follower that cannot be reached is not preferred: the leader names one again."""
+        """Fetches from the leader instead of an unreachable preferred replica, until the leader names one again."""
         for partition in partitions:
             state = self._subscriptions.get(partition)
             if state is not None and state.preferred_replica == node_id:
@@ -251,8 +253,8 @@ class Fetcher:
                 state.retry_at = retry_at
                 self._subscriptions.touch(partition)
 
-    def _take_answer(self, response: Any, asked: Mapping[TopicPartition, Wanted]) -> dict[str, tuple[int, int]]:
-        """Keeps what is still wanted; returns (bytes, records) by topic."""
+    def _take_answer(self, response: Any, asked: Mapping[TopicPartition, PartitionFetch]) -> dict[str, tuple[int, int]]:
+        """Takes records and errors of partitions whose position has not changed; returns (bytes, records) by topic."""
         by_topic: dict[str, tuple[int, int]] = {}
         for topic in response.responses:
             size = count = 0
@@ -272,8 +274,8 @@ class Fetcher:
         return by_topic
 
     def _take_records(
-        self, state: AssignedPartition, wanted: Wanted, answer: FetchablePartitionResponse
-    ) -> Fetched | None:
+        self, state: AssignedPartition, wanted: PartitionFetch, answer: FetchablePartitionResponse
+    ) -> CompletedFetch | None:
         state.high_watermark = answer.high_watermark
         state.last_stable_offset = answer.last_stable_offset if answer.last_stable_offset >= 0 else None
         state.log_start_offset = answer.log_start_offset if answer.log_start_offset >= 0 else None
@@ -285,9 +287,9 @@ class Fetcher:
         if not isinstance(records, memoryview) or not records:
             return None
         if wanted.fetch_offset != state.fetch_offset:
-            return None  # the partition was asked of its former leader, too, and that answer came first
+            return None  # it was also fetched from the previous leader, whose response came first
         aborted = [(each.producer_id, each.first_offset) for each in answer.aborted_transactions or ()]
-        fetched = Fetched(
+        fetched = CompletedFetch(
             state.topic_partition, state.generation, wanted.fetch_offset, records, aborted, self._decoding
         )
         if fetched.is_empty:
@@ -297,7 +299,7 @@ class Fetcher:
         self._held.add(fetched)
         return fetched
 
-    def _take_error(self, state: AssignedPartition, wanted: Wanted, code: ErrorCode) -> None:
+    def _take_error(self, state: AssignedPartition, wanted: PartitionFetch, code: ErrorCode) -> None:
         partition = state.topic_partition
         self._subscriptions.touch(partition)
         state.retry_at = self._clock.monotonic_ms() + self._options.retry_backoff_ms
@@ -306,31 +308,31 @@ class Fetcher:
             return
         state.preferred_replica = -1
         if code in REFRESH:
-            _log.debug("Fetch of %s failed with %s; asking for metadata", partition, code.name)
+            _log.debug("Fetch of %s failed with %s; requesting metadata", partition, code.name)
             self._cluster.request_refresh()
         elif (code.retriable and code is not ErrorCode.CORRUPT_MESSAGE) or code is ErrorCode.UNKNOWN_SERVER_ERROR:
-            _log.warning("Fetch of %s failed with %s; trying again", partition, code.name)
+            _log.warning("Fetch of %s failed with %s; retrying", partition, code.name)
         else:
             where = f"fetch of {partition} at offset {wanted.fetch_offset}"
             self._held.partition_failed(state, KafkaError(code, f"{where}: {code.meaning}"))
 
-    def _out_of_range(self, state: AssignedPartition, wanted: Wanted) -> None:
+    def _out_of_range(self, state: AssignedPartition, wanted: PartitionFetch) -> None:
         partition = state.topic_partition
-        if state.preferred_replica >= 0:  # a follower that is behind: the leader knows better
+        if state.preferred_replica >= 0:  # a follower may lag: ask the leader
             state.preferred_replica = -1
             return
-        if state.position != wanted.fetch_offset:  # what is held comes first, the truth about the rest shows later
+        if state.position != wanted.fetch_offset:  # buffered records come first; the error recurs if it is real
             return
         if self._options.auto_offset_reset == NONE:
             self._held.partition_failed(state, OffsetOutOfRange({partition: wanted.fetch_offset}))
         else:
             offset = wanted.fetch_offset
-            _log.info("Offset %d is not in the log of %s; continuing where auto.offset.reset says", offset, partition)
+            _log.info("Offset %d is not in the log of %s; resetting by auto.offset.reset", offset, partition)
             self._reset(state)
-        self._on_news()
+        self._on_event()
 
     def close(self) -> None:
-        """Asks for nothing more; what is held is forgotten."""
+        """Stops fetching and drops buffered records."""
         self._closed = True
         self._validation.close()
         if self._timer is not None:

@@ -1,6 +1,6 @@
-"""Fetched records that wait for the application, and errors that it has to be given; poll() takes both from here.
+"""CompletedFetch records and errors that wait for poll().
 
-What a poll took and did not hand out (delivery.py) comes first in the next one. Knows nothing of brokers.
+Records that a poll took but did not hand out (delivery.py) come first in the next poll. Knows nothing of brokers.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.delivery import Delivery, Returned
 from kafka_py.clients.consumer.fetching.fetch_counts import FetchCounts
-from kafka_py.clients.consumer.fetching.fetched import Fetched
+from kafka_py.clients.consumer.fetching.fetched import CompletedFetch
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 
 ANSWERS_AHEAD = 2
-"""Answers held per partition before it is left out of fetches: one to hand out, one so that the next is at hand."""
+"""Responses buffered per partition before it is left out of fetches: one to hand out, and one in reserve."""
 
 
 class _Waiting(NamedTuple):
-    """An error for the application. generation: of the partition's position that it is about."""
+    """An error for the application. generation: that of the partition's position when the error occurred."""
 
     error: KafkaError
     generation: int
 
 
 class HeldAnswers:
-    """The records and errors that wait in one consumer. on_news: called when something was added."""
+    """The records and errors that wait in one consumer. on_event: called when something was added."""
 
-    def __init__(self, subscriptions: Subscriptions, counts: FetchCounts, on_news: Callable[[], object]) -> None:
+    def __init__(self, subscriptions: Subscriptions, counts: FetchCounts, on_event: Callable[[], object]) -> None:
         self._subscriptions = subscriptions
         self._counts = counts
-        self._on_news = on_news
-        self._answers: deque[Fetched | Returned] = deque()
+        self._on_event = on_event
+        self._answers: deque[CompletedFetch | Returned] = deque()
         self._held: dict[TopicPartition, int] = {}
         self._delivery = Delivery()
         self._errors: dict[TopicPartition | int, _Waiting] = {}
-        """The latest of each partition (or node id), oldest first."""
+        """The latest error of each partition (or node id), oldest first."""
 
-    def add(self, fetched: Fetched) -> None:
-        """Records of a partition, behind those that are held of it."""
+    def add(self, fetched: CompletedFetch) -> None:
+        """Adds records of a partition, after those that are buffered."""
         self._answers.append(fetched)
         self._count(fetched.topic_partition, 1)
         self._subscriptions.touch(fetched.topic_partition)
-        self._on_news()
+        self._on_event()
 
     def has_enough(self, partition: TopicPartition) -> bool:
-        """Whether enough of a partition is held, so that its fetches pause."""
+        """Whether enough responses of a partition are buffered, so that it is not fetched."""
         return self._held.get(partition, 0) >= ANSWERS_AHEAD
 
     def _count(self, partition: TopicPartition, change: int) -> None:
@@ -60,25 +60,25 @@ class HeldAnswers:
     # Errors
 
     def node_failed(self, node_id: int, error: KafkaError) -> None:
-        """Has the next poll without records raise it."""
+        """Notes an error of a broker; the next poll without records raises it."""
         self._errors[node_id] = _Waiting(error, 0)
-        self._on_news()
+        self._on_event()
 
     def partition_failed(self, state: AssignedPartition, error: KafkaError) -> None:
-        """As `node_failed`, unless the position moves before."""
+        """Notes an error of a partition; the next poll without records raises it, unless the position has changed."""
         self._errors[state.topic_partition] = _Waiting(error, state.generation)
         self._subscriptions.touch(state.topic_partition)
-        self._on_news()
+        self._on_event()
 
     def has_error(self, state: AssignedPartition) -> bool:
-        """Whether an error of the partition waits: the application decides before more is fetched."""
+        """Whether an error of the partition waits; it is not fetched until poll has raised the error."""
         if not self._errors:
             return False
         waiting = self._errors.get(state.topic_partition)
         return waiting is not None and waiting.generation == state.generation
 
     def _next_error(self) -> KafkaError | None:
-        """The oldest error that still holds: its partition is assigned, and its position has not moved."""
+        """Removes and returns the oldest error that is still valid: its partition's position has not changed."""
         for where, waiting in list(self._errors.items()):
             if isinstance(where, TopicPartition):
                 state = self._subscriptions.get(where)
@@ -96,13 +96,13 @@ class HeldAnswers:
     # Records
 
     def collect(self, limit: int) -> Delivery:
-        """Up to `limit` records from what is held, for the application; what it has not got of the last ones first.
+        """Takes up to `limit` buffered records; those that the last delivery did not hand out come first.
 
-        Raises an error that waits for the application, unless records can be returned first.
+        Raises an error that waits, unless there are records to return first.
         """
         self._take_back()
         delivery = self._delivery = Delivery()
-        aside: list[Fetched | Returned] = []
+        aside: list[CompletedFetch | Returned] = []
         try:
             self._collect(delivery, limit, aside)
         finally:
@@ -112,8 +112,8 @@ class HeldAnswers:
             raise error
         return delivery
 
-    def _collect(self, delivery: Delivery, limit: int, aside: list[Fetched | Returned]) -> None:
-        """Adds records to a delivery. aside: takes the answers of paused partitions."""
+    def _collect(self, delivery: Delivery, limit: int, aside: list[CompletedFetch | Returned]) -> None:
+        """Adds records to a delivery. aside: collects the responses of paused partitions."""
         taken = 0
         while taken < limit and self._answers:
             fetched = self._answers[0]
@@ -132,13 +132,13 @@ class HeldAnswers:
                 raise
             taken += len(records)
             delivery.add(state, records, fetched.next_offset, fetched.leader_epoch)
-            if records and isinstance(fetched, Fetched):
+            if records and isinstance(fetched, CompletedFetch):
                 self._counts.consumed(state, len(records), fetched.take_size(), fetched.next_offset)
             if fetched.exhausted:
                 self._drop_first()
 
     def _take_back(self) -> None:
-        """Ends the last delivery: what was not handed out comes before everything else that is held."""
+        """Ends the last delivery: records that were not handed out are put before all other buffered records."""
         for part in reversed(self._delivery.end().values()):
             if part.is_current:
                 state = part.state
@@ -153,5 +153,5 @@ class HeldAnswers:
         self._count(fetched.topic_partition, -1)
 
     def clear(self) -> None:
-        """Forgets the records."""
+        """Drops the records."""
         self._answers.clear()

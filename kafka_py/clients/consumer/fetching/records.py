@@ -11,7 +11,7 @@ from kafka_py.records.record import Header
 
 
 class ConsumerRecord(NamedTuple):
-    """One record. Sizes are those before deserialization, -1 for null; timestamps are ms UTC."""
+    """One record. Sizes are serialized sizes in bytes, -1 for null; timestamps are ms UTC."""
 
     topic: str
     partition: int
@@ -31,7 +31,7 @@ class ConsumerRecord(NamedTuple):
 
 
 class ConsumerRecords:
-    """Records of one poll; iterating gives all of them, partition by partition."""
+    """The records of one poll; iterating yields all of them, partition by partition."""
 
     __slots__ = ("_by_partition",)
 
@@ -49,7 +49,7 @@ class ConsumerRecords:
         return any(self._by_partition.values())
 
     def count(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return len(self)
 
     def is_empty(self) -> bool:
@@ -70,7 +70,7 @@ class ConsumerRecords:
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """Where the first record at or after a time is. `leader_epoch` is -1 when the broker did not say."""
+    """The first record at or after a timestamp (ms UTC). `leader_epoch` is -1 when the broker does not report it."""
 
     offset: int
     timestamp: int

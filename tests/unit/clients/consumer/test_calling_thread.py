@@ -100,14 +100,14 @@ def test_the_loop_s_own_thread_cannot_wait_for_itself(thread: LoopThread) -> Non
         caller.run(waits())
 
 
-def test_a_loop_that_ends_in_the_midst_of_a_call_ends_the_call(thread: LoopThread) -> None:
+def test_a_loop_that_ends_during_a_call_ends_the_call(thread: LoopThread) -> None:
     caller = CallingThread(thread)
 
     async def calls() -> None:
         await caller.call_user(thread.stop)
         await asyncio.Event().wait()
 
-    with pytest.raises(IllegalState, match="in the midst"):
+    with pytest.raises(IllegalState, match="closed during the call"):
         caller.run(calls())
 
 
@@ -213,5 +213,5 @@ def test_wherever_a_call_is_interrupted_the_next_one_is_done(thread: LoopThread)
 
 def test_a_call_that_the_end_of_the_loop_leaves_without_a_result_ends_with_it(thread: LoopThread) -> None:
     thread.stop()
-    with pytest.raises(IllegalState, match="in the midst"):
+    with pytest.raises(IllegalState, match="during the call"):
         CallingThread(thread)._serve(queue.SimpleQueue())

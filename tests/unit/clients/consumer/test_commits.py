@@ -9,7 +9,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import ClientTimeout, CommitFailed, OffsetAndMetadata, RebalanceInProgress
-from kafka_py.clients.consumer.commits import GroupOffsets
+from kafka_py.clients.consumer.commits import CommittedOffsets
 from kafka_py.testing.fakes.scripted_group import ANSWERS, HANG, Played, ScriptedCoordinator
 from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -49,7 +49,7 @@ def fetched(_: ScriptedCoordinator, request: OffsetFetchRequest, error: ErrorCod
     ])  # fmt: skip
 
 
-Scenario = Callable[[Played, GroupOffsets], Coroutine[Any, Any, None]]
+Scenario = Callable[[Played, CommittedOffsets], Coroutine[Any, Any, None]]
 
 
 def played(scenario: Scenario, **settings: object) -> None:
@@ -58,7 +58,7 @@ def played(scenario: Scenario, **settings: object) -> None:
     async def run() -> None:
         play = Played(**settings)
         await play.join()
-        offsets = GroupOffsets(play.options, play.member, play.coordinator, play.clock, play.metrics)
+        offsets = CommittedOffsets(play.options, play.member, play.coordinator, play.clock, play.metrics)
         try:
             await scenario(play, offsets)
         finally:
@@ -69,7 +69,7 @@ def played(scenario: Scenario, **settings: object) -> None:
 
 
 def test_a_member_commits_in_its_generation_and_others_in_none() -> None:
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         await offsets.commit(OFFSETS, 1000, as_member=True)
         await offsets.commit(OFFSETS, 1000, as_member=False)
         as_member, simple = play.coordinator.of(OffsetCommitRequest)
@@ -92,7 +92,7 @@ def test_a_member_commits_in_its_generation_and_others_in_none() -> None:
     ],
 )
 def test_a_commit_is_tried_again_until_it_succeeds(trouble: Any) -> None:
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         play.script(OffsetCommitRequest, trouble, trouble)
         await offsets.commit(OFFSETS, 30_000, as_member=True)
         assert len(play.coordinator.of(OffsetCommitRequest)) == 3
@@ -113,7 +113,7 @@ def test_a_commit_is_tried_again_until_it_succeeds(trouble: Any) -> None:
     ],
 )
 def test_what_another_attempt_would_not_mend_is_raised(code: ErrorCode, kind: type[KafkaError]) -> None:
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         play.script(OffsetCommitRequest, code)
         with pytest.raises(kind) as caught:
             await offsets.commit(OFFSETS, 30_000, as_member=True)
@@ -125,7 +125,7 @@ def test_what_another_attempt_would_not_mend_is_raised(code: ErrorCode, kind: ty
 
 
 def test_outside_of_a_generation_nothing_is_asked() -> None:
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         await play.member.leave("the test says so")
         with pytest.raises(CommitFailed):
             await offsets.commit(OFFSETS, 1000, as_member=True)
@@ -138,7 +138,7 @@ def test_outside_of_a_generation_nothing_is_asked() -> None:
 
 
 def test_a_commit_has_its_time() -> None:
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         play.script(OffsetCommitRequest, HANG)
         with pytest.raises(ClientTimeout, match=r"{t-0: 7} could not be committed within 30 ms"):
             await offsets.commit(OFFSETS, 30, as_member=True)
@@ -150,7 +150,7 @@ def test_a_commit_has_its_time() -> None:
 
 
 def test_committed_offsets_are_fetched_and_absent_ones_are_none() -> None:
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         play.script(OffsetFetchRequest, ErrorCode.NOT_COORDINATOR, ErrorCode.UNSTABLE_OFFSET_COMMIT)
         found = await offsets.fetch([A, TopicPartition("t", 5)], 30_000)
         assert found == {A: None, TopicPartition("t", 5): OffsetAndMetadata(5, "", 2)}
@@ -160,12 +160,12 @@ def test_committed_offsets_are_fetched_and_absent_ones_are_none() -> None:
 
 @pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED])
 def test_a_fetch_that_cannot_be_answered_is_raised(code: ErrorCode) -> None:
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         play.script(OffsetFetchRequest, code)
         with pytest.raises(KafkaError, match=code.name):
             await offsets.fetch([A], 30_000)
         play.script(OffsetFetchRequest, HANG)
-        with pytest.raises(ClientTimeout, match=r"what is committed for t-0"):
+        with pytest.raises(ClientTimeout, match=r"committed offsets of t-0"):
             await offsets.fetch([A], 20)
 
     played(scenario)
@@ -174,7 +174,7 @@ def test_a_fetch_that_cannot_be_answered_is_raised(code: ErrorCode) -> None:
 def test_older_coordinators_cannot_wait_for_transactions() -> None:
     """The script speaks version 4: read_committed is not passed on (KIP-447)."""
 
-    async def scenario(play: Played, offsets: GroupOffsets) -> None:
+    async def scenario(play: Played, offsets: CommittedOffsets) -> None:
         await offsets.fetch([A], 30_000)
         assert [each.require_stable for each in play.coordinator.of(OffsetFetchRequest)] == [False]
 

@@ -9,7 +9,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import OffsetAndMetadata
 from kafka_py.clients.consumer.committer import NEVER, Committer, call_here
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.interceptors import ConsumerInterceptors
 from kafka_py.clients.consumer.subscriptions import Subscriptions
 from kafka_py.testing.clock import ManualClock
 
@@ -17,7 +17,7 @@ A = TopicPartition("t", 0)
 
 
 class Offsets:
-    """In place of GroupOffsets. failures: what the next commits raise."""
+    """In place of CommittedOffsets. failures: what the next commits raise."""
 
     def __init__(self) -> None:
         self.committed: list[dict[TopicPartition, OffsetAndMetadata]] = []
@@ -47,8 +47,8 @@ class Play:
         self.news = 0
         options = ConsumerOptions.load({"bootstrap.servers": "h:1", "group.id": "g", **names})
         self.committer = Committer(
-            options, self.offsets, self.subscriptions, Interceptors([], {}), self.clock,  # type: ignore[arg-type]
-            call_user=call_here, on_news=self.note,
+            options, self.offsets, self.subscriptions, ConsumerInterceptors([], {}), self.clock,  # type: ignore[arg-type]
+            call_user=call_here, on_event=self.note,
         )  # fmt: skip
 
     def note(self) -> None:

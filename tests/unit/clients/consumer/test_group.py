@@ -134,7 +134,7 @@ async def test_a_group_of_another_kind_is_refused(play: Played) -> None:
     ))  # fmt: skip
     play.member.join()
     await play.until(lambda: play.member.needs_attention)
-    with pytest.raises(KafkaError, match="is of the kind connect"):
+    with pytest.raises(KafkaError, match="has protocol type connect"):
         play.member.take_joined()
 
 

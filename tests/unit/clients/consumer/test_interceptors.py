@@ -8,7 +8,7 @@ import pytest
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import ConsumerInterceptor, ConsumerRecords, OffsetAndMetadata
-from kafka_py.clients.consumer.interceptors import Interceptors
+from kafka_py.clients.consumer.interceptors import ConsumerInterceptors
 
 A = TopicPartition("t", 0)
 
@@ -49,7 +49,7 @@ class Fails(Notes):
 
 def test_each_gets_what_the_one_before_left_and_a_failed_one_is_passed_over() -> None:
     first, last = Notes(), Notes()
-    chain = Interceptors([first, Fails, last], {"a": "b"})
+    chain = ConsumerInterceptors([first, Fails, last], {"a": "b"})
     records = ConsumerRecords({A: []})
     assert chain.on_consume(records).is_empty()
     assert first.heard == [records]
@@ -63,10 +63,10 @@ def test_each_gets_what_the_one_before_left_and_a_failed_one_is_passed_over() ->
 
 
 def test_none_is_none() -> None:
-    assert not Interceptors([], {})
+    assert not ConsumerInterceptors([], {})
 
 
 @pytest.mark.parametrize("wanted", ["no.such.Class", object(), dict])
 def test_what_is_no_interceptor_is_refused(wanted: Any) -> None:
     with pytest.raises(ConfigError, match=r"interceptor\.classes"):
-        Interceptors([wanted], {})
+        ConsumerInterceptors([wanted], {})

@@ -23,7 +23,7 @@ def test_a_member_that_the_assignor_left_out_gets_nothing() -> None:
 def test_a_cooperative_assignor_must_not_move_a_partition_in_one_step() -> None:
     wants = {"old": Subscription(["t"], owned=[A, B]), "new": Subscription(["t"])}
     _check_cooperative({"old": Assignment([A]), "new": Assignment([])}, wants)
-    with pytest.raises(KafkaError, match="before the old ones have given them up"):
+    with pytest.raises(KafkaError, match="before the old ones have revoked them"):
         _check_cooperative({"old": Assignment([A]), "new": Assignment([B])}, wants)
 
 

@@ -55,7 +55,7 @@ def test_a_claim_of_the_first_version_has_no_generation() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\x00\x01\x00\x00"])
 def test_what_cannot_be_read_is_said_so(data: bytes) -> None:
-    with pytest.raises(KafkaError, match="subscription cannot be read"):
+    with pytest.raises(KafkaError, match="subscription is malformed"):
         decode_subscription(data)
-    with pytest.raises(KafkaError, match="assignment cannot be read"):
+    with pytest.raises(KafkaError, match="assignment is malformed"):
         decode_assignment(data)

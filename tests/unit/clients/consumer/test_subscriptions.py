@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.subscriptions import Kind, Subscriptions
+from kafka_py.clients.consumer.subscriptions import Subscriptions, SubscriptionType
 from kafka_py.clients.errors import IllegalState
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -24,7 +24,7 @@ def test_we3_6_an_empty_assignment_is_none_at_all() -> None:
     subscriptions = Subscriptions()
     subscriptions.assign([A])
     subscriptions.assign([])
-    assert subscriptions.kind is Kind.NONE
+    assert subscriptions.type is SubscriptionType.NONE
     with pytest.raises(IllegalState, match="nothing to poll"):
         subscriptions.check_not_empty()
 

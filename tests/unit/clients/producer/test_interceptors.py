@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.clients.producer.accumulator import Lane
 from kafka_py.clients.producer.batches import ProducerBatch, RecordMetadata
-from kafka_py.clients.producer.interceptors import Interceptors, ProducerRecord, interceptors_of
+from kafka_py.clients.producer.interceptors import ProducerInterceptors, ProducerRecord, interceptors_of
 from kafka_py.records.builder import BatchBuilder
 
 
@@ -51,19 +51,19 @@ RECORD = ProducerRecord("t", "kafka")
 
 
 def batch(count: int, *chain: Any) -> ProducerBatch:
-    made = ProducerBatch(Lane("t", 3), BatchBuilder(), 1000, 0, 0.0, Interceptors(chain).on_answer)
+    made = ProducerBatch(Lane("t", 3), BatchBuilder(), 1000, 0, 0.0, ProducerInterceptors(chain).on_answer)
     made.details = [(100 + number, -1, number) for number in range(count)]
     return made
 
 
 def test_each_gets_what_the_one_before_made() -> None:
-    chain = Interceptors([Prefix("1-"), Prefix("2-")])
+    chain = ProducerInterceptors([Prefix("1-"), Prefix("2-")])
     assert chain.on_send(RECORD).value == "2-1-kafka"
 
 
 @pytest.mark.parametrize("broken", [Failing(), Forgetful()])
 def test_after_a_failure_the_next_goes_on_from_the_last_success(broken: Any, caplog: pytest.LogCaptureFixture) -> None:
-    chain = Interceptors([Prefix("1-"), broken, Prefix("2-")])
+    chain = ProducerInterceptors([Prefix("1-"), broken, Prefix("2-")])
     assert chain.on_send(RECORD).value == "2-1-kafka"
     assert f"{type(broken).__name__}.on_send failed for topic t" in caplog.text
 
@@ -93,13 +93,13 @@ def test_of_a_failed_record_only_topic_and_partition_are_told() -> None:
 def test_a_record_that_send_refused_is_heard_of_too(partition: int | None, told: int) -> None:
     last = Prefix()
     error = KafkaError(ErrorCode.MESSAGE_TOO_LARGE)
-    Interceptors([last]).on_send_error(RECORD._replace(partition=partition), error)
+    ProducerInterceptors([last]).on_send_error(RECORD._replace(partition=partition), error)
     assert last.heard == [(RecordMetadata("t", told, -1, -1, -1, -1), error)]
 
 
 def test_closing_closes_all_whatever_one_of_them_does() -> None:
     first, last = Prefix(), Prefix()
-    Interceptors([first, Failing(), last]).close()
+    ProducerInterceptors([first, Failing(), last]).close()
     assert (first.closed, last.closed) == (1, 1)
 
 

@@ -6,7 +6,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.clients.consumer.fetching.fetch_counts import FetchCounts
 from kafka_py.clients.consumer.fetching.fetch_plan import FetchPlan
-from kafka_py.clients.consumer.fetching.fetched import Decoding, Fetched
+from kafka_py.clients.consumer.fetching.fetched import CompletedFetch, Decoding
 from kafka_py.clients.consumer.fetching.held import ANSWERS_AHEAD, HeldAnswers
 from kafka_py.clients.consumer.subscriptions import Subscriptions
 from kafka_py.clients.metadata import ClusterView, Node, PartitionInfo, TopicInfo
@@ -59,7 +59,7 @@ class World:
         builder.append(0, None, b"x")
         state = self.subscriptions.of(partition)
         offset = state.fetch_offset or 0
-        fetched = Fetched(partition, state.generation, offset, builder.build(), (), Decoding(check_crcs=False))
+        fetched = CompletedFetch(partition, state.generation, offset, builder.build(), (), Decoding(check_crcs=False))
         state.fetch_offset = offset + 1
         self.held.add(fetched)
 

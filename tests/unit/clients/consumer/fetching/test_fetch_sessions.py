@@ -2,18 +2,18 @@
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.fetching.fetch_sessions import FetchSession, Wanted
+from kafka_py.clients.consumer.fetching.fetch_sessions import ConsumerFetchSession, PartitionFetch
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 NAMED = {"a": A, "b": B, "c": C}
 
 
-def want(offset: int) -> Wanted:
-    return Wanted(offset, 1000, 0)
+def want(offset: int) -> PartitionFetch:
+    return PartitionFetch(offset, 1000, 0)
 
 
-def wanting(**offsets: int) -> FetchSession:
-    session = FetchSession()
+def wanting(**offsets: int) -> ConsumerFetchSession:
+    session = ConsumerFetchSession()
     for name, offset in offsets.items():
         session.want(NAMED[name], want(offset))
     return session

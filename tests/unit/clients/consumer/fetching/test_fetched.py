@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.consumer.fetching.fetched import Decoding, Fetched
+from kafka_py.clients.consumer.fetching.fetched import CompletedFetch, Decoding
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType, end_txn_marker
@@ -29,11 +29,13 @@ def marker(kind: ControlType, offset: int, producer_id: int) -> bytes:
     )
 
 
-def fetched(data: bytes, offset: int = 0, aborted: list[tuple[int, int]] | None = None, **decoding: Any) -> Fetched:
-    return Fetched(TP, 1, offset, memoryview(data), aborted or [], Decoding(**decoding))
+def fetched(
+    data: bytes, offset: int = 0, aborted: list[tuple[int, int]] | None = None, **decoding: Any
+) -> CompletedFetch:
+    return CompletedFetch(TP, 1, offset, memoryview(data), aborted or [], Decoding(**decoding))
 
 
-def values(of: Fetched, limit: int = 100) -> list[Any]:
+def values(of: CompletedFetch, limit: int = 100) -> list[Any]:
     return [record.value for record in of.take(limit)]
 
 
