@@ -18,6 +18,7 @@ from kafka_py.coordinator.groups.states import (
 
 if TYPE_CHECKING:
     from kafka_py.coordinator.groups.metadata_store import GroupStore
+    from kafka_py.coordinator.groups.offset_keeper import OffsetKeeper
 
 
 def _in_state(state: GroupState) -> Callable[[GroupStore], int]:
@@ -47,7 +48,7 @@ class GroupMetrics(MetricTable, group="kafka.coordinator.group:type=GroupMetadat
 class GroupCoordinatorMetrics(MetricTable, group="kafka.server:type=group-coordinator-metrics", attributes=True):
     """Rates of what the group coordinator does.
 
-    store: counts commits, expiries and deletions itself; they are taken over when the metrics are read.
+    offsets: counts commits, expiries and deletions itself; they are taken over when the metrics are read.
     """
 
     load_time = Sampled(
@@ -63,18 +64,18 @@ class GroupCoordinatorMetrics(MetricTable, group="kafka.server:type=group-coordi
         "group-completed-rebalance-count", rate="group-completed-rebalance-rate", about="Rebalances finished."
     )
 
-    def __init__(self, registry: MetricRegistry, store: GroupStore) -> None:
-        super().__init__(registry, store)
-        self._store = store
+    def __init__(self, registry: MetricRegistry, offsets: OffsetKeeper) -> None:
+        super().__init__(registry, offsets)
+        self._offsets = offsets
 
     def count_rebalance(self) -> None:
         """A group's leader has handed in an assignment."""
         self.completed_rebalances += 1
 
     def settle(self) -> None:
-        self.offset_commits = self._store.committed_count
-        self.offset_expirations = self._store.expired_count
-        self.offset_deletions = self._store.deleted_count
+        self.offset_commits = self._offsets.committed_count
+        self.offset_expirations = self._offsets.expired_count
+        self.offset_deletions = self._offsets.deleted_count
 
 
 class MarkerChannelMetrics(MetricTable, group="kafka.coordinator.transaction:type=TransactionMarkerChannelManager"):

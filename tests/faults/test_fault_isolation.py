@@ -31,11 +31,14 @@ from kafka_py.controller.channels import Channels
 from kafka_py.controller.decisions.batch import ControllerRequest
 from kafka_py.controller.decisions.steps import Address
 from kafka_py.coordinator.configs import CoordinatorOptions
+from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
+from kafka_py.coordinator.groups.offset_keeper import OffsetKeeper
 from kafka_py.coordinator.groups.offsets import CommittedOffset
 from kafka_py.coordinator.groups.records import ValueVersions
+from kafka_py.coordinator.groups.requests import CommitRequest
 from kafka_py.coordinator.groups.states import STABLE
 from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.model.answers import Origin
@@ -43,6 +46,7 @@ from kafka_py.replication.leader.isr_updates import QUIET_MS, IsrUpdates
 from kafka_py.replication.state.isr import Committed, Expanding
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.controllers import ControllerWorld
+from kafka_py.testing.fakes.groups import Limits
 from kafka_py.testing.fakes.replicas import LAG_MAX_MS, ReplicaWorld
 from kafka_py.testing.fakes.stored_logs import LogWorld
 from kafka_py.testing.virtual_time import VirtualClock, run_virtual, virtual_clock
@@ -328,6 +332,9 @@ class Groups:
             spawn=lambda work: supervisor.spawn(work, "group coordinator"), clock=clock, supervisor=supervisor,
         )  # fmt: skip
         self.store = GroupStore(lambda: options, ValueVersions, 50, around)
+        timers = Timers(clock, asyncio.get_running_loop().call_later)
+        membership = Membership(self.store, clock, timers, Limits, new_id=lambda: "x")
+        self.offsets = OffsetKeeper(self.store, membership.sessions, clock, lambda: options)
 
     def _append(self, number: int, data: bytes, _acks: int, _timeout_ms: int, on_done: Appended) -> None:
         info = self.disks[number].append(memoryview(bytearray(data)), origin=Origin.COORDINATOR)
@@ -352,7 +359,8 @@ class Groups:
         group.state = STABLE
         codes: list[ErrorCode] = []
         self.store.persist(group, {}, codes.append)
-        self.store.commit(group, {FIRST: CommittedOffset(5, 2, "", 0)}, codes.append)
+        commit = CommitRequest(3, f"{group_id}-m", None, {FIRST: CommittedOffset(5, 2, "", 0)})
+        self.offsets.commit(group_id, commit, codes.append)
         assert codes == [ErrorCode.NONE] * 2
         return group
 
@@ -429,11 +437,11 @@ async def unloading_expiry_and_deleted_topics_go_group_by_group(
     told: list[str] = []
     note = fails_for(first, lambda group: told.append(group.id), lambda group: group.id)
     groups.store.attach(SimpleNamespace(on_unloaded=note))
-    monkeypatch.setattr(groups.store, "_forget", fails_for(one, groups.store._forget, lambda group, _: group))
-    for _ in groups.store.remove_topics([FIRST.topic]):
+    monkeypatch.setattr(groups.store, "bury", fails_for(one, groups.store.bury, lambda group, _: group))
+    for _ in groups.offsets.remove_topics([FIRST.topic]):
         pass
     assert not other.offsets.committed
-    for _ in groups.store.remove_expired():
+    for _ in groups.offsets.remove_expired():
         pass
     monkeypatch.undo()
     assert sum(supervisor.failures.values()) == 2

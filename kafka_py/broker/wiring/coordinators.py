@@ -19,6 +19,7 @@ from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
+from kafka_py.coordinator.groups.offset_keeper import OffsetKeeper
 from kafka_py.coordinator.groups.records import ValueVersions
 from kafka_py.coordinator.loading import LoadingTurn
 from kafka_py.coordinator.metrics import GroupCoordinatorMetrics, GroupMetrics
@@ -76,19 +77,20 @@ class Coordinators:
                 supervisor=env.supervisor,
             ),
         )
-        self._metrics = GroupCoordinatorMetrics(env.registry, self.groups)
-        GroupMetrics(env.registry, self.groups)
         self.membership = Membership(
             self.groups,
             env.clock,
             env.timers,
             lambda: env.live.current,
             rebalances=rebalances,
-            on_rebalance_completed=self._metrics.count_rebalance,
+            on_rebalance_completed=self._count_rebalance,
             new_id=lambda: str(env.chance.new_uuid()),
         )
         PurgatoryMetrics(env.registry, self.membership.sessions, delayedOperation="Heartbeat")
         self.groups.attach(self.membership)
+        self.offsets = OffsetKeeper(self.groups, self.membership.sessions, env.clock, lambda: env.live.current)
+        self._metrics = GroupCoordinatorMetrics(env.registry, self.offsets)
+        GroupMetrics(env.registry, self.groups)
 
     # ---- what the coordinators need
 
@@ -112,6 +114,9 @@ class Coordinators:
 
     def _count_load(self, took_ms: float) -> None:
         self._metrics.load_time.update(took_ms)
+
+    def _count_rebalance(self) -> None:
+        self._metrics.count_rebalance()
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
@@ -143,7 +148,7 @@ class Coordinators:
         """What groups have committed for these topics goes too."""
         gone = frozenset(topics)
         if gone:
-            self._spawn(self._in_turns(self.groups.remove_topics(gone)))
+            self._spawn(self._in_turns(self.offsets.remove_topics(gone)))
 
     # ---- upkeep
 
@@ -155,7 +160,7 @@ class Coordinators:
 
     async def _expire(self) -> None:
         try:
-            await self._in_turns(self.groups.remove_expired())
+            await self._in_turns(self.offsets.remove_expired())
         finally:
             self._is_expiring = False
 

@@ -1,13 +1,17 @@
-"""Who may commit offsets, and what a client is told when the append of a commit or of a group fails.
+"""Commits of offsets: who may, what is pending until the record is acknowledged, and what the client is told then.
 
-Pure. Source: docs/reference/groups.md, sections 7 and 9; KIP-345 (fencing of static members).
+Pure: `commit` decides, offset_keeper.py has the record appended, `written` takes in what came of it.
+Source: docs/reference/groups.md, sections 7 and 9; KIP-345 (fencing of static members).
 """
 
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.coordinator.groups import sessions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
+from kafka_py.coordinator.groups.outcome import TimerChange
+from kafka_py.coordinator.groups.requests import CommitRequest
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE
 
 _TOO_LARGE = frozenset((ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE))
@@ -34,6 +38,26 @@ def group_error(append_error: ErrorCode) -> ErrorCode:
 def commit_error(append_error: ErrorCode) -> ErrorCode:
     """What a client is told when its commit was not appended."""
     return _COMMIT_ERRORS.get(append_error, append_error)
+
+
+def commit(group: Group, request: CommitRequest, now_ms: float) -> TimerChange | None:
+    """Takes the commits: they are pending until `written` says what came of their record.
+
+    now_ms: the monotonic clock. Returns what this sign of life changes of the member's timer. Raises KafkaError as
+    check_commit does; nothing is pending then.
+    """
+    member = check_commit(group, request.generation, request.member_id, request.group_instance_id)
+    group.offsets.prepare(request.commits)
+    return None if member is None else sessions.extend(member, member.session_timeout_ms, now_ms)
+
+
+def written(group: Group, request: CommitRequest, error: ErrorCode, record_offset: int) -> ErrorCode:
+    """The record is acknowledged, in the batch that begins at `record_offset`, or was not written: the answer."""
+    if error is ErrorCode.NONE:
+        group.offsets.appended(request.commits, record_offset)
+        return error
+    group.offsets.failed(request.commits)
+    return commit_error(error)
 
 
 def check_commit(group: Group, generation: int, member_id: str, instance_id: str | None) -> Member | None:

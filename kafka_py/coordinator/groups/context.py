@@ -16,6 +16,7 @@ from kafka_py.base.supervision import Guard
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.moment import Limits
+from kafka_py.coordinator.groups.removal import Removed
 
 OnPersisted = Callable[[ErrorCode], None]
 
@@ -48,8 +49,8 @@ class Store(Protocol):
         """
         ...
 
-    def remove(self, group: Group) -> None:
-        """The group, which is Dead, goes with all its offsets."""
+    def bury(self, group: Group, removed: Removed) -> None:
+        """Deletes from the log what the group has lost, and forgets it if it has ended with that."""
         ...
 
     def guard(self, group: Group) -> Guard:

@@ -14,7 +14,6 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups import overview, sessions
-from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, AnswerJoin, AnswerSync, refused_join, refused_sync
 from kafka_py.coordinator.groups.context import Context, Store
 from kafka_py.coordinator.groups.driver import Driver
 from kafka_py.coordinator.groups.group import Group
@@ -23,7 +22,17 @@ from kafka_py.coordinator.groups.leaving import Leave
 from kafka_py.coordinator.groups.machine import Loaded, Unloaded
 from kafka_py.coordinator.groups.moment import Limits
 from kafka_py.coordinator.groups.overview import GroupDescription, ListedGroup
-from kafka_py.coordinator.groups.requests import JoinRequest, Leaver, SyncRequest
+from kafka_py.coordinator.groups.removal import remove_group
+from kafka_py.coordinator.groups.requests import (
+    NO_MEMBER_ID,
+    AnswerJoin,
+    AnswerSync,
+    JoinRequest,
+    Leaver,
+    SyncRequest,
+    refused_join,
+    refused_sync,
+)
 from kafka_py.coordinator.groups.syncing import Sync
 
 
@@ -134,14 +143,6 @@ class Membership:
         group = self._store.get(group_id)
         return group is not None and self._driver.once_emptied(group, then)
 
-    def touch(self, group: Group, member_id: str) -> None:
-        """A member has given a sign of life other than a heartbeat: it committed offsets."""
-        member = group.members.get(member_id)
-        if member is not None:
-            change = sessions.extend(member, member.session_timeout_ms, self._clock.monotonic_ms())
-            if change is not None:
-                self.sessions.change(group, change)
-
     # ---- administrators
 
     def describe(self, group_id: str) -> GroupDescription:
@@ -160,7 +161,7 @@ class Membership:
         """DeleteGroups. Raises KafkaError."""
         group = overview.deletable(self._store, group_id)
         self._driver.handle(group, Unloaded())
-        self._store.remove(group)
+        self._store.bury(group, remove_group(group))
 
     # ---- groups that come and go with their partition
 

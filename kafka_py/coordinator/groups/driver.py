@@ -16,7 +16,6 @@ from typing import Any
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.purgatory import DelayedOperation, Purgatory
 from kafka_py.base.timers import Timer, Timers
-from kafka_py.coordinator.groups.answers import Ticket
 from kafka_py.coordinator.groups.context import Context
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.machine import Event, TimeOver, Written, handle
@@ -34,6 +33,7 @@ from kafka_py.coordinator.groups.outcome import (
     TimerKind,
     TimerName,
 )
+from kafka_py.coordinator.groups.requests import Ticket
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.coordinator.groups.answers import JoinedMember, Ticket
 from kafka_py.coordinator.groups.member import Member, Protocols
+from kafka_py.coordinator.groups.requests import JoinedMember, Ticket
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, MOVES, STABLE, GroupState
 
 if TYPE_CHECKING:

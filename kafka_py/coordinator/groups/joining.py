@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, JoinResult, Ticket, refused_join
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import NEW_MEMBER_TIMEOUT_MS, Member
 from kafka_py.coordinator.groups.moment import Limits, Moment
 from kafka_py.coordinator.groups.outcome import Outcome
 from kafka_py.coordinator.groups.parked import park_join
 from kafka_py.coordinator.groups.rebalancing import joined, maybe_prepare, progress, remove_member
-from kafka_py.coordinator.groups.requests import JoinRequest
+from kafka_py.coordinator.groups.requests import NO_MEMBER_ID, JoinRequest, JoinResult, Ticket, refused_join
 from kafka_py.coordinator.groups.states import (
     COMPLETING_REBALANCE,
     DEAD,

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, Ticket
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.moment import Moment
 from kafka_py.coordinator.groups.outcome import Outcome
 from kafka_py.coordinator.groups.rebalancing import remove_member, remove_pending
-from kafka_py.coordinator.groups.requests import Leaver
+from kafka_py.coordinator.groups.requests import NO_MEMBER_ID, Leaver, Ticket
 
 
 class Leave(NamedTuple):

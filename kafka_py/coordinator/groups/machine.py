@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import refused_join, refused_sync
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.joining import Join, join
 from kafka_py.coordinator.groups.leaving import Leave, leave
@@ -27,6 +26,7 @@ from kafka_py.coordinator.groups.rebalancing import (
     round_over,
     syncs_overdue,
 )
+from kafka_py.coordinator.groups.requests import refused_join, refused_sync
 from kafka_py.coordinator.groups.states import DEAD
 from kafka_py.coordinator.groups.static_members import replaced
 from kafka_py.coordinator.groups.syncing import Sync, assigned, sync

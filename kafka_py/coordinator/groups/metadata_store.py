@@ -1,31 +1,30 @@
 """Where groups are kept: in memory and in the logs of the partitions of `__consumer_offsets` that this broker leads.
 
 The one owner of group and offset records: everything that must last is appended here, and reading a partition back is
-in replay.py. Who may do what is decided by machine.py and commits.py; requests are the broker's business.
-Source: docs/reference/groups.md, sections 2 and 7 to 10.
+in replay.py. What is appended, and what is removed, is decided by machine.py, commits.py and removal.py; requests are
+the broker's business. Source: docs/reference/groups.md, sections 2 and 7 to 10.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC
 from kafka_py.base.supervision import Guard
 from kafka_py.coordinator.configs import CoordinatorOptions
-from kafka_py.coordinator.groups.commits import commit_error, group_error
-from kafka_py.coordinator.groups.expiry import expired_offsets
+from kafka_py.coordinator.groups.commits import group_error
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.offsets import Commits, GroupOffsets, TxnEnd
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, group_value, offset_keys, offset_value
+from kafka_py.coordinator.groups.removal import Removed
 from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.states import DEAD
-from kafka_py.coordinator.runtime import CoordinatorRuntime, RuntimeServices
+from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, RuntimeServices
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 
@@ -35,7 +34,6 @@ TOPIC = GROUP_METADATA_TOPIC
 
 OnDone = Callable[[ErrorCode], None]
 
-_MINUTE_MS = 60_000
 _COMMITS_A_STEP = 256
 _TOMBSTONE_BATCH_BYTES = 256 * 1024
 _NO_WAIT = 0
@@ -52,7 +50,7 @@ class GroupListener(Protocol):
 class GroupStore:
     """All groups that this broker coordinates.
 
-    options, versions: asked for each time. partition_count: of the offsets topic. counts: see GroupCounts.
+    options, versions: asked for each time. partition_count: of the offsets topic.
     """
 
     def __init__(
@@ -64,10 +62,6 @@ class GroupStore:
     ) -> None:
         self._listener: GroupListener | None = None
         self._is_active = True
-        self.committed_count = 0
-        """Offsets committed so far."""
-        self.expired_count = 0
-        self.deleted_count = 0
         self._options = options
         self._versions = versions
         self._clock: Clock = around.clock
@@ -141,7 +135,7 @@ class GroupStore:
         )
 
     def building(self, group_id: str, commits: Commits) -> Generator[None, None, bytes]:
-        """The batch with which `commit` stores these; stops after every few for others' turns."""
+        """The batch with which `append_commits` stores these; stops after every few for others' turns."""
         version = self._versions().offset
         now_ms = self._clock.wall_ms()
         batch = self._builder(self._options())
@@ -152,39 +146,28 @@ class GroupStore:
             yield
         return batch.build()
 
-    def commit(
-        self, group: Group, commits: Commits, on_done: OnDone, built: bytes | None = None
+    def append_commits(
+        self, group_id: str, commits: Commits, on_done: Appended, built: bytes | None = None
     ) -> None:
-        """Appends commits of one group, at least one; they hold once the append is acknowledged.
+        """Appends commits of one group, at least one.
 
-        on_done: hears NONE or the error that the client is told, perhaps before this returns. built: their batch, where
-        they are so many that it was built in turns.
+        on_done: hears of it when they are acknowledged, or could not be written, perhaps before this returns.
+        built: their batch, where they are so many that it was built in turns.
         """
         options = self._options()
         if built is None:
             version = self._versions().offset
             now_ms = self._clock.wall_ms()
             batch = self._builder(options)
-            for key, commit in zip(offset_keys(group.id, commits), commits.values(), strict=True):
+            for key, commit in zip(offset_keys(group_id, commits), commits.values(), strict=True):
                 batch.append(now_ms, key, offset_value(commit, version))
             built = batch.build()
-        offsets = group.offsets
-        offsets.prepare(commits)
-
-        def appended(code: ErrorCode, base_offset: int) -> None:
-            if code is ErrorCode.NONE:
-                offsets.appended(commits, base_offset)
-                self.committed_count += len(commits)
-            else:
-                offsets.failed(commits)
-            on_done(commit_error(code))
-
         self.runtime.append(
-            self.runtime.partition_for(group.id),
+            self.runtime.partition_for(group_id),
             built,
             options.offsets_commit_required_acks,
             options.offsets_commit_timeout_ms,
-            appended,
+            on_done,
         )
 
     # ---- what goes
@@ -201,70 +184,22 @@ class GroupStore:
         elif self.runtime.is_loading_partition(partition):
             self._late_markers.setdefault(partition, []).append(marker)
 
-    def remove(self, group: Group) -> None:
-        """The group, which is Dead, goes with all its offsets."""
-        offsets = group.offsets
-        offsets.pending.clear()
-        offsets.pending_txn.clear()
-        removed = list(offsets.committed)
-        offsets.committed.clear()
-        self._forget(group, removed)
+    def bury(self, group: Group, removed: Removed) -> None:
+        """Deletes from the log what a group has lost, and forgets the group if it has ended with that.
 
-    def remove_offsets(self, group: Group, topic_partitions: Iterable[TopicPartition]) -> int:
-        """Forgets what the group has committed for these partitions, and the group if it is left with nothing."""
-        removed = group.offsets.remove(topic_partitions)
-        self.deleted_count += len(removed)
-        self._forget(group, removed)
-        return len(removed)
-
-    def remove_topics(self, topics: Iterable[str]) -> Iterator[object]:
-        """The topics are gone: so are their offsets in every group. Stops after each group for others' turns."""
-        gone = frozenset(topics)
-        for group in list(self.groups()):
-            with self.guard(group):
-                found = [] if group.is_dead else group.offsets.of_topics(gone)
-                if found:
-                    self.remove_offsets(group, found)
-            yield group
-
-    def remove_expired(self) -> Iterator[object]:
-        """Drops what nobody has needed for the retention time, and groups of which nothing is left."""
-        retention_ms = self._options().offsets_retention_minutes * _MINUTE_MS
-        for group in list(self.groups()):
-            with self.guard(group):
-                self._expire(group, retention_ms)
-            yield group
-
-    def _expire(self, group: Group, retention_ms: int) -> None:
-        if group.is_dead:
-            return
-        expired = expired_offsets(group, self._clock.wall_ms(), retention_ms)
-        for topic_partition in expired:
-            del group.offsets.committed[topic_partition]
-        self.expired_count += len(expired)
-        if expired:
-            log.info("Group %s: %d offsets have expired", group.id, len(expired))
-        self._forget(group, expired)
-
-    def _forget(self, group: Group, removed: Sequence[TopicPartition]) -> None:
-        """Writes tombstones for offsets that are removed, and for the group if it ends with them.
-
-        Nobody waits for them: what is lost of them is found and removed again. A group that never had a generation
-        only kept offsets and has no record of its own.
+        Nobody waits for it: what is lost of these tombstones is found and removed again.
         """
-        if group.is_empty and group.offsets.is_empty and not group.pending_members:
-            group.become(DEAD, self._clock.wall_ms())
         partition = self.runtime.partition_for(group.id)
-        keys = offset_keys(group.id, removed)
+        keys = offset_keys(group.id, removed.offsets)
         groups = self._groups.get(partition)
-        if group.is_dead and groups is not None and groups.get(group.id) is group:
+        if removed.group and groups is not None and groups.get(group.id) is group:
             del groups[group.id]
-            if group.generation > 0:
+            if removed.has_record:
                 keys.append(group_key(group.id))
         if keys:
-            self._bury(partition, keys)
+            self._append_tombstones(partition, keys)
 
-    def _bury(self, partition: int, keys: Iterable[bytes]) -> None:
+    def _append_tombstones(self, partition: int, keys: Iterable[bytes]) -> None:
         options = self._options()
         now_ms = self._clock.wall_ms()
         batch = self._builder(options)

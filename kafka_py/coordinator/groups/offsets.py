@@ -32,6 +32,13 @@ class CommittedOffset(NamedTuple):
     record_offset: int = NOT_APPENDED
 
 
+class CommittingProducer(NamedTuple):
+    """Who commits offsets as part of a transaction (KIP-98)."""
+
+    id: int
+    epoch: int
+
+
 class TxnEnd(NamedTuple):
     """The end of a producer's transaction, as its marker in the log says."""
 
@@ -45,11 +52,31 @@ Commits = Mapping[TopicPartition, CommittedOffset]
 _new = tuple.__new__
 
 
+class OpenTransaction:
+    """What one producer has committed in a transaction whose marker has not come.
+
+    appended: commits in the log. appending: commits on their way there, the latest of each partition. A partition may
+    be in both: then the earlier commit counts unless the later one is appended as well.
+    """
+
+    __slots__ = ("appended", "appending")
+
+    def __init__(self, appended: dict[TopicPartition, CommittedOffset] | None = None) -> None:
+        self.appended: dict[TopicPartition, CommittedOffset] = {} if appended is None else appended
+        self.appending: dict[TopicPartition, CommittedOffset] = {}
+
+    def __contains__(self, topic_partition: object) -> bool:
+        return topic_partition in self.appended or topic_partition in self.appending
+
+    def __bool__(self) -> bool:
+        return bool(self.appended or self.appending)
+
+
 class GroupOffsets:
     """The offsets of one group.
 
     committed: what holds. pending: commits that are being appended, the latest of each partition. pending_txn: by
-    producer id, commits in the log that count once their transaction's marker says so.
+    producer id, commits that count once their transaction's marker says so; no transaction in it is without commits.
     """
 
     __slots__ = ("committed", "pending", "pending_txn")
@@ -57,7 +84,7 @@ class GroupOffsets:
     def __init__(self) -> None:
         self.committed: dict[TopicPartition, CommittedOffset] = {}
         self.pending: dict[TopicPartition, CommittedOffset] = {}
-        self.pending_txn: dict[int, dict[TopicPartition, CommittedOffset]] = {}
+        self.pending_txn: dict[int, OpenTransaction] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -67,7 +94,7 @@ class GroupOffsets:
     def is_pending(self, topic_partition: TopicPartition) -> bool:
         """Whether a commit of the partition is undecided: being appended, or part of an open transaction."""
         return topic_partition in self.pending or any(
-            topic_partition in offsets for offsets in self.pending_txn.values()
+            topic_partition in transaction for transaction in self.pending_txn.values()
         )
 
     # ---- commits
@@ -101,19 +128,58 @@ class GroupOffsets:
 
     # ---- transactions
 
+    def prepare_txn(self, producer_id: int, commits: Commits) -> None:
+        """These, of a producer's open transaction, are about to be appended."""
+        self.pending_txn.setdefault(producer_id, OpenTransaction()).appending.update(commits)
+
+    def appended_txn(self, producer_id: int, commits: Commits, record_offset: int) -> None:
+        """These are in the log, in the batch that begins at `record_offset`, and count when the marker says so.
+
+        Not those whose partition was forgotten meanwhile.
+        """
+        transaction = self.pending_txn.get(producer_id)
+        if transaction is None:
+            return
+        appended, appending = transaction.appended, transaction.appending
+        for topic_partition, commit in commits.items():
+            latest = appending.get(topic_partition)
+            if latest is None:
+                continue
+            known = appended.get(topic_partition)
+            if known is None or known.record_offset < record_offset:
+                appended[topic_partition] = commit._replace(record_offset=record_offset)
+            if latest is commit:
+                del appending[topic_partition]
+
+    def failed_txn(self, producer_id: int, commits: Commits) -> None:
+        """These were not appended; an earlier commit of the same transaction counts still."""
+        transaction = self.pending_txn.get(producer_id)
+        if transaction is None:
+            return
+        for topic_partition, commit in commits.items():
+            if transaction.appending.get(topic_partition) is commit:
+                del transaction.appending[topic_partition]
+        if not transaction:
+            del self.pending_txn[producer_id]
+
     def complete_txn(self, end: TxnEnd) -> None:
         """The transaction of a producer is over: its commits hold if they are newer, or are dropped.
 
-        Commits behind the marker belong to the producer's next transaction.
+        Commits behind the marker, and those whose place in the log is not known yet, belong to the producer's next
+        transaction: what is appended before a marker is acknowledged before it.
         """
-        commits = self.pending_txn.pop(end.producer_id, {})
-        for topic_partition, commit in commits.items():
+        transaction = self.pending_txn.get(end.producer_id)
+        if transaction is None:
+            return
+        for topic_partition, commit in list(transaction.appended.items()):
             if commit.record_offset > end.marker_offset:
-                self.pending_txn.setdefault(end.producer_id, {})[topic_partition] = commit
                 continue
+            del transaction.appended[topic_partition]
             known = self.committed.get(topic_partition)
             if end.is_commit and (known is None or known.record_offset < commit.record_offset):
                 self.committed[topic_partition] = commit
+        if not transaction:
+            del self.pending_txn[end.producer_id]
 
     # ---- removal
 
@@ -122,18 +188,27 @@ class GroupOffsets:
         removed = []
         for topic_partition in topic_partitions:
             self.pending.pop(topic_partition, None)
-            for producer_id, offsets in list(self.pending_txn.items()):
-                offsets.pop(topic_partition, None)
-                if not offsets:
+            for producer_id, transaction in list(self.pending_txn.items()):
+                transaction.appended.pop(topic_partition, None)
+                transaction.appending.pop(topic_partition, None)
+                if not transaction:
                     del self.pending_txn[producer_id]
             if self.committed.pop(topic_partition, None) is not None:
                 removed.append(topic_partition)
+        return removed
+
+    def remove_all(self) -> list[TopicPartition]:
+        """Forgets everything; the partitions that were committed."""
+        removed = list(self.committed)
+        self.committed.clear()
+        self.pending.clear()
+        self.pending_txn.clear()
         return removed
 
     def of_topics(self, topics: Iterable[str]) -> list[TopicPartition]:
         """The partitions of these topics that are committed or on their way."""
         wanted = set(topics)
         known = dict.fromkeys((*self.committed, *self.pending))
-        for offsets in self.pending_txn.values():
-            known.update(dict.fromkeys(offsets))
+        for transaction in self.pending_txn.values():
+            known.update(dict.fromkeys((*transaction.appended, *transaction.appending)))
         return [topic_partition for topic_partition in known if topic_partition.topic in wanted]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_py.coordinator.groups.answers import JoinResult, SyncResult, Ticket
+from kafka_py.coordinator.groups.requests import JoinResult, SyncResult, Ticket
 
 if TYPE_CHECKING:
     from kafka_py.base.errors import ErrorCode

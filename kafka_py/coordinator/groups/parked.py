@@ -6,9 +6,9 @@ Pure. A member has at most one of each. Source: docs/reference/groups.md, sectio
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import JoinResult, SyncResult, Ticket, refused_join, refused_sync
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.outcome import Outcome
+from kafka_py.coordinator.groups.requests import JoinResult, SyncResult, Ticket, refused_join, refused_sync
 
 
 def park_join(group: Group, member_id: str, ticket: Ticket, out: Outcome) -> None:

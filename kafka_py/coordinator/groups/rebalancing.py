@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import JoinResult, SyncResult, refused_join, refused_sync
 from kafka_py.coordinator.groups.group import Group, Round, RoundKind
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.moment import Moment
 from kafka_py.coordinator.groups.outcome import ROUND, SYNCS, Emptied, Level, Outcome, Record
 from kafka_py.coordinator.groups.parked import answer_join, answer_sync
+from kafka_py.coordinator.groups.requests import JoinResult, SyncResult, refused_join, refused_sync
 from kafka_py.coordinator.groups.states import (
     CAN_REBALANCE,
     COMPLETING_REBALANCE,

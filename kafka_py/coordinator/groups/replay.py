@@ -14,7 +14,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets
+from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets, OpenTransaction
 from kafka_py.coordinator.groups.records import (
     KeyReader,
     OffsetKey,
@@ -113,11 +113,11 @@ class GroupReplay:
             log.error("%d records of the offsets topic were left out", self._skipped)
         now_ms = self._clock.wall_ms()
         groups: dict[str, Group] = {}
-        in_doubt: dict[str, dict[int, dict[TopicPartition, CommittedOffset]]] = {}
+        in_doubt: dict[str, dict[int, OpenTransaction]] = {}
         for producer_id, by_group in self._in_transactions.items():
             for group_id, commits in by_group.items():
                 if commits:
-                    in_doubt.setdefault(group_id, {})[producer_id] = commits
+                    in_doubt.setdefault(group_id, {})[producer_id] = OpenTransaction(commits)
         for group_id in dict.fromkeys((*self._groups, *self._offsets, *in_doubt)):
             offsets = GroupOffsets()
             offsets.committed = self._offsets.pop(group_id, {})

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import NO_MEMBER_ID, JoinResult, Ticket, refused_join, refused_sync
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.moment import Moment
 from kafka_py.coordinator.groups.outcome import Level, Outcome, Record, Replaced
 from kafka_py.coordinator.groups.parked import answer_join, answer_sync, park_join
 from kafka_py.coordinator.groups.rebalancing import prepare
-from kafka_py.coordinator.groups.requests import JoinRequest
+from kafka_py.coordinator.groups.requests import (
+    NO_MEMBER_ID,
+    JoinRequest,
+    JoinResult,
+    Ticket,
+    refused_join,
+    refused_sync,
+)
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, STABLE
 
 

@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import SyncResult, Ticket, refused_sync
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.moment import Moment
 from kafka_py.coordinator.groups.outcome import Assigned, Outcome, Record
 from kafka_py.coordinator.groups.parked import park_sync
 from kafka_py.coordinator.groups.rebalancing import answer_syncs, maybe_prepare, synced, withdraw_assignment
-from kafka_py.coordinator.groups.requests import SyncRequest
+from kafka_py.coordinator.groups.requests import SyncRequest, SyncResult, Ticket, refused_sync
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 
 

@@ -8,6 +8,7 @@ No store, no loop and no clock take part: time passes by a command, and a record
     joined a b instance:i [session=10000]     stable a b
 
 The last two show only the group that comes of them: all have joined its first generation, and have their ids for work.
+The commands about offsets are in offset_transcripts.py.
 
 Member ids are the client's or the instance's and a number that counts from 1; the generation is the group's own unless
 it is given. Every request has a number under which its answer is shown.
@@ -20,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.answers import JoinResult, SyncResult
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.joining import Join
 from kafka_py.coordinator.groups.leaving import Leave
@@ -31,9 +31,10 @@ from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.outcome import Level, Outcome, Record, Result, TimerChange, TimerName
 from kafka_py.coordinator.groups.records import group_value, read_group_value
 from kafka_py.coordinator.groups.replay import restore
-from kafka_py.coordinator.groups.requests import JoinRequest, Leaver, SyncRequest
+from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, Leaver, SyncRequest, SyncResult
 from kafka_py.coordinator.groups.syncing import Sync
 from kafka_py.testing.fakes.groups import REBALANCE_MS, SESSION_MS, Limits
+from kafka_py.testing.fakes.offset_transcripts import OffsetScript
 
 Options = dict[str, str]
 
@@ -65,12 +66,18 @@ class GroupScript:
             "joined": self._joined,
             "stable": self._stable,
         }
+        self._offsets = OffsetScript(self.group)
 
     def perform(self, command: str) -> list[str]:
         """What comes of one command, as lines."""
         name, *words = command.split()
         options = dict(word.split("=", 1) for word in words if "=" in word)
-        lines = list(self._commands[name]([word for word in words if "=" not in word], options))
+        if name in self._offsets.commands:
+            lines = self._offsets.perform(command, self.now_ms)
+            for change in self._offsets.timers():
+                lines.extend(self._change_timer(change))
+        else:
+            lines = list(self._commands[name]([word for word in words if "=" not in word], options))
         state = self._state()
         if state != self._shown:
             self._shown = state
@@ -162,6 +169,7 @@ class GroupScript:
         assert not self.timers, f"a group that is gone still waits: {self.timers}"
         self.unwritten.clear()
         self.group = self.replayed()
+        self._offsets.fail_over(self.group)
         yield from self._handle(Loaded())
 
     def _joined(self, words: list[str], options: Options) -> Iterator[str]:

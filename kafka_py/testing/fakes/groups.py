@@ -18,12 +18,12 @@ from typing import Generic, TypeVar
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.supervision import Guard, Supervisor
 from kafka_py.base.timers import Cancellable, Timers
-from kafka_py.coordinator.groups.answers import JoinResult, SyncResult
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.offsets import GroupOffsets
-from kafka_py.coordinator.groups.requests import JoinRequest, Leaver, SyncRequest
+from kafka_py.coordinator.groups.removal import Removed
+from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, Leaver, SyncRequest, SyncResult
 from kafka_py.testing.clock import ManualClock
 
 T = TypeVar("T")
@@ -149,9 +149,10 @@ class MemoryStore:
         for on_done in held:
             on_done(error)
 
-    def remove(self, group: Group) -> None:
-        self.removed.append(group.id)
-        self.by_id.pop(group.id, None)
+    def bury(self, group: Group, removed: Removed) -> None:
+        if removed.group:
+            self.removed.append(group.id)
+            self.by_id.pop(group.id, None)
 
 
 @dataclass

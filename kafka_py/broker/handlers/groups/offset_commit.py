@@ -15,8 +15,8 @@ from kafka_py.base.turns import Turn, finish
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
-from kafka_py.coordinator.groups.commits import check_commit
 from kafka_py.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
+from kafka_py.coordinator.groups.requests import CommitRequest
 from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -102,7 +102,7 @@ async def _build_to_log(
         return
     built = None
     if asked.commits:
-        building = node.coordinators.groups.building(request.group_id, asked.commits)
+        building = node.coordinators.offsets.building(request.group_id, asked.commits)
         built = await finish(building, node.clock.monotonic_ms)
     _to_log(node, context, request, asked, decide, built)
 
@@ -164,8 +164,9 @@ def _to_log(
 
     An error of the group or the member is that of all partitions, also of those with too much metadata.
     """
-    groups = node.coordinators.groups
     commits, codes = asked.commits, asked.codes
+    if asked.too_large:
+        codes.update(dict.fromkeys(asked.too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
 
     def done(code: ErrorCode) -> None:
         if code is not ErrorCode.NONE:
@@ -174,25 +175,12 @@ def _to_log(
             codes[topic_partition] = code
         decided()
 
+    commit = CommitRequest(request.generation_id, request.member_id, request.group_instance_id, commits)
     try:
-        groups.check(request.group_id, may_be_empty=True)
-        group = groups.get(request.group_id)
-        if group is None:
-            if request.generation_id >= 0:
-                raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"there is no group {request.group_id}")
-            group = groups.get_or_create(request.group_id)
-        member = check_commit(group, request.generation_id, request.member_id, request.group_instance_id)
+        node.coordinators.offsets.commit(request.group_id, commit, done, built)
     except KafkaError as error:
         codes.update(dict.fromkeys(asked.too_large, error.code))
         done(error.code)
-        return
-    codes.update(dict.fromkeys(asked.too_large, ErrorCode.OFFSET_METADATA_TOO_LARGE))
-    if member is not None:
-        node.coordinators.membership.touch(group, request.member_id)
-    if commits:
-        groups.commit(group, commits, done, built)
-    else:
-        done(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 
 
 async def _to_zookeeper(

@@ -11,7 +11,6 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
-from kafka_py.coordinator.groups.expiry import CONSUMER, subscribed_topics
 from kafka_py.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -41,26 +40,10 @@ async def handle(node: Node, context: RequestContext, request: OffsetDeleteReque
                 codes[topic_partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 asked.append(topic_partition)
-    _delete(node, request.group_id, asked, codes)
-    return await _response(request, codes, turn)
-
-
-def _delete(node: Node, group_id: str, asked: list[TopicPartition], codes: Codes) -> None:
-    groups = node.coordinators.groups
-    groups.check(group_id)
-    group = groups.get(group_id)
-    if group is None or group.is_dead:
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group_id}")
-    if group.is_empty:
-        read: frozenset[str] | None = frozenset()
-    elif group.protocol_type == CONSUMER:
-        read = subscribed_topics(group)
-    else:
-        raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"group {group_id} has members")
-    unread = [found for found in asked if read is not None and found.topic not in read]
+    deleted = node.coordinators.offsets.delete(request.group_id, asked)
     codes.update(dict.fromkeys(asked, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC))
-    codes.update(dict.fromkeys(unread, ErrorCode.NONE))
-    groups.remove_offsets(group, unread)
+    codes.update(dict.fromkeys(deleted, ErrorCode.NONE))
+    return await _response(request, codes, turn)
 
 
 async def _response(request: OffsetDeleteRequest, codes: Codes, turn: Turn) -> OffsetDeleteResponse:

@@ -10,8 +10,7 @@ from kafka_py.broker.requests.authorization import Operation
 from kafka_py.broker.requests.group_requests import check_group, check_static_members
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
-from kafka_py.coordinator.groups.answers import SyncResult
-from kafka_py.coordinator.groups.requests import SyncRequest
+from kafka_py.coordinator.groups.requests import SyncRequest, SyncResult
 from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_py.wire.version_meanings import SYNC_GROUP_NAMES_PROTOCOL
 

@@ -10,8 +10,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.handlers.groups import leave_group, offset_commit
 from kafka_py.broker.requests.request_context import ANSWERS_LATER
-from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.offsets import GroupOffsets
+from kafka_py.coordinator.groups.requests import CommitRequest
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from kafka_py.wire.messages.offset_commit import (
@@ -52,13 +51,7 @@ class Groups:
     """Offsets of groups whose records are replicated when the test says so."""
 
     def __init__(self) -> None:
-        self.group = Group("g", GroupOffsets(), 0)
         self.commits: list[tuple[int, Callable[[ErrorCode], None]]] = []
-
-    def check(self, _group_id: str, *, may_be_empty: bool = False) -> None: ...
-
-    def get(self, _group_id: str) -> Group:
-        return self.group
 
     def building(self, _group_id: str, commits: Any) -> Generator[None, None, bytes]:
         for _ in range(0, len(commits), 100):
@@ -66,9 +59,9 @@ class Groups:
         return b"built"
 
     def commit(
-        self, _group: Group, commits: Any, done: Callable[[ErrorCode], None], _built: bytes | None = None
+        self, _group_id: str, request: CommitRequest, done: Callable[[ErrorCode], None], _built: bytes | None = None
     ) -> None:
-        self.commits.append((len(commits), done))
+        self.commits.append((len(request.commits), done))
 
 
 def committing(groups: Groups) -> Any:
@@ -77,7 +70,7 @@ def committing(groups: Groups) -> Any:
         clock=ManualClock(),
         config=SimpleNamespace(offset_metadata_max_bytes=4096),
         metadata=SimpleNamespace(partitions_of=lambda _topic: range(1_000)),
-        coordinators=SimpleNamespace(groups=groups, membership=None),
+        coordinators=SimpleNamespace(offsets=groups),
     )
 
 
@@ -154,7 +147,7 @@ def test_a_large_commit_that_fails_leaves_its_connection_unmuted(version: int) -
     async def scenario() -> None:
         context = Context(version, request_bytes=100_000)
         node = committing(Groups())
-        node.coordinators.groups = node.store = None
+        node.coordinators.offsets = node.store = None
         with pytest.raises(AttributeError):
             await offset_commit.handle(node, context, commit_of(500))  # type: ignore[arg-type, misc]
         assert context.connection.mutes == 0

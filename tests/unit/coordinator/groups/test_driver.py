@@ -9,12 +9,11 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups import joining
-from kafka_py.coordinator.groups.answers import JoinResult
 from kafka_py.coordinator.groups.driver import GroupTimers
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.outcome import ROUND, TimerChange, TimerKind, TimerName
-from kafka_py.coordinator.groups.requests import JoinRequest, SyncRequest
+from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, SyncRequest
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.groups import GROUP, RANGE, GroupWorld
 

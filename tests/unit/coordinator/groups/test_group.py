@@ -5,12 +5,12 @@ from collections.abc import Iterable
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import JoinResult, refused_join
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member, Protocols
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.outcome import Outcome
 from kafka_py.coordinator.groups.parked import answer_join, park_join
+from kafka_py.coordinator.groups.requests import JoinResult, refused_join
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 
 

@@ -6,8 +6,8 @@ Source: docs/reference/groups.md, section 3.
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import JoinResult
 from kafka_py.coordinator.groups.member import Protocols
+from kafka_py.coordinator.groups.requests import JoinResult
 from kafka_py.testing.fakes.groups import GROUP, RANGE, GroupWorld, Limits, Reply
 
 STICKY_TOO = (("sticky", b"topics"), ("range", b"topics"))

@@ -3,8 +3,8 @@
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import JoinResult
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
+from kafka_py.coordinator.groups.requests import JoinResult
 from kafka_py.testing.fakes.groups import GroupWorld
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import JoinResult
+from kafka_py.coordinator.groups.requests import JoinResult
 from kafka_py.testing.fakes.groups import GROUP, GroupWorld
 
 
@@ -91,18 +91,6 @@ def test_a_heartbeat_touches_no_timer() -> None:
     world.pass_ms(10_000)
     assert world.state == "Empty"
     assert world.membership.sessions.watched == 0
-
-
-def test_a_commit_is_a_sign_of_life() -> None:
-    world = GroupWorld()
-    (member,) = world.stable("a")
-    world.pass_ms(9_000)
-    world.membership.touch(world.group, member)
-    world.membership.touch(world.group, "stranger")
-    world.pass_ms(9_999)
-    assert world.state == "Stable"
-    world.pass_ms(1)
-    assert world.state == "Empty"
 
 
 def test_a_shorter_session_counts_from_the_join_on() -> None:

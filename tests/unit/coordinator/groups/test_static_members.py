@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import JoinResult
+from kafka_py.coordinator.groups.requests import JoinResult
 from kafka_py.testing.fakes.groups import RANGE, GroupWorld
 
 OWN_AND_RANGE = (("own", b""), ("range", b"topics"))

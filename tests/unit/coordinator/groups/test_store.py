@@ -17,11 +17,13 @@ from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
+from kafka_py.coordinator.groups.offset_keeper import OffsetKeeper
 from kafka_py.coordinator.groups.offsets import CommittedOffset, TxnEnd
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset_keys, offset_value
+from kafka_py.coordinator.groups.removal import remove_group
 from kafka_py.coordinator.groups.replay import GroupReplay
-from kafka_py.coordinator.groups.requests import Leaver
+from kafka_py.coordinator.groups.requests import CommitRequest, Leaver
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.model.answers import Origin
@@ -71,7 +73,10 @@ class World:
             clock=self.disk.clock,
             settle=settle,
         )
-        return GroupStore(lambda: self.options, lambda: self.versions, 50, around)
+        store = GroupStore(lambda: self.options, lambda: self.versions, 50, around)
+        membership = Membership(store, self.disk.clock, timers_of(self.disk.clock), Limits, new_id=lambda: "x")
+        self.offsets = OffsetKeeper(store, membership.sessions, self.disk.clock, lambda: self.options)
+        return store
 
     def _append(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
         assert partition == PARTITION
@@ -109,7 +114,7 @@ class World:
 
     def commit(self, *rows: tuple[TopicPartition, CommittedOffset], group: str = GROUP) -> ErrorCode:
         codes: list[ErrorCode] = []
-        self.store.commit(self.store.get_or_create(group), dict(rows), codes.append)
+        self.offsets.commit(group, CommitRequest(-1, "", None, dict(rows)), codes.append)
         return codes[0] if codes else ErrorCode.REQUEST_TIMED_OUT
 
     def records(self) -> list[Record]:
@@ -187,11 +192,10 @@ def test_a_commit_comes_back_from_the_log(world: World) -> None:
 
 def test_the_batch_of_many_commits_is_built_in_steps_and_is_that_of_one_go(world: World) -> None:
     commits = {TopicPartition(f"t{number % 7}", number): commit(number) for number in range(1000)}
-    group = world.store.get_or_create(GROUP)
-    world.store.commit(group, commits, lambda _: None)
+    world.commit(*commits.items())
     at_once = world.records()
     built, steps = None, 0
-    building = world.store.building(GROUP, commits)
+    building = world.offsets.building(GROUP, commits)
     while built is None:
         try:
             next(building)
@@ -199,7 +203,7 @@ def test_the_batch_of_many_commits_is_built_in_steps_and_is_that_of_one_go(world
         except StopIteration as end:
             built = end.value
     assert steps >= 3
-    world.store.commit(group, commits, lambda _: None, built)
+    world.offsets.commit(GROUP, CommitRequest(-1, "", None, commits), lambda _: None, built)
     in_steps = world.records()[len(at_once) :]
     assert [(record.key, record.value) for record in in_steps] == [(record.key, record.value) for record in at_once]
 
@@ -226,7 +230,7 @@ def test_a_commit_holds_only_when_it_is_acknowledged(world: World) -> None:
     assert group is not None and not group.offsets.committed and group.offsets.is_pending(P0)
     world.waiting[0]()
     assert group.offsets.committed[P0].offset == 5
-    assert world.store.committed_count == 1
+    assert world.offsets.committed_count == 1
 
 
 def test_a_commit_that_fails_is_translated_and_forgotten(world: World) -> None:
@@ -313,7 +317,7 @@ def test_a_removed_group_stays_away(world: World) -> None:
     group = world.store.get_or_create(GROUP)
     world.persist(world.stable_group())
     group.become(DEAD, 0)
-    world.store.remove(group)
+    world.store.bury(group, remove_group(group))
     assert world.store.get(GROUP) is None
     assert world.reload().get(GROUP) is None
     assert [record.key for record in world.records() if record.value is None] == [
@@ -327,7 +331,8 @@ def test_tombstones_are_not_waited_for_and_come_in_batches_of_a_sane_size(world:
     for start in range(0, 3000, 1000):
         world.commit(*rows[start : start + 1000])
     world.asked.clear()
-    assert world.store.remove_offsets(world.store.get_or_create(GROUP), [row[0] for row in rows]) == 3000
+    assert world.offsets.delete(GROUP, [row[0] for row in rows]) == [row[0] for row in rows]
+    assert world.offsets.deleted_count == 3000
     assert [asked[1] for asked in world.asked] == [0, 0, 0]
     assert world.reload().get(GROUP) is None
 
@@ -336,9 +341,9 @@ def test_a_group_left_with_nothing_ends_when_its_last_offset_goes(world: World) 
     """W7.20b: an expired offset leaves a tombstone; a simple consumer's group has no record of its own."""
     world.commit((P0, commit(5)), (P1, commit(6)))
     group = world.store.get_or_create(GROUP)
-    world.store.remove_offsets(group, [P0])
+    world.offsets.delete(GROUP, [P0])
     assert world.store.get(GROUP) is group
-    world.store.remove_offsets(group, [P1])
+    world.offsets.delete(GROUP, [P1])
     assert world.store.get(GROUP) is None and group.state is DEAD
     assert [record.key for record in world.records() if record.value is None] == offset_keys(GROUP, [P0, P1])
 
@@ -347,35 +352,35 @@ def test_offsets_expire_after_the_retention_time(world: World) -> None:
     """S3-055: seven days unless offsets.retention.minutes says otherwise; the records are removed by tombstones."""
     world.commit((P0, commit(5, world.disk.clock.wall_ms())))
     world.disk.clock.advance(7 * DAY_MS - 1)
-    assert list(world.store.remove_expired()) and world.store.get(GROUP) is not None
+    assert list(world.offsets.remove_expired()) and world.store.get(GROUP) is not None
     world.disk.clock.advance(1)
-    list(world.store.remove_expired())
+    list(world.offsets.remove_expired())
     assert world.store.get(GROUP) is None
-    assert world.store.expired_count == 1
+    assert world.offsets.expired_count == 1
     assert world.records()[-1].value is None
 
 
 def test_a_group_that_somebody_is_about_to_join_is_kept(world: World) -> None:
     group = world.store.get_or_create(GROUP)
     group.pending_members["m"] = None
-    list(world.store.remove_expired())
+    list(world.offsets.remove_expired())
     assert world.store.get(GROUP) is group
     group.pending_members.clear()
-    list(world.store.remove_expired())
+    list(world.offsets.remove_expired())
     assert world.store.get(GROUP) is None
 
 
 def test_a_rebalancing_group_without_offsets_is_kept(world: World) -> None:
     group = world.store.get_or_create(GROUP)
     group.become(PREPARING_REBALANCE, 0)
-    list(world.store.remove_expired())
+    list(world.offsets.remove_expired())
     assert world.store.get(GROUP) is group
 
 
 def test_the_offsets_of_deleted_topics_go(world: World) -> None:
     other = TopicPartition("u", 0)
     world.commit((P0, commit(5)), (other, commit(6)))
-    list(world.store.remove_topics(["t"]))
+    list(world.offsets.remove_topics(["t"]))
     group = world.reload().get(GROUP)
     assert group is not None and list(group.offsets.committed) == [other]
 

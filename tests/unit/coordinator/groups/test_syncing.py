@@ -6,7 +6,7 @@ Source: docs/reference/groups.md, section 5.
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.groups.answers import SyncResult
+from kafka_py.coordinator.groups.requests import SyncResult
 from kafka_py.testing.fakes.groups import RANGE, GroupWorld
 
 

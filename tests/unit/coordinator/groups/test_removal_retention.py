@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.coordinator.groups.expiry import expired_offsets, subscribed_topics
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets
+from kafka_py.coordinator.groups.removal import expired_offsets, subscribed_topics
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 from kafka_py.wire.compiler import encode_versioned
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolSubscription

@@ -1,0 +1,129 @@
+"""The door to what groups have committed: commits, deletions, expiry.
+
+Everything here runs on the broker's loop and is synchronous. The decisions are those of commits.py and removal.py: here
+they are carried out, records first, by metadata_store.py. Source: docs/reference/groups.md, sections 7 to 9 and 11.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.coordinator.configs import CoordinatorOptions
+from kafka_py.coordinator.groups import commits, removal
+from kafka_py.coordinator.groups.driver import GroupTimers
+from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.metadata_store import GroupStore
+from kafka_py.coordinator.groups.offsets import Commits
+from kafka_py.coordinator.groups.removal import Removed
+from kafka_py.coordinator.groups.requests import CommitRequest
+
+log = logging.getLogger(__name__)
+
+_MINUTE_MS = 60_000
+
+
+class OffsetKeeper:
+    """The offsets of all groups that this broker coordinates.
+
+    timers: of the members' sessions, which a commit extends. options: asked for each time.
+    committed_count, expired_count, deleted_count: offsets so far; deleted by request, or with their topic.
+    """
+
+    def __init__(
+        self, store: GroupStore, timers: GroupTimers, clock: Clock, options: Callable[[], CoordinatorOptions]
+    ) -> None:
+        self.committed_count = 0
+        self.expired_count = 0
+        self.deleted_count = 0
+        self._store = store
+        self._timers = timers
+        self._clock = clock
+        self._options = options
+
+    # ---- commits
+
+    def building(self, group_id: str, commits: Commits) -> Generator[None, None, bytes]:
+        """The batch for `commit`, where the commits are many; stops after every few for others' turns."""
+        return self._store.building(group_id, commits)
+
+    def commit(
+        self, group_id: str, request: CommitRequest, answer: Callable[[ErrorCode], None], built: bytes | None = None
+    ) -> None:
+        """OffsetCommit: answers when the record is acknowledged, or could not be written, perhaps at once.
+
+        built: the batch, where it was built in turns. Raises KafkaError for the group or the member.
+        """
+        group = self._group_to_commit(group_id, request.generation)
+        change = commits.commit(group, request, self._clock.monotonic_ms())
+        if change is not None:
+            self._timers.change(group, change)
+        if not request.commits:
+            answer(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            return
+
+        def appended(error: ErrorCode, record_offset: int) -> None:
+            code = commits.written(group, request, error, record_offset)
+            if code is ErrorCode.NONE:
+                self.committed_count += len(request.commits)
+            answer(code)
+
+        try:
+            self._store.append_commits(group_id, request.commits, appended, built)
+        except Exception:
+            commits.written(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, -1)
+            raise
+
+    def _group_to_commit(self, group_id: str, generation: int) -> Group:
+        """Only a consumer that assigns itself its partitions brings a group into being. Raises KafkaError."""
+        store = self._store
+        store.check(group_id, may_be_empty=True)
+        group = store.get(group_id)
+        if group is None:
+            if generation >= 0:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"there is no group {group_id}")
+            group = store.get_or_create(group_id)
+        return group
+
+    # ---- removal
+
+    def delete(self, group_id: str, asked: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """OffsetDelete: those of the partitions whose offsets are gone; members read the topics of the others.
+
+        Raises KafkaError for the group as a whole.
+        """
+        self._store.check(group_id)
+        group = self._store.get(group_id)
+        unread = removal.unsubscribed(group, group_id, asked)
+        if group is not None:
+            removed = removal.remove_offsets(group, unread, self._clock.wall_ms())
+            self.deleted_count += self._bury(group, removed)
+        return unread
+
+    def remove_topics(self, topics: Iterable[str]) -> Iterator[object]:
+        """The topics are gone: so are their offsets in every group. Stops after each group for others' turns."""
+        gone = frozenset(topics)
+        for group in list(self._store.groups()):
+            with self._store.guard(group):
+                removed = removal.remove_topics(group, gone, self._clock.wall_ms())
+                self.deleted_count += self._bury(group, removed)
+            yield group
+
+    def remove_expired(self) -> Iterator[object]:
+        """Drops what nobody has needed for the retention time, and groups of which nothing is left."""
+        retention_ms = self._options().offsets_retention_minutes * _MINUTE_MS
+        for group in list(self._store.groups()):
+            with self._store.guard(group):
+                expired = self._bury(group, removal.remove_expired(group, self._clock.wall_ms(), retention_ms))
+                if expired:
+                    self.expired_count += expired
+                    log.info("Group %s: %d offsets have expired", group.id, expired)
+            yield group
+
+    def _bury(self, group: Group, removed: Removed) -> int:
+        """How many offsets were removed."""
+        self._store.bury(group, removed)
+        return len(removed.offsets)
