@@ -1,13 +1,10 @@
-"""Transactions, which this broker does not coordinate: refused for good, and markers of other coordinators written."""
-
-import asyncio
+"""Transactions, which this broker does not coordinate: refused for good."""
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.requests.transactions import NOT_OFFERED
-from kafka_py.log.model.answers import Origin
 from kafka_py.records.java_hash import partition_for_id
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -16,15 +13,9 @@ from kafka_py.wire.messages.end_txn import EndTxnRequest
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kafka_py.wire.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-)
 
 REFUSED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 TRANSACTIONAL = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
-T0 = TopicPartition("t", 0)
 
 
 @pytest.mark.parametrize("transactional_id", [None, "id"])
@@ -99,66 +90,3 @@ async def test_an_id_of_another_coordinator_is_sent_there(broker: LocalBroker) -
     assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE  # a leader that is not alive
     init = await broker.ask(InitProducerIdRequest(transactional_id="id", transaction_timeout_ms=1000), 4)
     assert init.error_code == ErrorCode.NOT_COORDINATOR
-
-
-def markers(*partitions: int, commit: bool = True, topic: str = "t") -> WriteTxnMarkersRequest:
-    topics = [WritableTxnMarkerTopic(name=topic, partition_indexes=list(partitions))]
-    marker = WritableTxnMarker(
-        producer_id=7, producer_epoch=0, transaction_result=commit, topics=topics, coordinator_epoch=3
-    )
-    return WriteTxnMarkersRequest(markers=[marker])
-
-
-@pytest.mark.parametrize("commit", [True, False])
-@pytest.mark.parametrize("version", [0, 1])
-def test_a_marker_ends_a_transaction_that_another_leader_took(commit: bool, version: int) -> None:
-    @on_broker()
-    async def run(broker: LocalBroker) -> None:
-        await broker.create_topic("t")
-        partition = broker.server.node.hosted.partitions[T0]
-        partition.append(memoryview(bytearray(batch(b"a", **TRANSACTIONAL))), 1, 0, Origin.CLIENT)
-        assert partition.log is not None
-        partition.maybe_raise_high_watermark(0)
-        assert partition.log.last_stable_offset == 0
-        answer = await broker.ask(markers(0, 5, commit=commit), version)
-        [result] = answer.markers
-        assert result.producer_id == 7
-        codes = [(row.partition_index, row.error_code) for row in result.topics[0].partitions]
-        assert codes == [(0, 0), (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
-        assert (partition.log.high_watermark, partition.log.last_stable_offset) == (2, 2)
-        read = partition.log.read(0, 1000, up_to_offset=2)
-        assert partition.log.lookups.aborted_transactions(0, read) == ([] if commit else [(7, 0)])
-
-    run()
-
-
-@on_broker()
-async def test_a_marker_is_answered_when_all_replicas_have_it(broker: LocalBroker) -> None:
-    """Not before: the coordinator forgets the transaction then."""
-    await broker.create_topic("t")
-    partition = broker.server.node.hosted.partitions[T0]
-    assert partition.log is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(partition), "maybe_raise_high_watermark", lambda self, now_ms: False)
-        answer = asyncio.ensure_future(broker.ask(markers(0), 1))
-        await broker.until(lambda: partition.log is not None and partition.log.log_end_offset == 1)
-        assert not answer.done()
-    assert partition.maybe_raise_high_watermark(0)
-    broker.server.node.replicas.parked.note_change(partition, watermark_raised=True)
-    assert (await answer).markers[0].topics[0].partitions[0].error_code == 0
-
-
-@on_broker()
-async def test_a_fenced_coordinator_writes_no_marker(broker: LocalBroker) -> None:
-    await broker.create_topic("t")
-    for _ in range(2):  # the same coordinator ends one transaction after the other
-        assert (await broker.ask(markers(0), 1)).markers[0].topics[0].partitions[0].error_code == 0
-    request = markers(0)
-    request.markers[0].coordinator_epoch = 2
-    [row] = (await broker.ask(request, 1)).markers[0].topics[0].partitions
-    assert row.error_code == ErrorCode.TRANSACTION_COORDINATOR_FENCED
-
-
-@on_broker()
-async def test_no_markers_are_answered_at_once(broker: LocalBroker) -> None:
-    assert (await broker.ask(WriteTxnMarkersRequest(markers=[]), 1)).markers == []

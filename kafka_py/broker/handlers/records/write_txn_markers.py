@@ -1,19 +1,24 @@
-"""WriteTxnMarkers: the coordinator of a transaction, an Apache broker, has its end written to partitions led here.
+"""WriteTxnMarkers: the coordinator of transactions has their ends written to partitions led here.
 
-Such transactions were begun while another broker led the partition: this one takes no transactional batches. Without
-the marker the partition's last stable offset, and the coordinator, would wait for ever.
+A partition is answered when every in-sync replica has its marker: the coordinator forgets the transaction then. In
+`__consumer_offsets` a marker also decides what becomes of the offsets that were committed in the transaction.
 Source: KIP-98; KafkaApis; docs/reference/groups.md, section 13.
 """
 
 from __future__ import annotations
 
-from kafka_py.base.errors import ErrorCode
+import logging
+from functools import partial
+
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
 from kafka_py.coordinator.groups.offsets import TxnEnd
 from kafka_py.log.model.answers import Origin
+from kafka_py.records.batch import MAGIC
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.wire.messages.write_txn_markers import (
@@ -25,58 +30,131 @@ from kafka_py.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
+AT_ONCE = 32
+"""Markers that are appended in one go; each takes some 60 microseconds."""
+
+_FIRST_PROTOCOL = "0.11.0-IV0"
+
+log = logging.getLogger(__name__)
+
 
 def handle(node: Node, context: RequestContext, request: WriteTxnMarkersRequest) -> object:
-    """Appends each marker with acks=all; answers when all are replicated."""
-    results: list[WritableTxnMarkerResult | None] = [None] * len(request.markers)
-    missing = len(results)
-    if not missing:
-        return WriteTxnMarkersResponse(markers=[])
+    """Appends each marker with acks=all; answers when all are replicated, or have failed.
 
-    def take(place: int, marker: WritableTxnMarker, appended: list[AppendResult]) -> None:
-        nonlocal missing
-        results[place] = _result(node, marker, appended)
-        missing -= 1
-        if not missing:
-            context.answer(WriteTxnMarkersResponse(markers=[each for each in results if each is not None]))
-
-    for place, marker in enumerate(request.markers):
-        node.appends.append(
-            _batches(node, marker),
-            -1,
-            node.config.request_timeout_ms,
-            lambda appended, place=place, marker=marker: take(place, marker, appended),  # type: ignore[misc]
-            origin=Origin.COORDINATOR,
-            internal_topics_allowed=True,
-        )
+    Raises KafkaError(UNSUPPORTED_VERSION) under an inter-broker protocol without transactions.
+    """
+    if not node.config.inter_broker_version().at_least(_FIRST_PROTOCOL):
+        needed = f"WriteTxnMarkers needs inter.broker.protocol.version {_FIRST_PROTOCOL} or later"
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, needed)
+    work = _MarkerAppends(node, context)
+    pieces = [(marker, piece) for marker in request.markers for piece in _pieces(marker)]
+    if sum(len(piece) for _, piece in pieces) > AT_ONCE:
+        return _in_turns(node, work, pieces)
+    for marker, piece in pieces:
+        work.append(marker, piece)
+    work.no_more()
     return ANSWERS_LATER
 
 
-def _batches(node: Node, marker: WritableTxnMarker) -> list[tuple[TopicPartition, memoryview]]:
-    made = []
-    for topic in marker.topics:
-        for partition in topic.partition_indexes:
-            batch = end_txn_marker(
-                ControlType.COMMIT if marker.transaction_result else ControlType.ABORT,
-                producer_id=marker.producer_id,
-                producer_epoch=marker.producer_epoch,
-                coordinator_epoch=marker.coordinator_epoch,
-                timestamp=node.clock.wall_ms(),
+async def _in_turns(
+    node: Node, work: _MarkerAppends, pieces: list[tuple[WritableTxnMarker, list[TopicPartition]]]
+) -> object:
+    turn = Turn(node.clock)
+    for marker, piece in pieces:
+        work.append(marker, piece)
+        await turn.maybe_yield()
+    work.no_more()
+    return ANSWERS_LATER
+
+
+def _pieces(marker: WritableTxnMarker) -> list[list[TopicPartition]]:
+    """The marker's partitions, each once, at most AT_ONCE together."""
+    every = list(
+        dict.fromkeys(TopicPartition(topic.name, index) for topic in marker.topics for index in topic.partition_indexes)
+    )
+    return [every[first : first + AT_ONCE] for first in range(0, len(every), AT_ONCE)]
+
+
+class _MarkerAppends:
+    """The appends of one request, whose last one answers it."""
+
+    def __init__(self, node: Node, context: RequestContext) -> None:
+        self._node = node
+        self._context = context
+        self._errors: dict[int, dict[TopicPartition, ErrorCode]] = {}  # by producer id
+        self._missing = 1  # for the appends that have not begun yet
+
+    def append(self, marker: WritableTxnMarker, topic_partitions: list[TopicPartition]) -> None:
+        """Appends a marker to these partitions."""
+        node = self._node
+        errors = self._errors.setdefault(marker.producer_id, {})
+        records = []
+        for topic_partition in topic_partitions:
+            refusal = errors[topic_partition] = _refusal(node, topic_partition)  # also keeps the request's order
+            if refusal is ErrorCode.NONE:
+                records.append((topic_partition, memoryview(bytearray(_batch(marker, node.clock.wall_ms())))))
+        if records:
+            self._missing += 1
+            node.appends.append(
+                records,
+                -1,
+                node.config.request_timeout_ms,
+                partial(self._appended, marker, errors),
+                origin=Origin.COORDINATOR,
+                internal_topics_allowed=True,
             )
-            made.append((TopicPartition(topic.name, partition), memoryview(bytearray(batch))))
-    return made
 
+    def _appended(
+        self, marker: WritableTxnMarker, errors: dict[TopicPartition, ErrorCode], results: list[AppendResult]
+    ) -> None:
+        for result in results:
+            errors[result.topic_partition] = result.error
+            if result.error is ErrorCode.NONE and result.topic_partition.topic == OFFSETS_TOPIC:
+                errors[result.topic_partition] = self._complete_offsets(marker, result)
+        self.no_more()
 
-def _result(node: Node, marker: WritableTxnMarker, appended: list[AppendResult]) -> WritableTxnMarkerResult:
-    """The answer for one marker; commits of offsets in the transaction hold from now on, or are dropped."""
-    topics: dict[str, WritableTxnMarkerTopicResult] = {}
-    for result in appended:
-        name, partition = result.topic_partition
-        if result.error is ErrorCode.NONE and name == OFFSETS_TOPIC:
+    def _complete_offsets(self, marker: WritableTxnMarker, result: AppendResult) -> ErrorCode:
+        """The offsets that were committed in the transaction count from now on, or are dropped."""
+        try:
             end = TxnEnd(marker.producer_id, result.base_offset, marker.transaction_result)
-            node.coordinators.groups.complete_txn(partition, end)
+            self._node.coordinators.groups.complete_txn(result.topic_partition.partition, end)
+        except Exception as error:
+            log.error("%s: the offsets of a transaction were not decided", result.topic_partition, exc_info=error)
+            return ErrorCode.UNKNOWN_SERVER_ERROR
+        return ErrorCode.NONE
+
+    def no_more(self) -> None:
+        """One thing fewer that the answer waits for."""
+        self._missing -= 1
+        if not self._missing:
+            for errors in self._errors.values():
+                for error in errors.values():
+                    if error is not ErrorCode.NONE:
+                        self._context.metrics.count_error(error.name)
+            self._context.answer(WriteTxnMarkersResponse(markers=[_result(*row) for row in self._errors.items()]))
+
+
+def _refusal(node: Node, topic_partition: TopicPartition) -> ErrorCode:
+    """Why no marker can be appended to the partition; NONE when its log may be tried."""
+    partition = node.hosted.partitions.get(topic_partition)
+    if partition is None or partition.log is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT if partition.log.config.magic < MAGIC else ErrorCode.NONE
+
+
+def _batch(marker: WritableTxnMarker, now_ms: int) -> bytes:
+    return end_txn_marker(
+        ControlType.COMMIT if marker.transaction_result else ControlType.ABORT,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        coordinator_epoch=marker.coordinator_epoch,
+        timestamp=now_ms,
+    )
+
+
+def _result(producer_id: int, errors: dict[TopicPartition, ErrorCode]) -> WritableTxnMarkerResult:
+    topics: dict[str, WritableTxnMarkerTopicResult] = {}
+    for (name, partition), error in errors.items():
         topic = topics.setdefault(name, WritableTxnMarkerTopicResult(name=name, partitions=[]))
-        topic.partitions.append(
-            WritableTxnMarkerPartitionResult(partition_index=partition, error_code=int(result.error))
-        )
-    return WritableTxnMarkerResult(producer_id=marker.producer_id, topics=list(topics.values()))
+        topic.partitions.append(WritableTxnMarkerPartitionResult(partition_index=partition, error_code=int(error)))
+    return WritableTxnMarkerResult(producer_id=producer_id, topics=list(topics.values()))
