@@ -10,12 +10,17 @@ from __future__ import annotations
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
+from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
+from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.records.java_hash import partition_for_id
 
 TOPIC = TRANSACTION_STATE_TOPIC
 
 NOT_OFFERED = "this broker does not support transactions"
+
+OFFERED = False
+"""Whether this broker takes transactional batches; it does when it can coordinate what ends them."""
 
 
 def coordinator_of(node: Node, transactional_id: str) -> int:
@@ -48,3 +53,18 @@ def refuse(node: Node, transactional_id: str) -> KafkaError:
 def refused() -> KafkaError:
     """The error that ends a transactional producer."""
     return KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOT_OFFERED)
+
+
+def producer_refusal(node: Node, context: RequestContext, transactional_id: str | None) -> KafkaError | None:
+    """Why a produce request with transactional batches is refused as a whole; None when it is not.
+
+    It needs a transactional id, and the right to write under it (ReplicaManager would take the batches of anyone who
+    guesses a producer id).
+    """
+    if not OFFERED:
+        return refused()
+    if transactional_id is not None and node.authorizer.allows(
+        context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
+    ):
+        return None
+    return KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)

@@ -30,6 +30,7 @@ from kafka_py.log.model.broker_options import (
     LogOptions,
 )
 from kafka_py.log.model.format_versions import LATEST, magic_of_version
+from kafka_py.records.batch import MAGIC
 from kafka_py.records.compression import Codec
 
 
@@ -139,7 +140,7 @@ class LogConfig(OptionTable):
         self.magic = magic_of_version(self.message_format_version)
         self.target_codec = _TARGET_CODECS[self.compression_type]
         self.takes_as_sent = self.target_codec is None and not (
-            self.is_compacted or self.checks_timestamps or self.stamps_append_time
+            self.is_compacted or self.checks_timestamps or self.stamps_append_time or self.magic < MAGIC
         )
 
     def describe_values(self) -> Iterator[tuple[Option[Any], str | None]]:

@@ -30,6 +30,7 @@ from kafka_py.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
     SIZE_UP_TO_MAGIC,
+    TRANSACTIONAL_FLAG,
     BatchHeader,
     CorruptBatch,
     iter_headers,
@@ -42,7 +43,7 @@ from kafka_py.records.crc32c import crc32c
 
 _SMALLEST_RECORD = 7
 _LAST_CODEC = max(Codec)
-_CODED_OR_CONTROL = CODEC_MASK | CONTROL_FLAG
+_SELDOM = CODEC_MASK | CONTROL_FLAG | TRANSACTIONAL_FLAG
 
 
 def prepare_leader_append(
@@ -83,7 +84,7 @@ def prepare_leader_append(
     if from_client:
         count = header[12]
         fits = count * _SMALLEST_RECORD <= size - HEADER_SIZE
-        if attributes & _CODED_OR_CONTROL or not 0 < count == header[6] + 1 or header[9] >= 0 > header[11] or not fits:
+        if attributes & _SELDOM or not 0 < count == header[6] + 1 or header[9] >= 0 > header[11] or not fits:
             _check_client_header(header, size)
         wants_look = (
             trust is None
@@ -117,6 +118,8 @@ def _record_work(
     """
     if header.attributes & CONTROL_FLAG:
         return None
+    if config.magic < MAGIC and header.producer_id >= 0:
+        raise _refused_by_format(header, config)
     target = config.target_codec
     if target is not None and target == header.attributes & CODEC_MASK:
         target = None
@@ -224,6 +227,15 @@ def _check_client_header(header: BatchHeader, size: int) -> None:
         raise _invalid(
             f"producer {header.producer_id} sent the invalid sequence {header.base_sequence}", Fault.OFFSETS
         )
+    if header.producer_id < 0 and header.attributes & TRANSACTIONAL_FLAG:
+        raise _invalid("a transactional batch without producer id belongs to no transaction")
+
+
+def _refused_by_format(header: BatchHeader, config: LogConfig) -> KafkaError:
+    """For a batch of a producer with an id, in a topic whose message format is older than producer ids."""
+    kind = "transactional" if header.is_transactional else "idempotent"
+    fault = f"{kind} records need message.format.version 0.11.0 or later, the topic has {config.message_format_version}"
+    return KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, fault)
 
 
 def _stamped(records: memoryview, now_ms: int) -> Prepared:

@@ -21,7 +21,7 @@ from kafka_py.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 
-TRANSACTIONAL = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+TRANSACTIONAL: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
 T0 = TopicPartition("t", 0)
 
 
@@ -43,8 +43,7 @@ async def outcomes(broker: LocalBroker, request: WriteTxnMarkersRequest) -> dict
 def open_transaction(broker: LocalBroker, number: int = 0, **fields: Any) -> Any:
     """A transactional batch in a partition of topic t; its log."""
     partition = broker.server.node.hosted.partitions[TopicPartition("t", number)]
-    fields = {**TRANSACTIONAL, **fields}
-    partition.append(memoryview(bytearray(batch(b"a", **fields))), 1, 0, Origin.CLIENT)
+    partition.append(memoryview(bytearray(batch(b"a", **{**TRANSACTIONAL, **fields}))), 1, 0, Origin.CLIENT)
     partition.maybe_raise_high_watermark(0)
     assert partition.log is not None
     return partition.log

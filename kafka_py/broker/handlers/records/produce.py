@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from struct import Struct
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.requests import transactions
 from kafka_py.broker.requests.authorization import ALLOW_ALL, Operation, ResourceType
@@ -46,7 +46,8 @@ _new = tuple.__new__
 def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
     """Appends; answers when acks is satisfied, not at all for acks=0 unless that failed: then the connection ends."""
     if context.large_request is not None:
-        return in_pieces(node, context, request, handle, _is_transactional)
+        no_transaction = transactions.producer_refusal(node, context, request.transactional_id)
+        return in_pieces(node, context, request, handle, _never if no_transaction is None else _is_transactional)
     version, acks = context.api_version, request.acks
     accepted: list[tuple[TopicPartition, memoryview]] = []
     refused: dict[int, AppendResult] = {}  # by place in the request
@@ -83,8 +84,9 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
             refused[len(accepted) + len(refused)] = refusal
 
     if transactional:
-        accepted = []
-        refused = _transaction_refusals(request)
+        no_transaction = transactions.producer_refusal(node, context, request.transactional_id)
+        if no_transaction is not None:
+            accepted, refused = [], _refused_as_a_whole(request, no_transaction)
 
     done = partial(_answer, context, acks, refused)  # may be kept for long: it must not hold the request's records
     if accepted:
@@ -120,17 +122,17 @@ def _is_transactional(records: memoryview | object | None) -> bool:
     )
 
 
-def _transaction_refusals(request: ProduceRequest) -> dict[int, AppendResult]:
-    """One transactional batch and the whole request is refused, for good: what no marker can end must not begin.
+def _never(_records: object) -> bool:
+    return False
 
-    Apache Kafka answers so without a transactional id, or without the right to use it; this broker offers none.
-    """
-    error = transactions.refused()
+
+def _refused_as_a_whole(request: ProduceRequest, error: KafkaError) -> dict[int, AppendResult]:
+    """One transactional batch that may not be written, and none of the request's is."""
     partitions = (
         TopicPartition(topic.name, data.index) for topic in request.topic_data for data in topic.partition_data
     )
     return {
-        place: AppendResult(partition, error.code, error.detail) for place, partition in enumerate(partitions)
+        place: AppendResult(partition, error.code, error.message) for place, partition in enumerate(partitions)
     }
 
 

@@ -106,6 +106,23 @@ def test_a_producer_id_needs_a_sequence():
     assert prepare(data, origin=Origin.COORDINATOR) is not None
 
 
+def test_a_transactional_batch_needs_a_producer():
+    """No marker could end what it begins."""
+    data = batch([b"a"], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
+    assert prepare(data) is not None
+    refused(patched(data, 43, ">q", -1), ErrorCode.INVALID_RECORD)
+
+
+@pytest.mark.parametrize(("transactional", "kind"), [(False, "idempotent"), (True, "transactional")])
+def test_an_old_message_format_has_no_producers(transactional, kind):
+    data = batch([b"a"], producer_id=5, producer_epoch=0, base_sequence=0, transactional=transactional)
+    old = {"message.format.version": "0.10.2"}
+    error = refused(data, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, old)
+    assert error.detail.startswith(f"{kind} records need message.format.version 0.11.0")
+    assert prepare(batch(), old) is not None
+    assert prepare(data, {"message.format.version": "0.11.0"}) is not None
+
+
 def test_a_compacted_topic_wants_keys():
     builder = BatchBuilder()
     for key in (b"k", None, b"l", None):
