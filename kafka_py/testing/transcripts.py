@@ -79,15 +79,17 @@ def rewritten(text: str, world: Callable[[], AbstractContextManager[Perform]]) -
 
 @contextmanager
 def script_of(path: Path) -> Iterator[Perform]:
-    """A new world for a story of this file: its folder says whether groups, a controller or replicas are told of."""
+    """A new world for a story of this file: its folder says what it is about."""
     from kafka_py.testing.fakes.controller_transcripts import ControllerScript
     from kafka_py.testing.fakes.group_transcripts import GroupScript
     from kafka_py.testing.fakes.replica_transcripts import ReplicaScript
+    from kafka_py.testing.fakes.transaction_transcripts import TransactionScript
 
-    scripts: dict[str, Callable[[], ControllerScript | GroupScript | ReplicaScript]] = {
+    scripts: dict[str, Callable[[], ControllerScript | GroupScript | ReplicaScript | TransactionScript]] = {
         "controller": ControllerScript,
         "groups": GroupScript,
         "replication": ReplicaScript,
+        "transactions": TransactionScript,
     }
     script = scripts[path.resolve().parent.name]()
     try:
