@@ -14,7 +14,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from kafka_py.base.errors import KafkaError
@@ -217,7 +217,6 @@ class Printer:
 
     count: how many were taken. unprinted: those of the last poll that were not.
     limit: -1 for no limit. timeout_s: None for no time-out. skip_errors: leave out records that cannot be printed.
-    interruptible: what surrounds the output, which may take for ever.
     """
 
     def __init__(
@@ -230,7 +229,6 @@ class Printer:
         skip_errors: bool = False,
         now: Callable[[], float] = time.monotonic,
         is_over: Callable[[], bool] = lambda: False,
-        interruptible: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.count = 0
         self.unprinted: Sequence[ConsumerRecord] = ()
@@ -241,7 +239,6 @@ class Printer:
         self._skip_errors = skip_errors
         self._now = now
         self._is_over = is_over
-        self._interruptible = interruptible
 
     def print_from(self, source: Source) -> None:
         """Raises what polling and printing raise; what was printed before is out."""
@@ -271,9 +268,8 @@ class Printer:
                 except Exception as error:
                     self._complain(record, error)
         finally:
-            with self._interruptible():
-                self._out.write(b"".join(texts))
-                self._out.flush()
+            self._out.write(b"".join(texts))
+            self._out.flush()
             self.unprinted = self.unprinted[self.count - before :]
 
     def _complain(self, record: ConsumerRecord, error: Exception) -> None:
@@ -284,16 +280,18 @@ class Printer:
 
 
 class _Polling:
-    """A consumer whose polls return nothing once a signal came."""
+    """A consumer whose waiting is ended by signals."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Consumer, signals: EndSignals) -> None:
         self._consumer = consumer
+        self._signals = signals
 
     def poll(self, timeout_s: float) -> Iterable[ConsumerRecord]:
         from kafka_py.clients.errors import WakeupError
 
         try:
-            return self._consumer.poll(timeout_s)
+            with self._signals.waiting():
+                return self._consumer.poll(timeout_s)
         except WakeupError:
             return ()
 
@@ -309,12 +307,11 @@ def consume(options: argparse.Namespace) -> int:
     code = 0
     with EndSignals() as signals:
         printer = Printer(formatter, sys.stdout.buffer, limit=options.max_messages, timeout_s=timeout_s,
-                          skip_errors=options.skip_message_on_error, is_over=lambda: signals.came,
-                          interruptible=signals.interruptible)  # fmt: skip
+                          skip_errors=options.skip_message_on_error, is_over=lambda: signals.came)  # fmt: skip
         try:
             with Consumer(properties) as consumer:
                 signals.wake = consumer.wakeup
-                code = _print_all(consumer, options, printer)
+                code = _print_all(consumer, options, printer, signals)
                 rewind(consumer, printer.unprinted)
         except Terminated:
             pass  # the exit code tells
@@ -323,21 +320,19 @@ def consume(options: argparse.Namespace) -> int:
     return code or signals.exit_code
 
 
-def _print_all(consumer: Consumer, options: argparse.Namespace, printer: Printer) -> int:
+def _print_all(consumer: Consumer, options: argparse.Namespace, printer: Printer, signals: EndSignals) -> int:
     """Prints until the end, whatever ends it; returns the exit code."""
-    from kafka_py.clients.errors import WakeupError
-
     try:
         open_source(consumer, options)
-        printer.print_from(_Polling(consumer))
+        printer.print_from(_Polling(consumer, signals))
     except BrokenPipeError:
         print("Unable to write to standard out, closing consumer.", file=sys.stderr)
         _discard_output()
     except (KafkaError, CommandFailed) as error:
         print(f"Error processing message, terminating consumer process: {error}", file=sys.stderr)
         return 1
-    except (WakeupError, Terminated):
-        pass  # a signal, while it opened the source or printed: what is not out is taken back
+    except Terminated:
+        pass  # while it printed: what is not out is taken back
     return 0
 
 

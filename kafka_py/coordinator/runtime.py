@@ -132,6 +132,10 @@ class CoordinatorRuntime:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{partition} is being read")
         raise KafkaError(ErrorCode.NOT_COORDINATOR, f"this broker does not lead {self.topic}-{partition}")
 
+    def epoch_of(self, partition: int) -> int:
+        """The latest leader epoch of the partition; -1 when there was none."""
+        return self._epochs.get(partition, -1)
+
     # ---- leadership
 
     def elected(self, partition: int, leader_epoch: int) -> None:

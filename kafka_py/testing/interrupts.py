@@ -7,9 +7,9 @@ import dis
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import CodeType, FrameType, TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from kafka_py.testing.processes import wait_until
 
@@ -70,23 +70,17 @@ def signal_behind(code: CodeType, number: int = signal.SIGALRM) -> None:
     signal.pthread_kill(threading.get_ident(), number)
 
 
-def _interrupt() -> NoReturn:
-    raise KeyboardInterrupt
-
-
 class InterruptAt:
     """KeyboardInterrupt at one of the moments at which Python may run a signal's handler, counted from 1.
 
     These are, in CPython 3.11, the end of a call of what is written in C, the begin of a function and the end of a
     loop's turn. Only moments in `files` count, given as ends of their paths. came: whether there was such a moment.
-    strike: what else is to happen then, such as a real signal.
     """
 
-    def __init__(self, moment: int, files: Sequence[str], strike: Callable[[], object] = _interrupt) -> None:
+    def __init__(self, moment: int, files: Sequence[str]) -> None:
         self.came = False
         self._left = moment
         self._files = tuple(files)
-        self._strike = strike
         self._calling: set[FrameType] = set()
         self._before: Any = None
 
@@ -119,7 +113,7 @@ class InterruptAt:
                     self._left -= 1
                     if not self._left:
                         self.came = True
-                        self._strike()
+                        raise KeyboardInterrupt
             return on_opcode
 
         return on_opcode

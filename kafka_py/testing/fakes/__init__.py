@@ -12,6 +12,8 @@
     scripted_group.py          a coordinator that answers as told
     group_transcripts.py       one group, decided by commands, as text
     offset_transcripts.py      what that group commits, as text
+    transactions.py            a transaction coordinator without a broker
+    transaction_transcripts.py  one transactional id, by commands, as text
     controllers.py             controllers over a ZooKeeper in memory
     controller_znodes.py       the znodes of a controller as values
     controller_transcripts.py  one controller, decided by commands, as text

@@ -1,0 +1,149 @@
+"""The door to transactions: what handlers ask for, and what the clock asks for.
+
+Everything here runs on the broker's loop and is synchronous; an answer that has to wait comes through a callback.
+Makes events of calls, which driver.py takes through the decisions of machine.py.
+Source: docs/reference/transactions.md, sections 2 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.coordinator.transactions.driver import AnswerTransaction, TransactionDriver, TransactionServices
+from kafka_py.coordinator.transactions.machine import is_expired, is_timed_out, refusal
+from kafka_py.coordinator.transactions.requests import (
+    AbortIfTimedOut,
+    AddPartitions,
+    EndTransaction,
+    InitProducer,
+    RemoveIfExpired,
+    TransactionReply,
+)
+from kafka_py.coordinator.transactions.store import TransactionStore
+from kafka_py.coordinator.transactions.transaction import Transaction
+
+_IDS_A_STEP = 256
+_TOMBSTONES_A_BATCH = 1000
+
+
+class TransactionCoordinator:
+    """Which transactional producer is at what.
+
+    next_producer_id: one that nobody has. spawn: runs a coroutine until it ends or the broker stops.
+    """
+
+    def __init__(
+        self,
+        store: TransactionStore,
+        services: TransactionServices,
+        *,
+        next_producer_id: Callable[[], Awaitable[int]],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+    ) -> None:
+        self.store = store
+        self.driver = TransactionDriver(store, services)
+        self._services = services
+        self._next_producer_id = next_producer_id
+        self._spawn = spawn
+        store.attach(self.driver)
+
+    # ---- producers
+
+    def init_producer_id(self, transactional_id: str, request: InitProducer, answer: AnswerTransaction) -> None:
+        """InitProducerId with a transactional id."""
+        refused = refusal(transactional_id, request.timeout_ms, self._services.limits())
+        if refused is not None:
+            answer(TransactionReply(refused))
+            return
+        try:
+            partition = self.store.partition_of(transactional_id)
+        except KafkaError as error:
+            answer(TransactionReply(error.code))
+            return
+        transaction = self.store.get(partition, transactional_id)
+        if transaction is None:
+            fresh = request.fresh_producer_id
+            if fresh is None:
+                self._spawn(self._with_fresh_id(transactional_id, request, answer))
+                return
+            now_ms = self._services.clock.wall_ms()
+            transaction = Transaction.new(transactional_id, fresh, request.timeout_ms, now_ms)
+            self.store.put(partition, transaction)
+        outcome = self.driver.handle(partition, transaction, request, answer)
+        if outcome.needs_producer_id:
+            self._spawn(self._with_fresh_id(transactional_id, request, answer))
+
+    async def _with_fresh_id(self, transactional_id: str, request: InitProducer, answer: AnswerTransaction) -> None:
+        """The request once more, from the start: the partition and the id may be others' when this has an id."""
+        try:
+            fresh = await self._next_producer_id()
+        except Exception:
+            answer(TransactionReply(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            raise
+        self.init_producer_id(transactional_id, request._replace(fresh_producer_id=fresh), answer)
+
+    def add_partitions(self, transactional_id: str, request: AddPartitions, answer: AnswerTransaction) -> None:
+        """AddPartitionsToTxn; AddOffsetsToTxn."""
+        self._ask(transactional_id, request, answer)
+
+    def end(self, transactional_id: str, request: EndTransaction, answer: AnswerTransaction) -> None:
+        """EndTxn."""
+        self._ask(transactional_id, request, answer)
+
+    def _ask(
+        self, transactional_id: str, request: AddPartitions | EndTransaction, answer: AnswerTransaction
+    ) -> None:
+        if not transactional_id:
+            answer(TransactionReply(ErrorCode.INVALID_REQUEST))
+            return
+        try:
+            partition = self.store.partition_of(transactional_id)
+        except KafkaError as error:
+            answer(TransactionReply(error.code))
+            return
+        transaction = self.store.get(partition, transactional_id)
+        if transaction is None:
+            answer(TransactionReply(ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+            return
+        self.driver.handle(partition, transaction, request, answer)
+
+    # ---- the clock
+
+    def abort_timed_out(self) -> Iterator[object]:
+        """Ends transactions that run for longer than their producers allowed. Stops now and then for others' turns."""
+        for partition in self.store.partitions():
+            now_ms = self._services.clock.wall_ms()
+            for number, transaction in enumerate(self.store.transactions(partition)):
+                if is_timed_out(transaction, now_ms) and self.store.holds(partition, transaction):
+                    self.driver.handle(partition, transaction, AbortIfTimedOut())
+                if number % _IDS_A_STEP == 0:
+                    yield transaction
+
+    def remove_expired(self, timeout_ms: int) -> Iterator[object]:
+        """Forgets ids that nobody has used for transactional.id.expiration.ms. timeout_ms: of the appends."""
+        for partition in self.store.partitions():
+            now_ms = self._services.clock.wall_ms()
+            expiration_ms = self._services.limits().transactional_id_expiration_ms
+            expired: list[Transaction] = []
+            for number, transaction in enumerate(self.store.transactions(partition)):
+                if is_expired(transaction, now_ms, expiration_ms) and self.store.holds(partition, transaction):
+                    expired.append(transaction)
+                if len(expired) >= _TOMBSTONES_A_BATCH:
+                    self._remove(partition, expired, timeout_ms)
+                    expired = []
+                if number % _IDS_A_STEP == 0:
+                    yield transaction
+            self._remove(partition, expired, timeout_ms)
+
+    def _remove(self, partition: int, expired: list[Transaction], timeout_ms: int) -> None:
+        """Some of them may have got another request since they were looked at."""
+        removed = [
+            each
+            for each in expired
+            if self.store.holds(partition, each)
+            and self.driver.handle(partition, each, RemoveIfExpired()).tombstone
+        ]
+        if removed:
+            self.driver.bury(partition, removed, timeout_ms)

@@ -1,0 +1,167 @@
+"""Does what the decisions about transactional ids say: records, markers, answers; and brings what comes of them back.
+
+The rule of every coordinator: decide, append, and when the record is acknowledged apply what it makes true, and answer.
+The decisions are machine.py's. Runs on the broker's loop.
+Source: docs/reference/transactions.md, sections 1, 7 and 8.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.supervision import Guard, Schedule
+from kafka_py.coordinator.transactions.machine import TransactionLimits, TransactionMoment, handle
+from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkerSender, TransactionMarkers
+from kafka_py.coordinator.transactions.outcome import TransactionOutcome
+from kafka_py.coordinator.transactions.requests import (
+    Appended,
+    MarkersEnded,
+    Restored,
+    TransactionEvent,
+    TransactionReply,
+)
+from kafka_py.coordinator.transactions.store import OnAppended, TransactionStore
+from kafka_py.coordinator.transactions.transaction import Transaction, TransactionMetadata
+
+log = logging.getLogger(__name__)
+
+AnswerTransaction = Callable[[TransactionReply], None]
+"""Called once, on the loop."""
+
+APPEND_AGAIN_MS = 100
+"""How long the record that a transaction is complete waits when it could not be written."""
+
+_ACTIVITY = "transactions"
+_MOVED = TransactionReply(ErrorCode.NOT_COORDINATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionServices:
+    """What the driver needs of the broker. sender: see MarkerSender. limits: asked for each time. schedule: calls back
+    once, later.
+    """
+
+    sender: MarkerSender
+    clock: Clock
+    limits: Callable[[], TransactionLimits]
+    schedule: Schedule
+
+
+class TransactionDriver:
+    """Every event of a transactional id goes through `handle`, one after the other.
+
+    waiting_appends: records of completed transactions that could not be written and wait for the next attempt.
+    """
+
+    def __init__(self, store: TransactionStore, services: TransactionServices) -> None:
+        self.waiting_appends = 0
+        self._store = store
+        self._services = services
+
+    def handle(
+        self, partition: int, transaction: Transaction, event: TransactionEvent, answer: AnswerTransaction | None = None
+    ) -> TransactionOutcome:
+        """Lets the event happen to the transaction and does what follows from it.
+
+        answer: of the request that it is, or that led to it; called now or when its record is acknowledged.
+        """
+        services = self._services
+        moment = TransactionMoment(
+            services.clock.wall_ms(), self._store.runtime.epoch_of(partition), services.limits()
+        )
+        outcome = handle(transaction, event, moment)
+        if outcome.note:
+            log.log(logging.WARNING if outcome.is_warning else logging.INFO, "%s", outcome.note)
+        if outcome.markers is not None:
+            self._send(partition, transaction, outcome.markers)
+        if outcome.record is not None:
+            self._append(partition, transaction, outcome.record, answer)
+        elif outcome.append_later:
+            self.waiting_appends += 1
+            services.schedule(APPEND_AGAIN_MS, partial(self._append_again, partition, transaction))
+        elif outcome.is_removed:
+            self._store.remove(partition, transaction)
+        if outcome.reply is not None and answer is not None:
+            answer(outcome.reply)
+        return outcome
+
+    # ---- records
+
+    def _append(
+        self, partition: int, transaction: Transaction, metadata: TransactionMetadata, answer: AnswerTransaction | None
+    ) -> None:
+        def appended(error: ErrorCode) -> None:
+            if self._store.holds(partition, transaction):
+                with self._guard(transaction):
+                    self.handle(partition, transaction, Appended(error), answer)
+            elif answer is not None:
+                answer(_MOVED)  # whoever coordinates the id now knows from the log whether the record is there
+
+        with self._guard(transaction) as guard:
+            once = _Once(appended)
+            self._store.append(partition, transaction.id, metadata, once)
+        if guard.error is not None:
+            once(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _append_again(self, partition: int, transaction: Transaction) -> None:
+        self.waiting_appends -= 1
+        if self._store.holds(partition, transaction) and transaction.pending is not None:
+            self._append(partition, transaction, transaction.pending.metadata, None)
+
+    def bury(self, partition: int, transactions: Sequence[Transaction], timeout_ms: int) -> None:
+        """Writes the tombstones of ids that a decision wants removed."""
+
+        def appended(error: ErrorCode) -> None:
+            for transaction in transactions:
+                if self._store.holds(partition, transaction):
+                    with self._guard(transaction):
+                        self.handle(partition, transaction, Appended(error))
+
+        once = _Once(appended)
+        with self._store.runtime.supervisor.guard(_ACTIVITY, f"expiry in partition {partition}") as guard:
+            self._store.bury(partition, [each.id for each in transactions], timeout_ms, once)
+        if guard.error is not None:
+            once(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    # ---- markers
+
+    def _send(self, partition: int, transaction: Transaction, markers: TransactionMarkers) -> None:
+        def ended(outcome: MarkerOutcome) -> None:
+            if self._store.holds(partition, transaction):
+                with self._guard(transaction):
+                    self.handle(partition, transaction, MarkersEnded(outcome))
+
+        with self._guard(transaction):
+            self._services.sender.send(partition, markers, ended)
+
+    # ---- ids that come and go with their partition (TransactionListener)
+
+    def on_restored(self, partition: int, transaction: Transaction) -> None:
+        self.handle(partition, transaction, Restored())
+
+    def on_unloaded(self, partition: int) -> None:
+        self._services.sender.forget(partition)
+
+    def _guard(self, transaction: Transaction) -> Guard:
+        """Around work on one of many: what it raises is reported, and the others are worked on."""
+        return self._store.runtime.supervisor.guard(_ACTIVITY, transaction.id)
+
+
+class _Once:
+    """Passes on the first call alone: an append that raised may have called back before."""
+
+    __slots__ = ("_is_over", "_on_appended")
+
+    def __init__(self, on_appended: OnAppended) -> None:
+        self._on_appended = on_appended
+        self._is_over = False
+
+    def __call__(self, error: ErrorCode) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._on_appended(error)

@@ -1,0 +1,91 @@
+"""One partition of `__transaction_state` read back into transactional ids.
+
+The last word on each key counts. A damaged record is skipped and logged; one that a newer broker has written, of which
+nothing is known, keeps the whole partition from being served: what is decided in it must not be decided again.
+Knows records and values, no files. Source: docs/reference/transactions.md, section 7.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.coordinator.transactions.records import (
+    DamagedRecord,
+    TransactionValueReader,
+    UnknownRecordVersion,
+    read_transaction_key,
+)
+from kafka_py.coordinator.transactions.states import IS_DECIDED
+from kafka_py.coordinator.transactions.transaction import Transaction
+from kafka_py.records.batch import BatchHeader
+from kafka_py.records.record import Record
+
+log = logging.getLogger(__name__)
+
+_MOST_WARNINGS = 20
+_STEP = 64
+
+
+class TransactionReplay:
+    """Takes records in, and hands the ids over when all are read.
+
+    name: of the partition, for the log. take_over: gets the ids as one. restore: hears afterwards of each whose markers
+    have to be sent.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        take_over: Callable[[dict[str, Transaction]], None],
+        restore: Callable[[Transaction], None],
+    ) -> None:
+        self._name = name
+        self._take_over = take_over
+        self._restore = restore
+        self._transactions: dict[str, Transaction] = {}
+        self._values = TransactionValueReader()
+        self._skipped = 0
+        self._unknown: str | None = None
+
+    def records(self, header: BatchHeader, records: list[Record]) -> None:
+        transactions, read_value = self._transactions, self._values.read
+        for offset, _timestamp, key, value, _headers in records:
+            try:
+                if key is None:
+                    raise DamagedRecord("it has no key")
+                transactional_id = read_transaction_key(key)
+                if value is None:
+                    transactions.pop(transactional_id, None)
+                    continue
+                metadata = read_value(value)
+                known = transactions.get(transactional_id)
+                if known is None:
+                    transactions[transactional_id] = Transaction(transactional_id, metadata)
+                else:
+                    known.metadata = metadata
+            except DamagedRecord as error:
+                self._skipped += 1
+                if self._skipped <= _MOST_WARNINGS:
+                    log.error("The record at offset %d of %s is left out: %s", offset, self._name, error)
+            except UnknownRecordVersion as error:
+                if self._unknown is None:
+                    self._unknown = f"the record at offset {offset} was written by a newer broker: {error}"
+
+    def marker(self, header: BatchHeader, *, committed: bool) -> None:
+        """Nothing in this topic is written inside a transaction."""
+
+    def finish(self) -> Iterator[object]:
+        """Puts the ids in place; those that were decided are completed. Raises KafkaError if nothing may be served."""
+        if self._unknown is not None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, self._unknown)
+        if self._skipped:
+            log.error("%d records of %s were left out", self._skipped, self._name)
+        transactions = self._transactions
+        decided = [each for each in transactions.values() if each.state in IS_DECIDED]
+        self._take_over(transactions)
+        for number, transaction in enumerate(decided):
+            self._restore(transaction)
+            if number % _STEP == 0:
+                yield transaction

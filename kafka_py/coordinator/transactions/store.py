@@ -1,0 +1,138 @@
+"""Where transactional ids are kept: in memory and in the logs of the partitions of `__transaction_state` led here.
+
+The one owner of their records: everything that must last is appended here, and reading a partition back is in
+replay.py. What is decided is machine.py's, what follows from it driver.py's.
+Source: docs/reference/transactions.md, sections 1, 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
+from kafka_py.coordinator.configs import CoordinatorOptions
+from kafka_py.coordinator.runtime import CoordinatorRuntime, RuntimeServices
+from kafka_py.coordinator.transactions.records import transaction_key, transaction_value
+from kafka_py.coordinator.transactions.replay import TransactionReplay
+from kafka_py.coordinator.transactions.transaction import Transaction, TransactionMetadata
+from kafka_py.records.builder import BatchBuilder
+
+TOPIC = TRANSACTION_STATE_TOPIC
+
+_ACKS_ALL = -1
+
+OnAppended = Callable[[ErrorCode], None]
+
+
+class TransactionListener(Protocol):
+    """Who is notified when ids come and go with their partition."""
+
+    def on_restored(self, partition: int, transaction: Transaction) -> None:
+        """The id was read from the log, and its markers may be missing."""
+        ...
+
+    def on_unloaded(self, partition: int) -> None: ...
+
+
+class TransactionStore:
+    """All transactional ids that this broker coordinates.
+
+    options: asked for each time. partition_count: of the topic.
+    """
+
+    def __init__(
+        self, options: Callable[[], CoordinatorOptions], partition_count: int, around: RuntimeServices
+    ) -> None:
+        self._clock: Clock = around.clock
+        self._listener: TransactionListener | None = None
+        self._transactions: dict[int, dict[str, Transaction]] = {}
+        self.runtime = CoordinatorRuntime(
+            TOPIC, partition_count, self, around, buffer_bytes=options().transaction_state_log_load_buffer_size
+        )
+
+    def attach(self, listener: TransactionListener) -> None:
+        """Before the first partition is loaded."""
+        self._listener = listener
+
+    # ---- ids
+
+    def partition_of(self, transactional_id: str) -> int:
+        """The partition that the id falls into. Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR)
+        unless its state is in place.
+        """
+        partition = self.runtime.partition_for(transactional_id)
+        self.runtime.check(partition)
+        return partition
+
+    def get(self, partition: int, transactional_id: str) -> Transaction | None:
+        transactions = self._transactions.get(partition)
+        return None if transactions is None else transactions.get(transactional_id)
+
+    def holds(self, partition: int, transaction: Transaction) -> bool:
+        """Whether this very value still stands for its id: it was not unloaded, nor removed."""
+        return self.get(partition, transaction.id) is transaction
+
+    def put(self, partition: int, transaction: Transaction) -> None:
+        self._transactions.setdefault(partition, {})[transaction.id] = transaction
+
+    def remove(self, partition: int, transaction: Transaction) -> None:
+        if self.holds(partition, transaction):
+            del self._transactions[partition][transaction.id]
+
+    def partitions(self) -> list[int]:
+        """Those whose state is in place."""
+        return sorted(self.runtime.owned)
+
+    def transactions(self, partition: int) -> list[Transaction]:
+        """The ids of a partition, as they are now."""
+        return list(self._transactions.get(partition, {}).values())
+
+    # ---- what lasts
+
+    def append(
+        self, partition: int, transactional_id: str, metadata: TransactionMetadata, on_done: OnAppended
+    ) -> None:
+        """Appends what is to be true of an id; `on_done` hears the error of the append, or NONE, perhaps before this
+        returns.
+        """
+        batch = BatchBuilder()
+        batch.append(self._clock.wall_ms(), transaction_key(transactional_id), transaction_value(metadata))
+        self._append(partition, batch, metadata.timeout_ms, on_done)
+
+    def bury(
+        self, partition: int, transactional_ids: Iterable[str], timeout_ms: int, on_done: OnAppended
+    ) -> None:
+        """Appends the tombstones of ids, at least one."""
+        batch = BatchBuilder()
+        now_ms = self._clock.wall_ms()
+        for transactional_id in transactional_ids:
+            batch.append(now_ms, transaction_key(transactional_id), None)
+        self._append(partition, batch, timeout_ms, on_done)
+
+    def _append(self, partition: int, batch: BatchBuilder, timeout_ms: int, on_done: OnAppended) -> None:
+        self.runtime.append(partition, batch.build(), _ACKS_ALL, timeout_ms, lambda code, _base_offset: on_done(code))
+
+    # ---- partitions come and go (KeptState)
+
+    def replay(self, partition: int) -> TransactionReplay:
+        listener = self._listener
+
+        def restore(transaction: Transaction) -> None:
+            if listener is not None:
+                with self.runtime.supervisor.guard("loading of transactions", transaction.id):
+                    listener.on_restored(partition, transaction)
+
+        def take_over(transactions: dict[str, Transaction]) -> None:
+            self._transactions[partition] = transactions
+
+        return TransactionReplay(f"{TOPIC}-{partition}", take_over, restore)
+
+    def unload(self, partition: int) -> Iterator[object]:
+        """Nobody waits for an id: its requests are answered when their records are acknowledged, or are not."""
+        self._transactions.pop(partition, None)
+        if self._listener is not None:
+            self._listener.on_unloaded(partition)
+        yield from ()

@@ -1,0 +1,112 @@
+"""Requests at the door: who is asked, and what is said before there is a transaction."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.coordinator.transactions.requests import ProducerIdAndEpoch, TransactionReply
+from kafka_py.coordinator.transactions.states import EMPTY, PREPARE_ABORT
+from kafka_py.testing.fakes.transactions import PARTITION, T0, TransactionWorld
+
+NOBODY = TransactionReply(ErrorCode.NONE, 7, 0)
+
+
+def test_an_empty_id_is_no_id() -> None:
+    world = TransactionWorld()
+    assert world.init("").error is ErrorCode.INVALID_REQUEST
+    assert world.add(NOBODY, T0, transactional_id="").error is ErrorCode.INVALID_REQUEST
+    assert world.end(NOBODY, transactional_id="").error is ErrorCode.INVALID_REQUEST
+
+
+def test_time_outs_over_the_limit_are_refused() -> None:
+    world = TransactionWorld(transaction_max_timeout_ms=1000)
+    assert world.init(timeout_ms=1001).error is ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    assert world.init(timeout_ms=0).error is ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    assert world.init(timeout_ms=1000).error is ErrorCode.NONE
+
+
+def test_an_id_that_never_asked_for_a_producer_has_none() -> None:
+    world = TransactionWorld()
+    assert world.add(NOBODY, T0).error is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert world.end(NOBODY).error is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_another_broker_is_not_spoken_for() -> None:
+    world = TransactionWorld()
+    world.become_coordinator(load=False)
+    assert world.init().error is ErrorCode.NOT_COORDINATOR
+    assert world.add(NOBODY, T0).error is ErrorCode.NOT_COORDINATOR
+    assert world.end(NOBODY).error is ErrorCode.NOT_COORDINATOR
+
+
+def test_while_the_partition_is_read_producers_wait() -> None:
+    world = TransactionWorld()
+    world.become_coordinator(load=False)
+    world.store.runtime.elected(PARTITION, 1)
+    assert world.end(NOBODY).error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    world.run()
+    assert world.end(NOBODY).error is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_two_producers_that_start_at_once_share_an_id_and_one_waits() -> None:
+    world = TransactionWorld()
+    world.waiting = []
+    first, second = world.init(), world.init()
+    assert second.error is ErrorCode.CONCURRENT_TRANSACTIONS
+    world.acknowledge()
+    assert first.reply.producer_epoch == 0
+
+
+def test_a_producer_without_epochs_left_gets_another_id() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    transaction = world.transaction()
+    transaction.metadata = transaction.metadata._replace(producer_epoch=32_766)
+    asked = world.init(expected=ProducerIdAndEpoch(producer.producer_id, 32_766))
+    assert (asked.reply.producer_id, asked.reply.producer_epoch) == (1001, 0)
+
+
+def test_without_producer_ids_nothing_begins() -> None:
+    world = TransactionWorld()
+
+    async def none_left() -> int:
+        raise OSError("ZooKeeper")
+
+    world.coordinator._next_producer_id = none_left
+    with pytest.raises(OSError, match="ZooKeeper"):
+        world.init()
+    assert world.store.transactions(PARTITION) == []
+
+
+def test_transactions_that_run_for_too_long_are_ended() -> None:
+    world = TransactionWorld()
+    slow, quick = world.init("slow", timeout_ms=1000).reply, world.init("quick", timeout_ms=5000).reply
+    world.add(slow, T0, transactional_id="slow")
+    world.add(quick, T0, transactional_id="quick")
+    world.clock.advance(1001)
+    world.look()
+    assert world.transaction("slow").state is PREPARE_ABORT
+    assert [sent.markers.transactional_id for sent in world.sender.sent] == ["slow"]
+    assert world.end(slow, transactional_id="slow").error is ErrorCode.PRODUCER_FENCED
+    assert world.end(quick, transactional_id="quick").error is ErrorCode.NONE
+
+
+def test_a_lost_partition_is_not_looked_through() -> None:
+    world = TransactionWorld()
+    producer = world.init(timeout_ms=1000).reply
+    world.add(producer, T0)
+    world.clock.advance(1001)
+    steps = world.coordinator.abort_timed_out()
+    world.store.runtime.resigned(PARTITION, 3)
+    assert list(steps) == []
+    assert world.sender.sent == []
+
+
+def test_a_new_id_that_could_not_be_written_may_be_asked_for_again() -> None:
+    world = TransactionWorld()
+    world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.init().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert world.transaction().state is EMPTY
+    world.error = ErrorCode.NONE
+    assert world.init().reply == TransactionReply(ErrorCode.NONE, 1000, 0)

@@ -1,0 +1,218 @@
+"""Records, markers and answers: what is done for a transaction, and in what order."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.coordinator.transactions.driver import APPEND_AGAIN_MS
+from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
+from kafka_py.coordinator.transactions.requests import EndTransaction
+from kafka_py.coordinator.transactions.states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    DEAD,
+    EMPTY,
+    ONGOING,
+    PREPARE_COMMIT,
+)
+from kafka_py.testing.fakes.transactions import PARTITION, T0, T1, HeldSender, TransactionWorld
+
+
+def test_a_producer_is_answered_when_its_record_is_acknowledged() -> None:
+    """S3-091."""
+    world = TransactionWorld()
+    world.waiting = []
+    asked = world.init()
+    assert asked.replies == []
+    world.acknowledge()
+    assert (asked.reply.producer_id, asked.reply.producer_epoch) == (1000, 0)
+    assert world.asked_of_log == [(PARTITION, -1, 60_000)]
+
+
+def test_markers_are_sent_when_the_decision_is_acknowledged() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0, T1)
+    world.waiting = []
+    asked = world.end(producer)
+    assert (asked.replies, world.sender.sent) == ([], [])
+    world.acknowledge()
+    assert asked.error is ErrorCode.NONE
+    assert [sent.markers for sent in world.sender.sent] == [TransactionMarkers("tx", 1000, 0, 0, True, (T0, T1))]
+    world.sender.end()
+    world.acknowledge()
+    assert world.transaction().state is COMPLETE_COMMIT
+
+
+def test_a_second_producer_ends_what_the_first_began() -> None:
+    """S3-093, W7.25."""
+    world = TransactionWorld()
+    first = world.init().reply
+    world.add(first, T0)
+    assert world.init().error is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert not world.sender.end().is_commit
+    second = world.init().reply
+    assert second.producer_id == first.producer_id
+    assert second.producer_epoch > first.producer_epoch
+    assert world.end(first).error is ErrorCode.PRODUCER_FENCED
+
+
+def test_the_completion_is_written_until_it_is_in_the_log() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.sender.end()
+    for _ in range(3):
+        assert world.coordinator.driver.waiting_appends == 1
+        assert world.transaction().state is PREPARE_COMMIT
+        world.clock.advance(APPEND_AGAIN_MS)
+    world.error = ErrorCode.NONE
+    world.clock.advance(APPEND_AGAIN_MS)
+    assert world.transaction().state is COMPLETE_COMMIT
+    assert world.coordinator.driver.waiting_appends == 0
+
+
+def test_an_append_that_ends_after_the_partition_was_lost_is_answered_not_coordinator() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.waiting = []
+    asked = world.add(producer, T0)
+    held = world.waiting.pop()
+    world.store.runtime.resigned(PARTITION, 5)
+    held()
+    assert asked.error is ErrorCode.NOT_COORDINATOR
+    assert world.sender.forgotten == [PARTITION]
+
+
+def test_an_append_of_before_does_not_change_what_was_loaded_since() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.waiting = []
+    asked = world.add(producer, T0)
+    held = world.waiting.pop()
+    world.store.runtime.resigned(PARTITION, 5)
+    world.store.runtime.elected(PARTITION, 6)
+    world.run()
+    assert world.transaction().state is ONGOING  # the record is in the log
+    held()
+    assert asked.error is ErrorCode.NOT_COORDINATOR
+    assert world.transaction().pending is None
+
+
+def test_markers_that_end_after_the_partition_was_lost_lead_to_nothing() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    sent = world.sender.sent[0]
+    world.store.runtime.resigned(PARTITION, 5)
+    sent.on_done(MarkerOutcome.COMPLETE)
+    assert len(world.asked_of_log) == 3
+
+
+def test_a_retried_completion_of_a_partition_that_was_lost_is_dropped() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    world.error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    world.sender.end()
+    world.store.runtime.resigned(PARTITION, 5)
+    world.clock.advance(APPEND_AGAIN_MS)
+    assert world.coordinator.driver.waiting_appends == 0
+
+
+def test_a_coordinator_that_takes_over_sends_the_markers_again() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer, is_commit=False)
+    world.become_coordinator()
+    [sent] = world.sender.sent
+    assert (sent.markers.coordinator_epoch, sent.markers.is_commit) == (1, False)
+    world.sender.end()
+    assert world.transaction().state is COMPLETE_ABORT
+
+
+def test_a_sender_may_be_done_at_once() -> None:
+    class AtOnce(HeldSender):
+        def send(self, partition: int, markers: TransactionMarkers, on_done: MarkersDone, /) -> None:
+            on_done(MarkerOutcome.COMPLETE)
+
+    world = TransactionWorld(sender=AtOnce())
+    producer = world.init().reply
+    world.add(producer, T0)
+    assert world.end(producer).error is ErrorCode.NONE
+    assert world.transaction().state is COMPLETE_COMMIT
+    world.add(producer, T0)
+    world.waiting = []
+    asked = world.end(producer)
+    world.acknowledge()
+    assert asked.error is ErrorCode.NONE
+
+
+def test_an_answer_that_raises_does_not_keep_the_markers_from_being_sent(caplog: pytest.LogCaptureFixture) -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.waiting = []
+
+    def fails(_reply: object) -> None:
+        raise RuntimeError("the connection")
+
+    request = EndTransaction(producer.producer_id, producer.producer_epoch, is_commit=True)
+    world.coordinator.end("tx", request, fails)
+    world.acknowledge()
+    assert len(world.sender.sent) == 1
+    assert "the connection" in caplog.text
+
+
+def test_an_append_that_raises_counts_as_failed(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(world.store, "append", broken)
+    assert world.add(producer, T0).error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.transaction().state is EMPTY
+    assert world.transaction().pending is None
+    assert "out of order" in caplog.text
+
+
+def test_ids_that_expire_are_removed_together() -> None:
+    world = TransactionWorld()
+    for number in range(5):
+        world.init(f"tx-{number}")
+    world.clock.advance(604_800_000)
+    busy = world.init("tx-2").reply
+    before = len(world.asked_of_log)
+    world.look()
+    assert world.asked_of_log[before:] == [(PARTITION, -1, 30_000)]
+    assert [each.id for each in world.store.transactions(PARTITION)] == ["tx-2"]
+    world.become_coordinator()
+    assert [each.id for each in world.store.transactions(PARTITION)] == ["tx-2"]
+    assert world.transaction("tx-2").metadata.producer_epoch == busy.producer_epoch
+
+
+def test_ids_stay_when_their_tombstones_could_not_be_written() -> None:
+    world = TransactionWorld()
+    world.init()
+    world.clock.advance(604_800_000)
+    world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.look()
+    assert world.transaction().pending is None
+    world.waiting = []
+    world.error = ErrorCode.NONE
+    world.look()
+    pending = world.transaction().pending
+    assert pending is not None
+    assert pending.metadata.state is DEAD
+    world.acknowledge()
+    assert world.store.transactions(PARTITION) == []
