@@ -1,0 +1,10 @@
+"""Batches written exactly once: what executors have flushed in transactions, the driver decides on and ends.
+
+    decisions.py     values: what is decided, finished, open; what follows from the log and from ended transactions
+    protocol.py      begin, commit, abort: the driver's steps, in their order
+    decision_log.py  the compacted topic of decisions, read and written
+    coordination.py  the steps carried out on a cluster
+
+Not obvious: every step may be the last one before a kill. docs/exactly-once-sink.md says what the next run does then,
+and a test kills the driver at each of them.
+"""
