@@ -15,6 +15,7 @@
     interceptor_chain.py  the application's interceptors, one after the other
     metrics.py            what every client counts
     offsets.py            an offset with its metadata
+    transaction_calls.py  transactions ended by who has not begun them
     errors.py             failures that only a client has
     producer/             records out
     consumer/             records in

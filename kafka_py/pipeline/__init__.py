@@ -10,9 +10,9 @@ offsets.py (offsets as JSON, as Spark's own connector writes them), links.py (a 
 planning.py and ranges.py (which offsets a read covers, and how they are shared among tasks), filters.py (what a query
 asks for anyway), fetching.py (a range read from the partition's leader), frames.py (columns as Arrow batches), sink.py
 with bulk.py (whole columns to the producer) and commit_protocol.py (what executors report and the driver commits),
-committed.py (offsets of consumer groups), log_source.py (the data source `kafka_py_log`: segment files without a
-broker), progress.py (a line per micro-batch),
-session.py (a Spark session with all of this registered), then jobs/: pipelines from a small file.
+exactly_once/ (batches in transactions, ended by the driver), committed.py (offsets of consumer groups), log_source.py
+(the data source `kafka_py_log`: segment files without a broker), progress.py (a line per micro-batch), session.py (a
+Spark session with all of this registered), then jobs/: pipelines from a small file.
 
 Not obvious: the driver, the planner and every executor task are Python processes of their own, and objects travel
 between them pickled; so nothing here keeps a connection in an object that is handed to Spark.

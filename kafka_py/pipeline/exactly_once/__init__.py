@@ -1,6 +1,6 @@
 """Batches written exactly once: what executors have flushed in transactions, the driver decides on and ends.
 
-    decisions.py     values: what is decided, finished, open; what follows from the log and from ended transactions
+    decisions.py     what is decided, as values
     protocol.py      begin, commit, abort: the driver's steps, in their order
     decision_log.py  the compacted topic of decisions, read and written
     coordination.py  the steps carried out on a cluster

@@ -154,6 +154,11 @@ def finished_record(prefix: str, finished: Finished) -> tuple[bytes, bytes]:
     return _key(prefix, "finished", finished.scope), _json({"batch": finished.batch, "driver": driver})
 
 
+def begun_record(prefix: str, driver: Driver) -> tuple[bytes, bytes]:
+    """Key and value. Nobody reads it: who has written it has fenced former drivers, and knows the end of the log."""
+    return _key(prefix, "begun", "driver"), _json({"driver": [driver.producer_id, driver.epoch]})
+
+
 def slot_record(prefix: str, task: int, attempt: int) -> tuple[bytes, bytes]:
     """Key and value."""
     return _key(prefix, "slot", slot_id(prefix, task, attempt)), _json({"attempt": attempt})

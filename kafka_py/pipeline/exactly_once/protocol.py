@@ -62,8 +62,8 @@ class World(Protocol):
     def init_driver(self) -> Driver:
         """Raises the driver's epoch; when it returns, no former driver can decide, and none is about to."""
 
-    def read_ledger(self) -> Ledger:
-        """The decision log, of this prefix."""
+    def read_ledger(self, driver: Driver, /) -> tuple[Driver, Ledger]:
+        """The decision log, of this prefix; from then on former drivers cannot write to it at all."""
 
     def fence(self, transactional_ids: Collection[str], /) -> None:
         """Raises the epoch of slots, which aborts what they have open."""
@@ -98,8 +98,7 @@ def begin(world: World, *, accept_torn: bool = False) -> Start:
 
     Raises TornBatch, unless it is accepted.
     """
-    driver = world.init_driver()
-    ledger = world.read_ledger()
+    driver, ledger = world.read_ledger(world.init_driver())
     for decision in ledger.unfinished():
         driver, ledger.decisions[decision.scope] = _finish(world, driver, decision, accept_torn)
     world.fence(ledger.leftovers(driver))

@@ -13,6 +13,7 @@ from kafka_py.pipeline.exactly_once.decisions import (
     Ledger,
     Outcome,
     Prepared,
+    begun_record,
     decision_record,
     finished_record,
     slot_id,
@@ -88,12 +89,15 @@ class ModelWorld(protocol.World):
         self.cluster.step()
         return Driver(1, epoch)
 
-    def read_ledger(self) -> Ledger:
+    def read_ledger(self, driver: Driver) -> tuple[Driver, Ledger]:
+        self.cluster.step()
+        self._check(driver, self.cluster.written_by)
+        self._append(driver, begun_record(PREFIX, driver))
         self.cluster.step()
         ledger = Ledger(PREFIX)
         for key, value, _ in self.cluster.log:
             ledger.apply(key, value)
-        return ledger
+        return driver._replace(sequence=driver.sequence + 1), ledger
 
     def fence(self, transactional_ids):
         for name in transactional_ids:

@@ -54,7 +54,7 @@ def test_a_tombstone_forgets_and_other_keys_are_left_alone():
 
 @pytest.mark.parametrize("value", [b"{}", b"x", b'{"batch":1,"commits":true,"transactions":[[1]]}', b"7"])
 def test_a_malformed_record_of_ours_is_refused_with_its_key(value):
-    with pytest.raises(KafkaError, match="decision.*query"):
+    with pytest.raises(KafkaError, match=r"decision.*query"):
         ledger_of((b'["p","decision","query"]', value))
 
 
