@@ -12,8 +12,8 @@
     log_removal.py      a log's directory renamed, and removed later
     dirtiness.py        how much of a log could be compacted now
     cleaner.py          which log is compacted next, and when
-    retention_looks.py  timestamps that retention asks of segments nobody has read
-    upkeep.py           what is done for all logs now and then
+    retention_looks.py  largest timestamps of segments that were not read since the start, for retention
+    upkeep.py           periodic tasks over all logs
     descriptions.py     logs and directories as DescribeLogDirs answers
     future_logs.py      replicas that move to another log directory (KIP-113)
     log_manager.py      all logs of a broker
@@ -21,5 +21,5 @@
 
 Not obvious: a log belongs to the event loop. What blocks (syncs, removals, checkpoints) is captured into a job on the
 loop, runs in a pool thread (background.py) and reports back on the loop; nothing else is ever touched by two threads.
-Record bytes are written as they came, save the few header fields that a leader stamps.
+Record bytes are written as received, except for the few header fields that a leader stamps.
 """

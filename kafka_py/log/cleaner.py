@@ -1,8 +1,8 @@
-"""Which log is compacted next, and when: the dirtiest of those that are due, as many at once as there are threads.
+"""Log cleaner: compacts the logs with the highest dirty ratio first, as many at once as there are threads.
 
-Runs on the loop, a few logs at a time; the work itself (cleaning.py) runs in a thread or a process. How far a log is
-compacted, the log knows. A corrupt log is left alone until the next start; one whose compaction failed for another
-reason is tried again, later each time. The others continue.
+Runs on the loop, a few logs at a time; the work itself (cleaning.py) runs in a thread or a process. The log itself
+holds the offset up to which it is compacted. A corrupt log is not compacted until the next start; one whose compaction
+failed for another reason is retried, each time after a longer delay. Other logs are not affected.
 Source: LogCleaner, LogCleanerManager; docs/reference/log.md, section 15.
 """
 
@@ -34,11 +34,11 @@ _log = logging.getLogger(__name__)
 _ACTIVITY = "log cleaner"
 _BACKOFF = Backoff(first_ms=15_000.0, longest_ms=900_000.0)
 _TURN_MS = 2.0
-"""How long a look through the logs holds the loop before other work has its turn."""
+"""How long a scan of the logs may hold the event loop in one turn."""
 
 
 class LastRun(NamedTuple):
-    """Figures of the compaction that ended last, for the metrics."""
+    """Figures of the last finished compaction, for the metrics."""
 
     fullest_table: float = 0.0
     recopied: float = 0.0
@@ -48,7 +48,7 @@ class LastRun(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """One compaction under way. cancelled: it ends soon, without effect."""
+    """One running compaction. cancelled: it stops soon and changes nothing."""
 
     log: PartitionLog
     job: CleanJob
@@ -60,12 +60,12 @@ class _Run:
 class Cleaner:
     """Compacts the logs of a broker.
 
-    options: the settings in force. background: threads for compactions alone. later: calls back
-    on the loop after some milliseconds; None where everything is to happen at once.
-    logs: all that live here. is_current: whether a log was not deleted or replaced. is_paused: whether a log must stay
-    as it is for now. save: keeps how far the logs of a directory are compacted. io_failed: takes a directory offline.
-    after: called with a log when its compaction has ended. processed: called with the bytes that each compaction has
-    read and written.
+    options: the current settings. background: a pool for compactions only. later: calls back on the loop after a delay
+        in ms; None runs everything at once.
+    logs: all logs of this broker. is_current: whether a log was neither deleted nor replaced. is_paused: whether a log
+        must not be compacted for now. save: writes the cleaner offset checkpoint of a directory. io_failed: takes a
+        directory offline. after: called with a log when its compaction has ended. processed: called with the bytes that
+        each compaction has read and written.
     """
 
     def __init__(
@@ -99,55 +99,55 @@ class Cleaner:
         self._corrupt = supervisor.quarantine(_ACTIVITY, NEVER)
         self._failing = supervisor.quarantine(_ACTIVITY, _BACKOFF)
         self.begun = 0
-        """How many compactions have begun."""
+        """Number of compactions started."""
         self.last_run = LastRun()
         self.dirtiest_ratio = 0.0
-        """Of the log that was the dirtiest at the last look."""
+        """The highest dirty ratio at the last scan."""
         self.looked_ms = clock.wall_ms()
         self._running: dict[TopicPartition, _Run] = {}
         self._stopped = False
         self._waits = 0
         self._is_looking = False
 
-    # ---- what others ask and say
+    # ---- interface
 
     def reconfigure(self, options: LogOptions) -> None:
-        """Other settings are in force from now on."""
+        """Replaces the settings."""
         self._options = options
 
     def start(self) -> None:
-        """Begins to look after the logs."""
+        """Starts the periodic scans."""
         if self._options.log_cleaner_enable:
             self._look_after(self._options.log_cleaner_backoff_ms)
 
     def stop(self) -> None:
-        """Nothing begins from now on, and what runs ends soon without effect."""
+        """Starts no more compactions and cancels the running ones."""
         self._stopped = True
 
     def abort(self, topic_partition: TopicPartition) -> None:
-        """The log's compaction, if one runs, ends soon and changes nothing from now on."""
+        """Cancels the compaction of the log, if one is running; from now on it changes nothing."""
         run = self._running.get(topic_partition)
         if run is not None:
             run.cancelled.set()
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """The log is gone; nothing of it holds for another one of that name."""
+        """Drops all state of a deleted log, so that it does not apply to a later log of the same partition."""
         self.abort(topic_partition)
         self._corrupt.release(topic_partition)
         self._failing.release(topic_partition)
 
     def is_compacting(self, log: PartitionLog) -> bool:
-        """Whether a compaction of the log runs: its closed segments should stay until that is done."""
+        """Whether a compaction of the log is running; its inactive segments should not be deleted until it ends."""
         return log.topic_partition in self._running
 
     @property
     def uncleanable(self) -> dict[TopicPartition, str]:
-        """The logs that failed when they were compacted last, with the reason."""
+        """The logs whose last compaction failed, with the reason."""
         faults = {**self._failing.faults, **self._corrupt.faults}
         return {topic_partition: str(fault.error) for topic_partition, fault in faults.items()}
 
     def uncleanable_in(self, log_dir: str) -> list[PartitionLog]:
-        """The logs of a directory that failed."""
+        """The uncleanable logs of a directory."""
         failed = self.uncleanable
         return [log for log in self._logs() if log.topic_partition in failed and log.log_dir == log_dir]
 
@@ -155,10 +155,10 @@ class Cleaner:
     def since_look_ms(self) -> int:
         return self._clock.wall_ms() - self.looked_ms
 
-    # ---- which log is next
+    # ---- scans
 
     def look(self) -> None:
-        """Begins the compactions that are due, as far as the threads go, before it returns."""
+        """Starts the compactions that are due, as many as there are free threads, before it returns."""
         for _ in self._survey():
             pass
 
@@ -170,12 +170,12 @@ class Cleaner:
         self._later(delay_ms, lambda: self._look_in_turns(wait, self._survey()))
 
     def _look_soon(self) -> None:
-        """A thread is free; a look that is under way makes use of it at its end."""
+        """Schedules a scan, because a thread is free; a scan that is already running uses the thread at its end."""
         if not self._is_looking:
             self._look_after(0)
 
     def _look_in_turns(self, wait: int, survey: Iterator[None]) -> None:
-        """One turn of a look, and then the next; whatever happens, another look follows."""
+        """Runs a scan one turn at a time; the next scan is scheduled even if this one fails."""
         if wait != self._waits or self._stopped or self._later is None:
             return
         is_over = True
@@ -189,7 +189,7 @@ class Cleaner:
             self._later(0, lambda: self._look_in_turns(wait, survey))
 
     def _survey(self) -> Iterator[None]:
-        """Looks at every log, with pauses for other work, and then begins with the dirtiest."""
+        """Examines every log, yielding to the event loop in between, then starts with the dirtiest ones."""
         self._is_looking = True
         try:
             now_ms = self.looked_ms = self._clock.wall_ms()
@@ -211,7 +211,7 @@ class Cleaner:
         self._begin_with_the_dirtiest(due, now_ms)
 
     def _examined(self, log: PartitionLog, now_ms: int) -> Dirtiness | None:
-        """How dirty a log is; None for one that is not to be compacted now."""
+        """The dirtiness of a log; None if it must not be compacted now."""
         where = log.topic_partition
         if not log.config.is_compacted or log.files.is_future or len(log.segments) < 2 or where in self._running:
             return None
@@ -230,7 +230,7 @@ class Cleaner:
         for _, log in due:
             if self._stopped or len(self._running) >= self._options.log_cleaner_threads:
                 return
-            found = self._examined(log, now_ms)  # once more: it may have changed since
+            found = self._examined(log, now_ms)  # again, because it may have changed since
             if found is not None and found.is_due(log.config.min_cleanable_dirty_ratio):
                 self._begin(log, found)
 
@@ -264,12 +264,12 @@ class Cleaner:
         self._put_in_place(run)
 
     def _has_effect(self, run: _Run) -> bool:
-        """Whether the log is still the one that the compaction began with."""
+        """Whether the log is unchanged since the compaction was started, and not cancelled."""
         is_wanted = not self._stopped and not run.cancelled.is_set()
         return is_wanted and self._is_current(run.log) and run.log.compaction.is_unchanged_since(run.job)
 
     def _put_in_place(self, run: _Run) -> None:
-        """Puts the result in place, a few segments at a time."""
+        """Replaces segments by the compacted ones, a few per turn."""
         try:
             if not self._has_effect(run):
                 self._discard(run)
@@ -287,7 +287,7 @@ class Cleaner:
             self._later(0, lambda: self._put_in_place(run))
 
     def _done(self, run: _Run) -> None:
-        """The new segments are on disk, under their names: from now on the log counts as compacted."""
+        """Advances the cleaner offset: the new segments are on disk under their final names."""
         log, job = run.log, run.job
         if self._has_effect(run):
             log.compaction.note_cleaned(job)
@@ -315,7 +315,7 @@ class Cleaner:
         (self._corrupt if is_corrupt else self._failing).failed(log.topic_partition, error)
 
     def _discard(self, run: _Run) -> None:
-        """Removes the files that are of no use, before the next compaction of the log may use their names."""
+        """Removes unused result files before the next compaction of the log, which may use the same names."""
         self._background.run(run.job.discard, lambda _: self._end(run), lambda _: self._end(run))
 
     def _end(self, run: _Run) -> None:
@@ -326,5 +326,5 @@ class Cleaner:
 
 
 def _is_failed_disk(error: Exception) -> bool:
-    """Whether an error of reading or writing segments is the disk's, so that the directory is offline."""
+    """Whether an error while reading or writing segments is a disk failure, which takes the directory offline."""
     return isinstance(error, OSError) and not isinstance(error, FileNotFoundError) and not is_shortage(error)

@@ -1,6 +1,6 @@
-"""What DescribeLogDirs says of a log directory and of the logs in it.
+"""Descriptions of log directories and their logs, as DescribeLogDirs returns them.
 
-Values only, made from what log_manager.py knows. Source: docs/reference/log.md, section 18.
+Values only; log_manager.py provides the state. Source: docs/reference/log.md, section 18.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from kafka_py.log.partition.partition_log import PartitionLog
 
 
 class LogDescription(NamedTuple):
-    """One log as DescribeLogDirs lists it. offset_lag: records that are not below the high watermark yet."""
+    """One log as DescribeLogDirs lists it.
+
+    offset_lag: by how much the log end is below the high watermark, or a future log's end below the present one's
+        (-1 unknown).
+    """
 
     topic_partition: TopicPartition
     size_bytes: int
@@ -34,7 +38,7 @@ class LogDirDescription(NamedTuple):
 def describe_directory(
     log_dir: LogDir, logs: Iterable[PartitionLog], current: Callable[[TopicPartition], PartitionLog | None]
 ) -> LogDirDescription:
-    """One directory. logs: of all directories. current: the log that a replica being moved here will replace."""
+    """Describes one directory. logs: of all directories. current: the log that a future replica will replace."""
     inside = [_describe(log, current) for log in logs if log.log_dir == log_dir.path]
     error = ErrorCode.NONE if log_dir.is_online else ErrorCode.KAFKA_STORAGE_ERROR
     return LogDirDescription(log_dir.path, error, inside)

@@ -1,6 +1,6 @@
-"""How much of a log could be compacted now: the part that is due, and its share.
+"""The dirty part of a log that could be compacted now, and its ratio.
 
-May read from disk where a compaction lag is set, for the age of records is in the files. Changes nothing.
+Reads from disk where a compaction lag is set, because record timestamps are in the files. Changes nothing.
 Source: LogCleanerManager.cleanableOffsets; KIP-58, KIP-354 (the two lags).
 """
 
@@ -15,9 +15,10 @@ from kafka_py.log.segments.segment import Segment
 
 
 def dirtiness_of(log: PartitionLog, now_ms: int) -> Dirtiness:
-    """What of the log could be compacted now.
+    """The part of the log that could be compacted now.
 
-    Not the active segment, nothing at or beyond the last stable offset, nothing younger than min.compaction.lag.ms.
+    Excludes the active segment, everything at or above the last stable offset, and segments younger than
+    min.compaction.lag.ms.
     Raises OSError, CorruptBatch.
     """
     start, config, segments = log.log_start_offset, log.config, log.segments

@@ -1,6 +1,7 @@
-"""Replicas on the way to another log directory of the same broker: a second log that becomes the first (KIP-113).
+"""Future replicas, which are being moved to another log directory of the same broker (KIP-113).
 
-Creates, drops and promotes such logs; replication's mover fills them. Source: docs/reference/log.md, section 18.
+Creates, drops and promotes their logs; replication/mover.py copies the records. Source: docs/reference/log.md, section
+18.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _log = logging.getLogger(__name__)
 class FutureLogs:
     """The future logs of a broker.
 
-    new_uuid: makes the name of a future log's directory unique. io_failed: takes a directory offline.
+    new_uuid: for the unique directory name of a future log. io_failed: takes a directory offline.
     """
 
     def __init__(
@@ -51,23 +52,23 @@ class FutureLogs:
         self._new_uuid = new_uuid
         self._io_failed = io_failed
         self._found: set[TopicPartition] = set()
-        """Futures that were there at the start; see `resume`."""
+        """Future logs that were loaded at start-up; see `resume`."""
 
     def found(self, futures: Iterable[PartitionLog]) -> None:
-        """These were there at the start."""
+        """Notes the future logs that were loaded at start-up."""
         self._found.update(log.topic_partition for log in futures)
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """The log of a partition that is being moved here from another directory."""
+        """The future log of a partition; None when it is not being moved."""
         return self._logs.future.get(topic_partition)
 
     def create(self, topic_partition: TopicPartition, directory: str) -> PartitionLog:
-        """An empty log in another directory, which begins where the present one does.
+        """Creates an empty log in another directory, with the log start offset of the present one.
 
         The present log is not compacted until the future one is promoted or dropped, so that the copy is compacted as
         far as the present log is.
-        Raises KafkaError(LOG_DIR_NOT_FOUND); KAFKA_STORAGE_ERROR also while any directory is offline, for it may hold
-            a future replica of the partition already: with two of them the broker would not start.
+        Raises KafkaError(LOG_DIR_NOT_FOUND); KAFKA_STORAGE_ERROR also while any directory is offline, because it may
+            hold a future replica of the partition already: with two of them the broker would not start.
         """
         if not self._placement.is_live(directory):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")
@@ -75,7 +76,7 @@ class FutureLogs:
         if offline:
             raise KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"a directory that is offline may hold a future replica of {topic_partition}: {', '.join(offline)}",
+                f"an offline directory may hold a future replica of {topic_partition}: {', '.join(offline)}",
             )
         current, log_dir = self._logs.present[topic_partition], self._dirs[directory]
         path = log_dir.file(filenames.future_directory(topic_partition, self._new_uuid()))
@@ -95,10 +96,10 @@ class FutureLogs:
         return future
 
     def resume(self, topic_partition: TopicPartition) -> None:
-        """Before a move continues that a former run of the broker began: its copy must be as new as the present log.
+        """Prepares a move begun before the last restart: restarts the copy if the present log was compacted since.
 
-        While the directory was offline the present log was compacted without it, and may have lost tombstones of keys
-        that the copy still has. Then the copy begins again. Raises KafkaError(KAFKA_STORAGE_ERROR).
+        While the copy was offline, the present log may have lost tombstones of keys that the copy still has. Raises
+        KafkaError(KAFKA_STORAGE_ERROR).
         """
         current, future = self._logs.present.get(topic_partition), self._logs.future.get(topic_partition)
         if topic_partition not in self._found or current is None or future is None:
@@ -115,19 +116,20 @@ class FutureLogs:
             self._checkpoints.write(filenames.CLEANER_CHECKPOINT, only=future.log_dir)
 
     def drop(self, topic_partition: TopicPartition) -> None:
-        """Cancels the move; nothing when there is none. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        """Cancels the move; no-op when there is none. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
         future = self._logs.future.get(topic_partition)
         if future is not None:
-            self._removal.retire(future)  # if it fails, the log is among those that the directory has lost
+            self._removal.retire(future)  # if this fails, the log is among those of the failed directory
             self._logs.remove(future)
             self._checkpoints.removed(topic_partition)
 
     def promote(self, topic_partition: TopicPartition) -> PartitionLog:
-        """Puts the future log, which has caught up and `can_move`, in the present one's place; returns it.
+        """Replaces the present log by the future one, which has caught up and `can_move`; returns it.
 
-        A failure of the present log's directory, when the future one has its name already, does not undo the move.
-        A process that dies between the two renames leaves a directory of the same name in both log directories, and the
-        next start refuses them, as Apache Kafka 2.8.2 does: the administrator removes one of them, they are alike.
+        A failure of the present log's directory after the future one was renamed does not undo the move.
+        A process that dies between the two renames leaves a directory of the same name in both log directories; the
+        next start fails, as in Apache Kafka 2.8.2, until the administrator removes one of the two identical
+        directories.
         Raises KafkaError(KAFKA_STORAGE_ERROR) when the future log's directory fails; the present log stays in use.
         """
         current, future = self._logs.present[topic_partition], self._logs.future[topic_partition]
@@ -147,7 +149,7 @@ class FutureLogs:
         try:
             self._removal.retire(current)
         except KafkaError as error:
-            _log.error("%s: what was moved could not be deleted: %s", topic_partition, error)
+            _log.error("%s: the log could not be deleted from its previous directory: %s", topic_partition, error)
             current.failures.let_go("moved to another log directory")
         self._checkpoints.removed(topic_partition)
         return future

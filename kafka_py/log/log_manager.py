@@ -1,7 +1,7 @@
-"""All logs of a broker: opened at the start, placed, looked after while it runs, closed at the stop.
+"""Log manager: opens all logs of a broker at start-up, creates, maintains and deletes logs, closes them at shutdown.
 
-`open`, `load` and `shutdown` block and belong to the start and the stop; everything else runs on the loop and leaves
-what blocks to the background. Knows nothing of roles, requests or ZooKeeper.
+`open`, `load` and `shutdown` block; everything else runs on the loop and moves blocking work to the background. Knows
+nothing of roles, requests or ZooKeeper.
 Source: docs/reference/log.md, sections 12 to 15 and 17.
 """
 
@@ -61,10 +61,10 @@ _IDLE_HANDLES_CHECK_MS = 10_000
 class LogDirs:
     """The log directories of a broker and the logs in them.
 
-    cleaner_background: threads for compactions, which take long; without it they have `background`.
-    later: calls back on the loop after some milliseconds (Timers.schedule).
-    on_failure: told on the loop, after the call that met the error, of a directory that went offline and of the
-        partitions it held; `live_directories` is empty when it was the last one.
+    cleaner_background: threads for compactions, which take long; default: `background`.
+    later: calls back on the loop after a delay in ms (Timers.schedule).
+    on_failure: called on the loop, after the call that met the error, with a directory that went offline and its
+        partitions; `live_directories` is empty when it was the last one.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class LogDirs:
         self.on_failure = on_failure
         self._clock = clock
         self.loaded: list[LoadReport] = []
-        """How the loading of each directory went."""
+        """Result of loading each directory."""
         self._later = later
         self.background: Background = InlineBackground() if background is None else background
-        """Where blocking work of these logs runs."""
+        """Runs blocking work of these logs."""
         self._handles = OpenHandles(max_open_handles)
         self._logs = LogRegistry()
         self._to_delete: list[tuple[LogDir, str]] = []
@@ -107,7 +107,7 @@ class LogDirs:
             self._dirs, self._placement, self._logs, self._checkpoints, self.cleaner, self._removal,
             new_uuid=chance.new_uuid, io_failed=self._io_failed,
         )  # fmt: skip
-        """The replicas that are being moved here from another directory."""
+        """The future replicas, which are being moved to another directory."""
         self.upkeep = Upkeep(
             clock, later, supervisor, self.background, all_logs=self._logs.all, is_current=self._logs.is_current,
             is_compacting=self.cleaner.is_compacting,
@@ -151,31 +151,30 @@ class LogDirs:
         LogManagerMetrics(metrics, self)
         measure_cleaner(metrics, self.cleaner, self._dirs)
 
-    # -- start
+    # -- start-up
 
     def open(self) -> None:
-        """Makes, checks and locks the directories; one that cannot be used is offline from the start. Blocks.
+        """Creates, checks and locks the directories; see `open_directories`. Blocks.
 
-        Raises LogDirError when none can be used, or when another broker runs on one of them.
+        Raises LogDirError.
         """
         log_directories.open_directories(self._dirs.values())
 
     def read_meta(self) -> MetaProperties:
-        """What meta.properties of the directories agree on; see `read_agreed_meta`. Blocks."""
+        """The common content of the meta.properties files; see `read_agreed_meta`. Blocks."""
         return log_directories.read_agreed_meta(self._live())
 
     def write_meta(self, meta: MetaProperties) -> None:
-        """Writes meta.properties where it is missing or says less. Blocks."""
+        """Writes meta.properties where it is missing or incomplete. Blocks."""
         log_directories.write_missing_meta(self._live(), meta, self._io_failed)
 
     def load(self, config_of: Callable[[str], LogConfig] | None = None) -> None:
         """Opens every log, in parallel threads; recovers where the last stop was not clean.
 
-        Blocks, for long after a crash; may be called from any thread, for nothing is running yet.
+        Blocks, for long after a crash. May be called from any thread, because nothing else uses the logs yet.
 
-        config_of: the settings of a topic; without it all have the broker's.
-        Raises LogDirError for a directory that holds something else, for a partition that lies in two of them, and when
-            no directory is left that works.
+        config_of: the settings of a topic; default: the broker's. Raises LogDirError for a subdirectory that belongs to
+            no partition, for a partition that is in two directories, and when all directories have failed.
         """
         config_of = config_of or (lambda _topic: self._default_config)
         threads = self.options.num_recovery_threads_per_data_dir
@@ -199,28 +198,28 @@ class LogDirs:
 
     @property
     def live_directories(self) -> list[str]:
-        """The directories that work."""
+        """The online directories."""
         return [log_dir.path for log_dir in self._live()]
 
     @property
     def offline_directories(self) -> list[str]:
-        """The directories that have failed."""
+        """The failed directories."""
         return [log_dir.path for log_dir in self._dirs.values() if not log_dir.is_online]
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """The log of a partition that lives here."""
+        """The present log of a partition; None when there is none."""
         return self._logs.present.get(topic_partition)
 
     def all_logs(self) -> Iterable[PartitionLog]:
-        """Every log, those being moved included."""
+        """Every log, including future ones."""
         return self._logs.all()
 
     def is_live(self, directory: str) -> bool:
-        """Whether it is one of the directories and works. Raises KafkaError(LOG_DIR_NOT_FOUND) for another one."""
+        """See `LogDirPlacement.is_live`."""
         return self._placement.is_live(directory)
 
     def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
-        """Where the partition's log is to be made when it is made. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
+        """See `LogDirPlacement.prefer`."""
         self._placement.prefer(topic_partition, directory)
 
     def get_or_create(
@@ -230,12 +229,12 @@ class LogDirs:
         is_new: bool = True,
         topic_id: TopicId | None = None,
     ) -> PartitionLog:
-        """The log of a partition; made in the directory with the fewest logs when there is none.
+        """The log of a partition; if there is none, creates it in the directory that LogDirPlacement selects.
 
-        is_new: the partition never had a log; if not, it may lie in a directory that is offline.
+        is_new: the partition never had a log; if False, its log may be in an offline directory.
         Raises KafkaError(KAFKA_STORAGE_ERROR), also for a partition that is not new while a directory is offline;
-            INCONSISTENT_TOPIC_ID when its directory belongs to another topic; INVALID_TOPIC_EXCEPTION for a name or
-            a number that no directory can have.
+            INCONSISTENT_TOPIC_ID when its directory belongs to another topic id; INVALID_TOPIC_EXCEPTION for a name or
+            a number that cannot be part of a directory name.
         """
         log = self._logs.present.get(topic_partition)
         if log is None:
@@ -244,7 +243,7 @@ class LogDirs:
             if not is_new and self.offline_directories:
                 raise KafkaError(
                     ErrorCode.KAFKA_STORAGE_ERROR,
-                    f"a directory that is offline may hold {topic_partition}: {', '.join(self.offline_directories)}",
+                    f"an offline directory may hold {topic_partition}: {', '.join(self.offline_directories)}",
                 )
             log_dir = self._placement.directory_for(topic_partition)
             log = self._create(log_dir, topic_partition, config or self._default_config)
@@ -275,21 +274,21 @@ class LogDirs:
         log = self._logs.present.get(topic_partition)
         if log is None:
             return
-        self._removal.retire(log)  # if it fails, the log is among those that the directory has lost
+        self._removal.retire(log)  # if this fails, the log is among those of the failed directory
         self._logs.remove(log)
         self.cleaner.forget(topic_partition)
         self._checkpoints.removed(topic_partition)
 
     def logs_of(self, topic: str) -> list[PartitionLog]:
-        """The logs of a topic, those being moved included."""
+        """The logs of a topic, including future ones."""
         return [log for log in self.all_logs() if log.topic_partition.topic == topic]
 
     # -- upkeep
 
     def start_tasks(self) -> None:
-        """Begins the periodic upkeep: retention, flushes, checkpoints, producer expiry, idle files.
+        """Starts the periodic tasks: retention, flushes, checkpoints, producer expiry, release of idle files.
 
-        Directories that were found marked for deletion are removed after the delay of a deletion.
+        Directories that were marked for deletion before the start are removed after file.delete.delay.ms.
         """
         options, upkeep = self.options, self.upkeep
         for log_dir, path in self._to_delete:
@@ -306,15 +305,15 @@ class LogDirs:
         self.cleaner.start()
 
     def checkpoint_high_watermarks(self, *, now: bool = False) -> None:
-        """Writes the high watermarks of every directory, in the background or (at the stop) before it returns."""
+        """Writes the high watermarks of every directory, in the background or with `now` before it returns."""
         self._checkpoints.write(filenames.HIGH_WATERMARK_CHECKPOINT, now=now)
 
     def checkpoint_recovery_points(self) -> None:
-        """Writes up to where each log is synced."""
+        """Writes the recovery point of each log."""
         self._checkpoints.write(filenames.RECOVERY_POINT_CHECKPOINT)
 
     def checkpoint_log_start_offsets(self) -> None:
-        """Writes the log start offsets that lie above the first segment's base."""
+        """Writes the log start offsets that are above the first segment's base offset."""
         self._checkpoints.write(filenames.LOG_START_CHECKPOINT)
 
     def describe(self, wanted: Callable[[TopicPartition], bool] = lambda _: True) -> list[LogDirDescription]:
@@ -322,24 +321,24 @@ class LogDirs:
         logs = [log for log in self.all_logs() if wanted(log.topic_partition)]
         return [describe_directory(log_dir, logs, self.get) for log_dir in self._dirs.values()]
 
-    # -- failure and stop
+    # -- failure and shutdown
 
     def _live(self) -> list[LogDir]:
         return [log_dir for log_dir in self._dirs.values() if log_dir.is_online]
 
     def _failed_callback(self, path: str) -> Callable[[Exception], None]:
-        """For work of a directory in the background: the disk has failed, or what was asked of it was wrong."""
+        """Error callback for a directory's background work: takes it offline on disk errors, logs all others."""
 
         def failed(error: Exception) -> None:
             if isinstance(error, OSError):
                 self._io_failed(path, error)
-            else:  # as where no thread could be started
+            else:  # for example when no thread could be started
                 _log.error("%s: background work failed", path, exc_info=error)
 
         return failed
 
     def _io_failed(self, path: str, error: Exception) -> None:
-        """Takes a directory offline with its logs; whom it concerns hears of it on the loop's next round."""
+        """Takes a directory offline with its logs; `on_failure` is called in the next iteration of the loop."""
         log_dir = self._dirs[path]
         if not log_dir.is_online:
             return
@@ -359,7 +358,7 @@ class LogDirs:
     def shutdown(self) -> None:
         """Flushes and closes every log, writes all checkpoints, and marks the directories that closed clean. Blocks.
 
-        Runs in any thread, once the loop uses the logs no more and the background has nothing left to do.
+        May run in any thread, after the loop has stopped using the logs and all background work has ended.
         """
         self._stopped = True
         self.upkeep.stop()
@@ -377,7 +376,7 @@ class LogDirs:
             list(pool.map(close, live))
 
     def abandon(self) -> None:
-        """Lets go of every file and lock without writing anything: a stop that is not clean."""
+        """Closes every file and lock without writing anything: an unclean stop."""
         self._stopped = True
         self.upkeep.stop()
         self.cleaner.stop()

@@ -1,6 +1,6 @@
-"""Which logs a broker holds: the present log of each partition, and the future one of a partition that moves.
+"""The logs of a broker: the present log of each partition, and the future log of a partition that is being moved.
 
-Knows where each log is, but makes, opens and deletes none. Source: docs/reference/log.md, section 18.
+Knows where each log is; does not create, open or delete logs. Source: docs/reference/log.md, section 18.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from kafka_py.log.partition.partition_log import PartitionLog
 
 
 class LogRegistry:
-    """The logs by partition; present, future: read only.
+    """The logs by partition. present, future: read only.
 
-    counts: how many logs each directory has, by its path; of a directory that is offline it says nothing.
+    counts: number of logs by directory path; undefined for an offline directory.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class LogRegistry:
         self.counts: Counter[str] = Counter()
 
     def all(self) -> list[PartitionLog]:
-        """Every log, those being moved included."""
+        """Every log, including future ones."""
         return [*self.present.values(), *self.future.values()]
 
     def in_directory(self, path: str) -> list[PartitionLog]:
@@ -35,20 +35,20 @@ class LogRegistry:
         return log in (self.present.get(log.topic_partition), self.future.get(log.topic_partition))
 
     def add(self, log: PartitionLog) -> PartitionLog:
-        """Adds a log unless there is one of its kind for the partition; the one that is there now."""
+        """Adds a log unless the partition has one of its kind; returns the registered one."""
         held = (self.future if log.files.is_future else self.present).setdefault(log.topic_partition, log)
         if held is log:
             self.counts[log.log_dir] += 1
         return held
 
     def remove(self, log: PartitionLog) -> None:
-        """Removes a log that was added."""
+        """Removes a registered log."""
         for logs in (self.present, self.future):
             if logs.get(log.topic_partition) is log:
                 del logs[log.topic_partition]
                 self.counts[log.log_dir] -= 1
 
     def promote(self, topic_partition: TopicPartition) -> None:
-        """Puts the partition's future log in the place of the present one."""
+        """Replaces the partition's present log by its future log."""
         self.counts[self.present[topic_partition].log_dir] -= 1
         self.present[topic_partition] = self.future.pop(topic_partition)

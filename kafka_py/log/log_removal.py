@@ -1,4 +1,4 @@
-"""How a log leaves its log directory: renamed at once, its files removed in the background after a delay.
+"""Deletion of a log: its directory is renamed at once, its files are removed in the background after a delay.
 
 Source: docs/reference/log.md, section 1; LogManager.
 """
@@ -20,9 +20,9 @@ _log = logging.getLogger(__name__)
 
 
 class LogRemoval:
-    """Removes logs that are not used any longer.
+    """Deletes logs.
 
-    new_uuid: makes the directory's new name unique. io_failed: takes a directory offline.
+    new_uuid: for the unique new name of a directory. io_failed: takes a directory offline.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class LogRemoval:
         self._io_failed = io_failed
 
     def retire(self, log: PartitionLog) -> None:
-        """Renames the log's directory, drops its open files and has it removed after file.delete.delay.ms.
+        """Renames the log's directory, closes its files and schedules its removal after file.delete.delay.ms.
 
-        Raises KafkaError(KAFKA_STORAGE_ERROR); the directory is offline then.
+        Raises KafkaError(KAFKA_STORAGE_ERROR); the log directory is offline then.
         """
         log_dir = self._dirs[log.log_dir]
         path = log_dir.file(filenames.delete_directory(log.topic_partition, self._new_uuid()))

@@ -1,4 +1,4 @@
-"""What the log measures: sizes and offsets of each log, flushes, failed directories.
+"""Metrics of the log: sizes and offsets of each log, flushes, failed directories.
 
 Source: docs/reference/metrics.tsv (rows of kafka.log).
 """
@@ -14,7 +14,7 @@ from kafka_py.log.log_registry import LogRegistry
 
 
 class LogMetrics(Fleet, group="kafka.log:type=Log", tags=("topic", "partition")):
-    """Every log."""
+    """Metrics of every present log."""
 
     num_log_segments = Gauge("NumLogSegments", of=lambda log: len(log.segments), about="Segment files.")
     log_start_offset = Gauge("LogStartOffset", of=lambda log: log.log_start_offset, about="First offset.")
@@ -23,7 +23,7 @@ class LogMetrics(Fleet, group="kafka.log:type=Log", tags=("topic", "partition"))
 
 
 class FutureLogMetrics(Fleet, group="kafka.log:type=Log", tags=("is-future", "topic", "partition")):
-    """The same of replicas that are being moved here from another directory."""
+    """Metrics of every future log."""
 
     num_log_segments = Gauge("NumLogSegments", of=lambda log: len(log.segments), about="Segment files.")
     log_start_offset = Gauge("LogStartOffset", of=lambda log: log.log_start_offset, about="First offset.")
@@ -32,13 +32,13 @@ class FutureLogMetrics(Fleet, group="kafka.log:type=Log", tags=("is-future", "to
 
 
 class FlushMetrics(MetricTable, group="kafka.log:type=LogFlushStats"):
-    """Flushes of all logs."""
+    """Metrics of the flushes of all logs."""
 
     log_flush = Timing("LogFlushRateAndTimeMs", unit="ms", about="Flushes: how often and how long.")
 
 
 class LogManagerMetrics(MetricTable, group="kafka.log:type=LogManager"):
-    """All directories together; the owner is the LogDirs."""
+    """Metrics over all directories; the owner is the log manager."""
 
     offline_log_directories = Gauge(
         "OfflineLogDirectoryCount", of=lambda dirs: len(dirs.offline_directories), about="Failed log directories."
@@ -46,7 +46,7 @@ class LogManagerMetrics(MetricTable, group="kafka.log:type=LogManager"):
 
 
 class LogDirectoryMetrics(MetricTable, group="kafka.log:type=LogManager", tags=("logDirectory",)):
-    """One directory; the owner is the LogDir."""
+    """Metrics of one directory; the owner is the LogDir."""
 
     offline = Gauge(
         "LogDirectoryOffline", of=lambda log_dir: 0 if log_dir.is_online else 1, about="1 when the directory failed."
@@ -54,7 +54,7 @@ class LogDirectoryMetrics(MetricTable, group="kafka.log:type=LogManager", tags=(
 
 
 class CleanerMetrics(MetricTable, group="kafka.log:type=LogCleaner"):
-    """Compaction; the owner is the Cleaner."""
+    """Metrics of compactions; the owner is the Cleaner."""
 
     max_buffer_utilization = Gauge(
         "max-buffer-utilization-percent", of=lambda cleaner: int(cleaner.last_run.fullest_table * 100),
@@ -65,54 +65,54 @@ class CleanerMetrics(MetricTable, group="kafka.log:type=LogCleaner"):
         about="Bytes written by bytes read in the last run.",
     )  # fmt: skip
     max_clean_time = Gauge(
-        "max-clean-time-secs", of=lambda cleaner: int(cleaner.last_run.took_s), unit="s", about="Of the last run."
+        "max-clean-time-secs", of=lambda cleaner: int(cleaner.last_run.took_s), unit="s", about="Time of the last run."
     )
     max_compaction_delay = Gauge(
         "max-compaction-delay-secs", of=lambda cleaner: int(cleaner.last_run.overdue_s), unit="s",
-        about="By how much the last run was late for max.compaction.lag.ms.",
+        about="By how much the last run exceeded max.compaction.lag.ms.",
     )  # fmt: skip
-    dead_threads = Gauge("DeadThreadCount", of=lambda _cleaner: 0, about="Always 0: there are no threads that could.")
+    dead_threads = Gauge("DeadThreadCount", of=lambda _cleaner: 0, about="Always 0: no permanent threads.")
 
 
 class CleanerManagerMetrics(MetricTable, group="kafka.log:type=LogCleanerManager"):
-    """Which logs are dirty; the owner is the Cleaner."""
+    """Metrics of dirty logs; the owner is the Cleaner."""
 
     max_dirty = Gauge(
         "max-dirty-percent", of=lambda cleaner: int(cleaner.dirtiest_ratio * 100), unit="percent",
-        about="Of the dirtiest log, when the cleaner last looked.",
+        about="Dirty ratio of the dirtiest log at the last scan.",
     )  # fmt: skip
     since_last_run = Gauge(
-        "time-since-last-run-ms", of=lambda cleaner: cleaner.since_look_ms, unit="ms", about="Since it last looked."
+        "time-since-last-run-ms", of=lambda cleaner: cleaner.since_look_ms, unit="ms", about="Time since the last scan."
     )
 
 
 class UncleanableMetrics(MetricTable, group="kafka.log:type=LogCleanerManager", tags=("logDirectory",)):
-    """What cannot be compacted in one directory; assigned functions."""
+    """Metrics of the uncleanable logs in one directory; the gauges are set by `measure_cleaner`."""
 
-    partitions = Gauge("uncleanable-partitions-count", about="Logs that failed and are left alone.")
+    partitions = Gauge("uncleanable-partitions-count", about="Logs that are not compacted because a compaction failed.")
     size = Gauge("uncleanable-bytes", unit="bytes", about="Bytes of those logs.")
 
 
 class CleanerThroughput(MetricTable, group="kafka.utils:type=Throttler"):
-    """What compaction reads and writes."""
+    """Throughput of compaction."""
 
     cleaner_io = Rate("cleaner-io", unit="bytes", about="Bytes read and written.")
 
 
 def measure_logs(registry: MetricRegistry, logs: LogRegistry) -> None:
-    """Shows the metrics of the logs that live here."""
+    """Registers the metrics of the logs."""
     LogMetrics(registry, lambda: [((tp[0], str(tp[1])), log) for tp, log in logs.present.items()])
     FutureLogMetrics(registry, lambda: [(("true", tp[0], str(tp[1])), log) for tp, log in logs.future.items()])
 
 
 def measure_flushes(registry: MetricRegistry) -> Callable[[float], None]:
-    """Shows the metrics of flushes; to be called after each with the milliseconds that it took."""
+    """Registers the metrics of flushes; the result is called after each flush with its duration in ms."""
     flushes = FlushMetrics(registry)
     return lambda took_ms: flushes.log_flush.update(took_ms)
 
 
 def measure_cleaner_io(registry: MetricRegistry) -> Callable[[int], None]:
-    """Shows what compaction reads and writes; to be called with the bytes of each compaction."""
+    """Registers the throughput of compaction; the result is called with the bytes of each compaction."""
     throughput = CleanerThroughput(registry)
 
     def count(size: int) -> None:
@@ -122,7 +122,7 @@ def measure_cleaner_io(registry: MetricRegistry) -> Callable[[int], None]:
 
 
 def measure_cleaner(registry: MetricRegistry, cleaner: Cleaner, directories: Iterable[str]) -> None:
-    """Shows the other metrics of compaction."""
+    """Registers the other metrics of compaction."""
     CleanerMetrics(registry, cleaner)
     CleanerManagerMetrics(registry, cleaner)
     for directory in directories:

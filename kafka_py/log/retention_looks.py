@@ -1,7 +1,7 @@
-"""What retention asks of segments that nobody has read since the start: their largest timestamp, found out in a thread.
+"""Reads, in a thread, the largest timestamps of segments that were not read since the start, for retention.
 
-The first pass over many logs would open files by the thousand, which are on a disk that has forgotten them too. A twin
-of the segment is made on the loop, read in a thread, and what it has found is handed to the segment on the loop.
+The first retention pass over many logs would otherwise open thousands of files on the loop, none of them in the page
+cache. A copy of the segment is created on the loop and read in a thread; the segment takes the result on the loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Twin(Segment):
 
     @classmethod
     def of(cls, segment: Segment) -> Twin:
-        """On the loop."""
+        """A copy of an inactive segment; to be called on the loop."""
         twin = cls(segment.directory, segment.base_offset, size=segment.size, created_ms=segment.created_ms)
         for own, given in (
             (twin.offset_index, segment.offset_index), (twin.time_index, segment.time_index),
@@ -35,7 +35,7 @@ class Twin(Segment):
 
 
 class Look:
-    """One segment to be looked at."""
+    """Reads the largest timestamp of one segment."""
 
     __slots__ = ("_found", "_segment", "_twin")
 
@@ -45,7 +45,7 @@ class Look:
         self._found = False
 
     def run(self) -> None:
-        """Blocks; in any thread. What cannot be read is left for retention itself to meet."""
+        """Blocks; in any thread. Errors are ignored here and met again by retention itself."""
         try:
             self._found = self._twin.largest is not None
         except (OSError, CorruptBatch):
@@ -54,13 +54,13 @@ class Look:
             self._twin.let_go()
 
     def settle(self) -> None:
-        """On the loop, afterwards."""
+        """Passes the result to the segment; to be called on the loop after `run`."""
         if self._found:
             self._segment.take_largest(self._twin)
 
 
 def looks_at(logs: Iterable[PartitionLog], segments_each: int) -> list[Look]:
-    """What retention by age would read of the oldest segments of these logs, on the loop; often nothing."""
+    """The reads that retention by age needs for the oldest segments of these logs; to be called on the loop."""
     return [
         Look(segment)
         for log in logs

@@ -1,7 +1,7 @@
-"""What is done for all logs of a broker now and then: retention, flushes, removing silent producers.
+"""Periodic tasks over all logs of a broker: retention, flushes, expiry of producers.
 
-Runs on the loop, a few logs at a time; what blocks is left to the background by the logs themselves. What fails for one
-log is reported, and the others continue. Knows nothing of directories.
+Runs on the loop, a few logs at a time; the logs move blocking work to the background. A failure of one log is reported
+and does not affect the others. Knows nothing of directories.
 Source: LogManager (its scheduled tasks, log.*.interval.ms).
 """
 
@@ -25,15 +25,15 @@ _log = logging.getLogger(__name__)
 
 INITIAL_DELAY_MS = 30_000
 _RETENTION_TURN = 8
-"""How many logs are searched for old segments before other work has its turn: each may have files to rename."""
+"""Logs to which retention is applied per turn of the loop; each may have files to rename."""
 _SEGMENTS_TURN = 2
-"""How many segments of one log go in one turn of the loop."""
+"""Segments of one log that are deleted per turn of the loop."""
 _MEMORY_TURN = 200
-"""The same of work that touches no file."""
+"""Logs per turn of the loop for tasks that access no file."""
 
 
 Prepare = Callable[[list[PartitionLog], Callable[[], None]], None]
-"""(logs, then): calls `then` on the loop as soon as the logs may be worked on."""
+"""(logs, then): calls `then` on the loop as soon as the logs are prepared."""
 
 
 def _unprepared(_logs: list[PartitionLog], then: Callable[[], None]) -> None:
@@ -41,11 +41,11 @@ def _unprepared(_logs: list[PartitionLog], then: Callable[[], None]) -> None:
 
 
 class Upkeep:
-    """The periodic work.
+    """The periodic tasks.
 
-    later: calls back on the loop after some milliseconds; None where nothing is periodic. background: runs what blocks.
-    all_logs: every log there is now. is_current: whether a log was not deleted or replaced meanwhile. is_compacting:
-    whether the segments of a log must stay for a compaction; retention is applied to it afterwards.
+    later: calls back on the loop after a delay in ms; None without periodic tasks. background: runs blocking work.
+    all_logs: all current logs. is_current: whether a log was neither deleted nor replaced. is_compacting: whether a
+    running compaction needs the segments of a log; retention is applied to it afterwards.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class Upkeep:
         self._stopped = False
 
     def stop(self) -> None:
-        """No task begins from now on."""
+        """Stops all tasks."""
         self._stopped = True
         for periodic in self._periodic:
             periodic.cancel()
 
     def every(self, interval_ms: int, task: Callable[[], object], activity: str) -> None:
-        """Has `task` called again and again, first after half a minute; never for an interval that means never."""
+        """Calls `task` periodically, first after 30 s; never if the interval exceeds 35 years."""
         if interval_ms >= LONGEST_DELAY_MS:
             return
         if self._later is None:
@@ -87,11 +87,11 @@ class Upkeep:
         )
 
     def delete_old_segments(self) -> None:
-        """Applies the retention rules to every log, a few at a time: many may have something to delete at once."""
+        """Applies the retention rules to every log, a few per turn, because many may have segments to delete."""
         self._for_each(self.apply_retention, "retention", _RETENTION_TURN, self._look_ahead)
 
     def _look_ahead(self, logs: list[PartitionLog], then: Callable[[], None]) -> None:
-        """Calls `then` when no file has to be read to apply retention to these logs; at once if that is so already."""
+        """Reads in a thread the timestamps that retention of these logs needs, then calls `then`."""
         looks = looks_at(logs, _SEGMENTS_TURN)
         if not looks or self._later is None:
             then()
@@ -126,7 +126,7 @@ class Upkeep:
             self._supervisor.call("retention", partial(self.apply_retention, log), log.topic_partition)
 
     def flush_dirty_logs(self) -> None:
-        """Flushes the logs whose flush.ms is over, in the background."""
+        """Flushes the logs that have unsynced data older than flush.ms, in the background."""
         self._for_each(self._flush_if_due, "flush of logs", _MEMORY_TURN)
 
     def _flush_if_due(self, log: PartitionLog) -> None:
@@ -134,14 +134,14 @@ class Upkeep:
             log.flushing.in_background()
 
     def remove_expired_producers(self) -> None:
-        """Forgets producers that have been silent for transactional.id.expiration.ms."""
+        """Removes producers that were inactive for transactional.id.expiration.ms."""
         now_ms = self._clock.wall_ms()
         self._for_each(lambda log: log.files.remove_expired_producers(now_ms), "expiry of producers", _MEMORY_TURN)
 
     def _for_each(
         self, work: Callable[[PartitionLog], object], activity: str, logs_a_turn: int, prepare: Prepare = _unprepared
     ) -> None:
-        """Calls `work` with every log, so many in one turn of the loop, each time after `prepare`."""
+        """Calls `work` with every log, `logs_a_turn` per turn of the loop, each time after `prepare`."""
         logs = iter(self._all_logs())
 
         def begin() -> None:

@@ -1,7 +1,7 @@
-"""One compaction of one log: reads its segments, writes what stays into `.cleaned` files. Blocks; for a thread.
+"""One compaction of one log: reads its segments and writes the retained records to `.cleaned` files. Blocks.
 
-Captured on the loop as plain values, so that nothing of the live log is touched from here; LogCompaction.take_cleaned
-puts the result in place. Pauses often, for the loop needs the processor too.
+A job is captured on the loop as plain values and runs in a thread without touching the live log;
+LogCompaction.take_cleaned swaps the result in. It pauses often to leave CPU time to the event loop.
 Source: docs/reference/log.md, sections 15 and 16.
 """
 
@@ -27,24 +27,24 @@ from kafka_py.log.segments.txn_index import AbortedTransaction, TxnIndex
 from kafka_py.records.batch import BatchHeader, iter_record_pieces, read_header, verify_crc
 
 WORK_MS = 1.0
-"""How long it computes before others have the processor."""
+"""CPU time between two pauses."""
 PAUSE_MS = 0.5
 
 
 def never() -> bool:
-    """Stops nothing."""
+    """Default stop check: never stops."""
     return False
 
 
 class Stopped(Exception):
-    """The cleaning was told to stop, or the log has changed under it."""
+    """The compaction was cancelled, or the log changed while it ran."""
 
 
 @dataclass(slots=True)
 class Cleaned:
-    """One finished segment: its files are there as `.cleaned`.
+    """One compacted segment; its files have the suffix `.cleaned`.
 
-    sources: the base offsets of what it replaces. source_bytes: the size of all of them.
+    sources: base offsets of the segments that it replaces. source_bytes: their total size.
     """
 
     base_offset: int
@@ -55,13 +55,14 @@ class Cleaned:
 
 @dataclass(slots=True, kw_only=True)
 class CleanJob:
-    """What to do and, after `run`, what came of it.
+    """The input of a compaction and, after `run`, its result.
 
-    parts: the segments below `end`, oldest first. first_dirty, end: see Dirtiness. index_bases: of all segments, the
-    active one too, for a transaction may end there. producers: those still alive.
-    generation: of the log when this was captured. bytes_per_s: bound on reading and writing together.
-    end_offset: everything below it has been compacted. unused: results whose sources were gone when they were to be
-    put in place. is_complete: whether every segment below end_offset that the log still has is a compacted one.
+    parts: the segments below `end`, oldest first. first_dirty, end: see Dirtiness. index_bases: base offsets of all
+        segments, including the active one, because a transaction may end there. producers: those that have not expired.
+    generation: that of the log when the job was captured. bytes_per_s: bound on reading and writing together.
+    end_offset: everything below it has been compacted (exclusive). unused: results that were not swapped in because
+        their sources had been deleted. is_complete: whether every remaining segment below end_offset is a compacted
+        one.
     """
 
     path: str
@@ -94,7 +95,7 @@ class CleanJob:
     # ---- the work
 
     def run(self) -> CleanJob:
-        """Raises OSError, CorruptBatch, Stopped; then `discard` tidies up."""
+        """Runs the compaction. Raises OSError, CorruptBatch, Stopped; then `discard` removes its files."""
         self._began_ms = self._work_began_ms = self.clock.monotonic_ms()
         place = PartitionDirectory(self.path, self.files, OpenHandles())
         self._remove_leftovers(place)
@@ -116,24 +117,24 @@ class CleanJob:
         return self
 
     def take_result(self, done: CleanJob) -> None:
-        """What came of the same job elsewhere."""
+        """Copies the result of the same job that ran in another process."""
         self.cleaned, self.end_offset = done.cleaned, done.end_offset
         self.bytes_read, self.bytes_written = done.bytes_read, done.bytes_written
         self.records_read, self.records_kept = done.records_read, done.records_kept
         self.table_fullness = done.table_fullness
 
     def take(self, count: int) -> list[Cleaned]:
-        """Takes out the next `count` results, to be put in place."""
+        """Removes and returns the next `count` results, which are to be swapped in."""
         taken, self.cleaned = self.cleaned[:count], self.cleaned[count:]
         return taken
 
     def note_unused(self, cleaned: Cleaned, *, is_left: bool) -> None:
-        """A result could not be put in place. is_left: the log still has some of what it would have replaced."""
+        """Notes a result that could not be swapped in. is_left: the log still has some of its source segments."""
         self.unused.append(cleaned)
         self.is_complete = self.is_complete and not is_left
 
     def discard(self) -> None:
-        """Removes what was written."""
+        """Removes all files that the job has written."""
         place = PartitionDirectory(self.path, self.files, OpenHandles())
         for part in self.parts:
             for suffix in filenames.SEGMENT_SUFFIXES:
@@ -141,9 +142,9 @@ class CleanJob:
                     place.remove_if_present(filenames.segment_file(part.base_offset, suffix) + filenames.CLEANED)
 
     def _remove_leftovers(self, place: PartitionDirectory) -> None:
-        """What could not be removed after a former compaction must not get into this one, nor be taken for its own.
+        """Removes files that an earlier compaction has left, so that they are not taken for those of this one.
 
-        A start after a crash believes in no `.swap` file behind a `.cleaned` one.
+        Recovery also discards a `.swap` file whose base offset is not below that of a `.cleaned` file.
         """
         for entry in self.files.list(self.path):
             name = filenames.parse_segment_file(entry.name)
@@ -151,7 +152,7 @@ class CleanJob:
                 place.remove_if_present(entry.name)
 
     def _delete_horizon(self, place: PartitionDirectory) -> int:
-        """Tombstones in segments that were last written at or before this moment may go (wall clock ms)."""
+        """Tombstones in segments last modified at or before this time may be removed (ms, wall clock)."""
         clean = [part for part in self.parts if part.base_offset < self.first_dirty]
         return self._modified_ms(place, clean[-1]) - self.config.delete_retention_ms if clean else 0
 
@@ -162,12 +163,12 @@ class CleanJob:
     # ---- first pass: the last offset of each key
 
     def _dirty(self) -> list[tuple[Part, int]]:
-        """The parts from the first dirty offset on, each with where the next one begins."""
+        """The parts from the first dirty offset on, each with the base offset of the next part."""
         ends = [part.base_offset for part in self.parts[1:]] + [self.end]
         return [(part, end) for part, end in zip(self.parts, ends, strict=True) if end > self.first_dirty]
 
     def _make_table(self, place: PartitionDirectory) -> KeyOffsets:
-        """As large as the settings allow, but no larger than the dirty records can need."""
+        """An empty key table, sized by the settings and no larger than the dirty records can need."""
         most = 0
         for part, _ in self._dirty():
             most += self._count_records(place, part)
@@ -186,7 +187,7 @@ class CleanJob:
         return count
 
     def _fill(self, place: PartitionDirectory, keys: KeyOffsets, transactions: Transactions) -> None:
-        """Puts in the keys of the dirty part; stops early when the table is full."""
+        """Adds the keys of the dirty part; stops early when the table is full."""
         for part, next_base in self._dirty():
             for _, header, batch in self._batches(place, part):
                 if not self._fill_from(batch, header, keys, transactions):
@@ -196,7 +197,7 @@ class CleanJob:
             keys.latest = max(keys.latest, next_base - 1)
 
     def _fill_from(self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: Transactions) -> bool:
-        """The keys of one batch; False when the table is full. Neither markers nor aborted data shadow anything."""
+        """Adds the keys of one batch, without markers and aborted records; False when the table is full."""
         if header.magic < 2:
             return True
         verify_crc(batch, 0, header)
@@ -215,10 +216,10 @@ class CleanJob:
             transactions.marker(header, None)
         return True
 
-    # ---- second pass: what stays
+    # ---- second pass: retained records
 
     def _clean_group(self, place: PartitionDirectory, group: Sequence[Part], sieve: Sieve, horizon_ms: int) -> None:
-        """Writes one `.cleaned` segment out of several, synced, with the last one's time of modification."""
+        """Merges several segments into one synced `.cleaned` segment with the modification time of the last one."""
         base_offset = group[0].base_offset
         target_place = PartitionDirectory(self.path, self.files, OpenHandles(), state=filenames.CLEANED)
         target = Segment.create(target_place, base_offset, self.config, 0)
@@ -260,7 +261,7 @@ class CleanJob:
     # ---- reading
 
     def _batches(self, place: PartitionDirectory, part: Part) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-        """Every batch of a part, with pauses in between."""
+        """Every batch of a part; pauses in between."""
         file = self.files.open(place.segment_path(part.base_offset, filenames.LOG))
         try:
             for position, header, batch in iter_file_batches(file, 0, part.size):
@@ -271,7 +272,7 @@ class CleanJob:
             file.close()
 
     def _aborted(self, place: PartitionDirectory) -> list[AbortedTransaction]:
-        """All aborted transactions that the log's indexes know."""
+        """All aborted transactions in the log's transaction indexes."""
         found: list[AbortedTransaction] = []
         for base_offset in self.index_bases:
             index = TxnIndex(place, base_offset)
@@ -282,7 +283,7 @@ class CleanJob:
         return found
 
     def _pause(self) -> None:
-        """Lets others have the processor now and then, and keeps to the bound on reads and writes."""
+        """Sleeps to leave CPU time to the event loop and to keep to log.cleaner.io.max.bytes.per.second."""
         now_ms = self.clock.monotonic_ms()
         if now_ms - self._work_began_ms < WORK_MS:
             return

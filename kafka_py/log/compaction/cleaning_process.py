@@ -1,8 +1,8 @@
-"""Large compactions run in a process of their own, so that they cost the broker no time of its processor.
+"""Large compactions run in a separate process, so that they take no CPU time from the event loop.
 
 `run_cleaning` is called in a thread and blocks. The other process gets the job over its standard input, which stays
-open: when it ends because the broker died, the process ends too, and what it was writing is a leftover `.cleaned` file.
-Small jobs are not worth a process and run where they are. Source: docs/architecture.md, "Concurrency".
+open: when it is closed because the broker died, the process ends too and leaves a `.cleaned` file, which recovery
+removes. Small jobs run in the calling thread. Source: docs/architecture.md, "Concurrency".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_py.log.compaction.cleaning import CleanJob, Stopped, never
 from kafka_py.log.disk.files import RealFiles
 
 SMALL_BYTES = 8 * 1024 * 1024
-"""Less than this to read is done in the thread."""
+"""Compactions that read less than this run in the calling thread."""
 _POLL_MS = 50
 _READ_BYTES = 1 << 20
 _NICENESS = 5
@@ -30,11 +30,11 @@ _SIZE_BYTES = 8
 
 
 class CleaningFailed(Exception):
-    """The process could not be started, or ended without a result. It says nothing about the log or its disk."""
+    """The process could not be started, or ended without a result; neither the log nor its disk is at fault."""
 
 
 def run_cleaning(job: CleanJob, small_bytes: int = SMALL_BYTES) -> CleanJob:
-    """The job, done. Raises what CleanJob.run raises; CleaningFailed."""
+    """Runs the job and returns it with its result. Raises CleaningFailed, and what CleanJob.run raises."""
     is_real = isinstance(job.files, RealFiles)
     if not is_real or sum(part.size for part in job.parts) < small_bytes:
         return job.run()
@@ -57,7 +57,7 @@ def _in_process(job: CleanJob) -> CleanJob:
         worker.kill()
         worker.wait()
         for pipe in (worker.stdin, worker.stdout):
-            with contextlib.suppress(OSError):  # what was not written yet cannot be now
+            with contextlib.suppress(OSError):  # the process has ended: unwritten input is lost
                 assert pipe is not None
                 pipe.close()
     if not answer:
@@ -70,9 +70,9 @@ def _in_process(job: CleanJob) -> CleanJob:
 
 
 def _ask(worker: subprocess.Popen[bytes], task: bytes, is_stopped: Callable[[], bool]) -> bytes:
-    """What the process answers to the task; nothing if it ended before. Raises Stopped."""
+    """Sends the task and returns the response of the process; empty if the process ended early. Raises Stopped."""
     assert worker.stdin is not None and worker.stdout is not None
-    with contextlib.suppress(BrokenPipeError):  # it has ended, which its empty answer says too
+    with contextlib.suppress(BrokenPipeError):  # the process has ended: its response is empty too
         worker.stdin.write(len(task).to_bytes(_SIZE_BYTES, "big") + task)
         worker.stdin.flush()
     output = worker.stdout.fileno()
@@ -90,7 +90,7 @@ def _ask(worker: subprocess.Popen[bytes], task: bytes, is_stopped: Callable[[], 
 
 
 def work() -> None:
-    """What the process does: one job from standard input; the job, or why it failed, to standard output."""
+    """Main function of the process: reads one job from stdin, writes the finished job or the error to stdout."""
     os.nice(_NICENESS)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     size = int.from_bytes(source.read(_SIZE_BYTES), "big")
@@ -111,6 +111,6 @@ def _end_with_the_broker() -> None:
 
 
 def _sleep_when_bounded(seconds: float) -> None:
-    """Only the bound on reads and writes makes this process wait: it has the processor to itself."""
+    """Sleeps for log.cleaner.io.max.bytes.per.second only: this process need not leave CPU time to the loop."""
     if seconds > 0.001:
         time.sleep(seconds)

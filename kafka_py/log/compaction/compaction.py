@@ -1,6 +1,6 @@
-"""What compaction keeps: the last record of every key, which segments go together, and what becomes of transactions.
+"""Decisions of compaction: the records that are retained, the segments that are merged, the fate of transactions.
 
-Pure decisions over values and batches; reading and writing files is cleaning.py, which log is next is cleaner.py.
+Pure decisions over values and batches; cleaning.py reads and writes files, cleaner.py selects the next log.
 Source: docs/reference/log.md, section 15; KIP-58 (compaction lag), KIP-354 (longest lag), KIP-98 (transactions).
 """
 
@@ -18,16 +18,16 @@ from kafka_py.records.control import ControlType, read_control_type
 
 MAX_OFFSET_SPAN = (1 << 31) - 1
 MOST_MERGED = 8
-"""Segments that become one: they are renamed in one turn of the loop. The next compaction merges further."""
+"""Most segments merged into one: all of them are renamed in one turn of the loop. Later compactions merge further."""
 MOST_AT_ONCE = 20_000
-"""Records of one batch that are held in memory together; a compressed batch may have millions."""
+"""Most records of one batch held in memory together; a compressed batch may have millions."""
 
 
-# ---- which segments
+# ---- segments
 
 
 class Part(NamedTuple):
-    """A segment as a value: what of it matters for grouping."""
+    """The properties of a segment that decide how segments are grouped."""
 
     base_offset: int
     size: int
@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
 
 def group_parts(parts: Sequence[Part], max_bytes: int, max_index_bytes: int, end_offset: int) -> list[list[Part]]:
-    """Neighbours that become one segment: MOST_MERGED, and together no larger than a segment and its indexes may be.
+    """Groups of adjacent segments to merge: at most MOST_MERGED, together within the size limits of a segment.
 
-    end_offset: where the last part ends (exclusive).
+    end_offset: the end of the last part (exclusive).
     """
     groups: list[list[Part]] = []
     size = offset_bytes = time_bytes = 0
@@ -64,10 +64,10 @@ def group_parts(parts: Sequence[Part], max_bytes: int, max_index_bytes: int, end
 
 
 class Dirtiness(NamedTuple):
-    """How much there is to do in a log.
+    """The dirty part of a log, which a compaction would work on.
 
-    first_dirty: everything below was compacted before. end: everything from here on must wait (exclusive).
-    overdue_ms: by how much max.compaction.lag.ms has passed for some record; 0 when it has not.
+    first_dirty: everything below it is compacted. end: first offset that cannot be compacted yet (exclusive end).
+        overdue_ms: by how much some record exceeds max.compaction.lag.ms; 0 when none does.
     """
 
     first_dirty: int
@@ -78,7 +78,7 @@ class Dirtiness(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The dirty part of all that could be compacted."""
+        """Dirty bytes divided by all compactable bytes (min.cleanable.dirty.ratio)."""
         total = self.clean_bytes + self.cleanable_bytes
         return self.cleanable_bytes / total if total else 0.0
 
@@ -90,16 +90,16 @@ class Dirtiness(NamedTuple):
 
 
 class Transactions:
-    """Follows the transactions of a log from batch to batch: which of them were aborted.
+    """Tracks the transactions of a log from batch to batch, and which of them were aborted.
 
-    aborted: what the transaction indexes say. kept: the aborted ones of which something is left, in the order of their
-    markers.
+    aborted: entries of the transaction indexes. kept: the aborted transactions that still have records, in the order of
+        their markers.
     """
 
     def __init__(self, aborted: Iterable[AbortedTransaction] = ()) -> None:
         self.kept: list[AbortedTransaction] = []
         self._to_come: list[tuple[int, AbortedTransaction]] = []
-        self._aborted: dict[int, tuple[AbortedTransaction, bool]] = {}  # by producer; whether data of it was met
+        self._aborted: dict[int, tuple[AbortedTransaction, bool]] = {}  # by producer; whether data of it was seen
         self._committed: set[int] = set()
         for one in aborted:
             heapq.heappush(self._to_come, (one.first_offset, one))
@@ -110,7 +110,7 @@ class Transactions:
             self._aborted.setdefault(aborted.producer_id, (aborted, False))
 
     def data(self, header: BatchHeader) -> bool:
-        """A batch of data passes by; whether it belongs to an aborted transaction."""
+        """Takes the next data batch; whether it belongs to an aborted transaction."""
         self._up_to(header.last_offset)
         if not header.is_transactional:
             return False
@@ -122,7 +122,7 @@ class Transactions:
         return True
 
     def marker(self, header: BatchHeader, record: Record | None) -> bool:
-        """A control batch passes by; whether nothing is left of what it ended. record: None in an emptied one."""
+        """Takes the next control batch; whether its transaction has no records left. record: None in an empty batch."""
         self._up_to(header.last_offset)
         if record is None:
             return True
@@ -141,13 +141,13 @@ class Transactions:
 
 
 class LastBatch(NamedTuple):
-    """Where a live producer's last data is (-1: it left only a marker), and its epoch."""
+    """Offset of an active producer's last data batch (-1: it has appended only a marker), and its epoch."""
 
     data_offset: int
     epoch: int
 
     def is_in(self, header: BatchHeader) -> bool:
-        """Whether the batch tells what must stay known of the producer."""
+        """Whether the batch holds the producer's last sequence or epoch, which must be retained."""
         if self.data_offset >= 0:
             return header.last_offset == self.data_offset
         return header.is_control and header.producer_epoch == self.epoch
@@ -157,10 +157,10 @@ class LastBatch(NamedTuple):
 
 
 class Sieve:
-    """Decides batch by batch what stays, from the first batch of the log on.
+    """Decides batch by batch which records are retained, from the first batch of the log on.
 
-    keys: the last offset of each key of the dirty part, which begins at first_dirty. producers: by id, those still
-    alive.
+    keys: the last offset of each key of the dirty part, which begins at first_dirty. producers: by id, those that have
+        not expired.
     """
 
     def __init__(
@@ -174,12 +174,12 @@ class Sieve:
         self.records_kept = 0
 
     def sift(self, batch: memoryview, header: BatchHeader, *, keeps_deletes: bool) -> memoryview | bytes | None:
-        """What is left of a batch: itself, fewer records, a mere header, or None.
+        """The retained part of a batch: the batch itself, a batch with fewer records, only its header, or None.
 
-        keeps_deletes: tombstones and markers of this segment are still too young to go.
+        keeps_deletes: tombstones and markers of this segment are younger than delete.retention.ms.
         Raises CorruptBatch.
         """
-        if header.magic != MAGIC:  # formats 0 and 1 stay as they are, and with them the tombstones that come later
+        if header.magic != MAGIC:  # formats 0 and 1 are kept as they are, and so are the tombstones after them
             self._has_old_formats = True
             return batch
         kept: Iterable[Record] = ()
@@ -219,15 +219,16 @@ class Sieve:
         return record.value is not None or keeps_deletes or self._may_shadow(record.offset)
 
     def _may_shadow(self, offset: int) -> bool:
-        """Whether a tombstone may still hide an older value of its key.
+        """Whether the log may still hold an older value of a tombstone's key.
 
-        In the dirty part, until this compaction is in place as a whole; behind batches that are not compacted.
+        True in the dirty part, until this compaction is swapped in as a whole, and after batches that are not
+        compacted.
         """
         return offset >= self._first_dirty or self._has_old_formats
 
 
 def _rebuilt(header: BatchHeader, records: Iterable[Record]) -> bytes:
-    """The batch with these records alone: their offsets, and the batch's own first and last one, stay."""
+    """The batch with only these records; their offsets and the batch's base and last offset do not change."""
     builder = BatchBuilder(
         header.codec,
         base_offset=header.base_offset,

@@ -1,7 +1,7 @@
-"""The last offset of every key, in a table of fixed size: what compaction keeps a record by.
+"""The last offset of every key, in a hash table of fixed size, by which compaction selects records.
 
-Open addressing with linear probing over 24-byte entries (16 bytes of MD5, 8 of offset), in memory that the system gives
-only as it is touched. Two keys with one hash are taken for one, as the classic accepts. Knows no log.
+Open addressing with linear probing over 24-byte entries (16 bytes of MD5, 8 of offset), in memory that the operating
+system allocates on first access. Two keys with the same hash count as one key, as in Apache Kafka. Knows no log.
 Source: docs/reference/log.md, section 15; SkimpyOffsetMap.
 """
 
@@ -22,14 +22,14 @@ def slots_in(buffer_bytes: int) -> int:
 
 
 def most_keys(buffer_bytes: int, load_factor: float) -> int:
-    """How many keys a buffer takes before it counts as full."""
+    """How many keys a buffer holds before it counts as full."""
     return int(slots_in(buffer_bytes) * load_factor)
 
 
 class KeyOffsets:
-    """Keys with the last offset put for each.
+    """Keys with the last offset stored for each.
 
-    buffer_bytes: its size. load_factor: how full it may become. latest: everything up to this offset is in it.
+    buffer_bytes: size of the table. load_factor: maximum fullness. latest: the last offset added (inclusive).
     """
 
     __slots__ = ("_limit", "_slots", "_table", "count", "latest")
@@ -47,11 +47,11 @@ class KeyOffsets:
 
     @property
     def fullness(self) -> float:
-        """Keys by slots, 0 to 1."""
+        """Used slots divided by all slots, 0 to 1."""
         return self.count / self._slots
 
     def put(self, key: bytes, offset: int) -> None:
-        """Notes the offset as the last one of the key. The table must not be full."""
+        """Stores the offset as the last one of the key. The table must not be full."""
         digest = md5(key, usedforsecurity=False).digest()
         position, is_new = self._find(digest)
         if is_new:
@@ -71,7 +71,7 @@ class KeyOffsets:
         self._table.close()
 
     def _find(self, digest: bytes) -> tuple[int, bool]:
-        """Where the key is, or where it would go."""
+        """The position of the key's slot, or of the free slot for it; whether the key is present."""
         table, end = self._table, self._slots * ENTRY_BYTES
         position = int.from_bytes(digest[:8], "big") % self._slots * ENTRY_BYTES
         while True:

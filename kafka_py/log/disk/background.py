@@ -1,4 +1,4 @@
-"""How the log gets blocking work off the event loop.
+"""Runs blocking work of the log off the event loop.
 
 A job is captured on the loop, runs where it may block, and reports back on the loop; tests and the stop sequence run
 jobs inline. Knows nothing of logs.
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Background(Protocol):
-    """Runs blocking work elsewhere."""
+    """Runs blocking work, usually in another thread."""
 
     def run(
         self, work: Callable[[], T], done: Callable[[T], None] | None = None,
@@ -26,7 +26,7 @@ class Background(Protocol):
     ) -> None:  # fmt: skip
         """Runs `work` in a thread that may block, then `done` with its result, or `failed`, on the loop.
 
-        Never raises: that no thread takes the work is an error for `failed` too, and then the work never runs.
+        Never raises: if no thread accepts the work, it never runs, and that error goes to `failed` too.
         """
         ...
 
@@ -62,10 +62,10 @@ class ThreadBackground:
         self, work: Callable[[], T], done: Callable[[T], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:  # fmt: skip
-        claim = threading.Lock()  # held by the thread that runs the work, or by the refusal
+        claim = threading.Lock()  # held by the thread that runs the work, or after a rejection
 
         def in_thread() -> None:
-            if not claim.acquire(blocking=False):  # the pool had it in its queue when it refused it
+            if not claim.acquire(blocking=False):  # the pool had queued the work although it rejected it
                 return
             try:
                 result = work()
@@ -77,19 +77,19 @@ class ThreadBackground:
 
         try:
             self._executor.submit(in_thread)
-        except RuntimeError as error:  # shut down, or no thread can be started; one that is busy may yet find the work
+        except RuntimeError as error:  # shut down, or no thread can be started; a busy one may still run it
             if claim.acquire(blocking=False):
                 self._report(report_failure, error, failed)
 
     def _report(self, function: Callable[..., object], *arguments: object) -> None:
         try:
             self._call_soon_threadsafe(function, *arguments)
-        except RuntimeError:  # the loop is closed: nobody is left to hear of it
+        except RuntimeError:  # the loop is closed, so no callback can run
             _log.debug("background work ended after the loop")
 
 
 def report_failure(error: Exception, failed: Callable[[Exception], None] | None) -> None:
-    """Hands an error to who wants it, else to the log."""
+    """Passes an error to `failed`, or logs it when there is none."""
     if failed is not None:
         failed(error)
     else:

@@ -1,4 +1,4 @@
-"""A small file that is replaced as a whole, over and over, off the event loop; the newest content wins.
+"""A small file that is replaced as a whole, off the event loop; only the newest pending content is written.
 
 Knows nothing of the content. Used for checkpoints and for the leader epochs.
 """
@@ -12,13 +12,13 @@ from collections.abc import Callable
 from kafka_py.log.disk.background import Background
 
 Content = bytes | Callable[[], bytes]
-"""What a file is to hold; a function makes it in the thread that writes."""
+"""The content of a file; a function is called in the thread that writes."""
 
 
 class BackgroundFile:
-    """Saves in the background, one write at a time: what comes while one is under way is written once after it.
+    """Saves in the background, one write at a time: of the contents saved during a write, only the last is written.
 
-    replace: puts the content on disk, synced; blocks. failed: told on the loop of a write that failed.
+    replace: puts the content on disk, synced; blocks. failed: called on the loop with the error of a failed write.
     """
 
     __slots__ = ("_background", "_failed", "_lock", "_pending", "_replace", "_saving", "_unsaved")
@@ -35,7 +35,7 @@ class BackgroundFile:
         self._lock: threading.Lock | None = None
 
     def save(self, data: Content) -> None:
-        """Replaces the file some time soon; never blocks on the disk."""
+        """Schedules a replacement of the file; never blocks on the disk."""
         self._unsaved = data
         if self._saving:
             self._pending = data
@@ -46,7 +46,7 @@ class BackgroundFile:
         self._background.run(self._write, self._saved, self._not_saved)
 
     def save_again(self) -> bool:
-        """Makes another attempt if the last one failed and nothing was saved since; whether it does."""
+        """Retries the last write if it failed and nothing was saved since; whether a write was started."""
         if self._saving or self._unsaved is None:
             return False
         self.save(self._unsaved)
@@ -58,7 +58,7 @@ class BackgroundFile:
         return not self._saving and self._unsaved is None
 
     def save_now(self, data: Content | None = None) -> None:
-        """Replaces the file before it returns: by `data`, or by what `save` has not brought to disk yet.
+        """Replaces the file before it returns: by `data`, or by the content that is still pending.
 
         Blocks; for the stop sequence, in any thread. Raises OSError.
         """
@@ -70,7 +70,7 @@ class BackgroundFile:
             self._write()
 
     def _write(self) -> None:
-        """Writes the newest content: what was to be written when the job was made may be older than the file is."""
+        """Writes the newest content, which may be newer than the content at the time when the job was created."""
         with self._lock or contextlib.nullcontext():
             data = self._unsaved
             if data is None:  # it is on disk already
@@ -89,5 +89,5 @@ class BackgroundFile:
         self._saving = False
         self._failed(error)
         pending, self._pending = self._pending, None
-        if pending is not None:  # it is newer than what could not be written
+        if pending is not None:  # newer than the content that could not be written
             self.save(pending)

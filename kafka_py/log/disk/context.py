@@ -1,4 +1,4 @@
-"""What all logs of one directory share: the files, the time, the background, and whom to tell of a failing disk.
+"""What all logs of one directory share: files, clock, background threads, and the callback for disk failures.
 
 Holds references only.
 """
@@ -23,7 +23,7 @@ LONGEST_DELAY_MS = 1 << 40
 
 
 def at_once(_delay_ms: float, callback: Callable[[], None]) -> None:
-    """In the place of a timer: what was to be done later is done now."""
+    """Replaces a timer: calls back at once, without a delay."""
     callback()
 
 
@@ -32,7 +32,7 @@ def _do_nothing() -> None:
 
 
 def ignore_flush(_took_ms: float) -> None:
-    """Nobody measures flushes."""
+    """Default for `flushed`: flushes are not measured."""
 
 
 def _raise(_directory: str, error: OSError) -> None:
@@ -41,19 +41,18 @@ def _raise(_directory: str, error: OSError) -> None:
 
 @dataclass(slots=True, eq=False)
 class LogContext:
-    """Handed to every log of one log directory.
+    """Passed to every log of one log directory.
 
-    rng: draws by how much a roll comes early.
-    later: calls back on the loop after some milliseconds (Timers.schedule); without one, delayed deletions are done
-        at once.
-    io_failed: told of an I/O error in the directory; takes it offline. Called on the loop.
-    flush_in_append: whether an append that reaches flush.messages syncs before it returns, as the classic does;
-        if not, AppendInfo.flush_due tells the caller to hold its answer until a flush job has run.
-    flushed: called after each flush with the milliseconds that it took.
+    rng: draws the roll jitter.
+    later: calls back on the loop after a delay in ms (Timers.schedule); without it, delayed deletions run at once.
+    io_failed: called on the loop with an I/O error in the directory; takes the directory offline.
+    flush_in_append: whether an append that reaches flush.messages syncs before it returns, as Apache Kafka does; if
+        not, AppendInfo.flush_due tells the caller to delay its response until a flush has ended.
+    flushed: called after each flush with its duration in ms.
     checkpoints_lowered: called after a truncation below an offset that a checkpoint of the directory may hold (recovery
-        point, log start, how far the log is compacted): of data that is written later the checkpoint would be wrong.
-    settle_checkpoints: returns when such checkpoints are right on disk. Called before the next segment begins: as long
-        as the offset in the file is in the active segment or beyond, a start after a crash does not believe it.
+        point, log start offset, cleaner offset): for data that is written later the checkpoint would be wrong.
+    settle_checkpoints: returns when such checkpoints are correct on disk. Called before the next segment is created: as
+        long as the offset in the file is in the active segment or above, recovery ignores it.
     """
 
     log_dir: str
@@ -72,6 +71,6 @@ class LogContext:
     settle_checkpoints: Callable[[], None] = _do_nothing
 
     def roll_jitter(self, jitter_ms: int, segment_ms: int) -> int:
-        """What a new segment's roll age is shortened by: random, below both bounds."""
+        """By how much the roll age of a new segment is shortened (ms): random, below both bounds."""
         bound = min(jitter_ms, segment_ms)
         return self.rng.randrange(bound) if bound > 0 else 0

@@ -1,7 +1,7 @@
-"""Where the files of one log are: its directory, by base offset and suffix.
+"""The directory of one log; its files by base offset and suffix.
 
-Shared by all segments of the log, so that moving the directory changes one place. Knows no file's content.
-Belongs to the event loop, except that other threads may `replace` files; one of them at a time per name.
+Shared by all segments of the log, so that a move of the directory updates one path. Knows no file's content.
+Belongs to the event loop, except that other threads may `replace` files, one thread at a time per name.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kafka_py.log.disk.handles import OpenHandles
 
 
 class PartitionDirectory:
-    """The directory of one log and what its files are opened with.
+    """The directory of one log and the Files that open its files.
 
-    state: what the names of its segments' files end in, such as `.cleaned` while a compaction writes them.
+    state: last suffix of its segments' file names, such as `.cleaned` while a compaction writes them.
     """
 
     __slots__ = ("_names", "_state", "files", "handles", "path")
@@ -27,7 +27,7 @@ class PartitionDirectory:
         self.files = files
         self.handles = handles
         self._state = state
-        self._names = threading.Lock()  # held while a path is made out and used, never while anything is synced
+        self._names = threading.Lock()  # held while a path is built and used, never during a sync
 
     def file(self, name: str) -> str:
         """The path of a file in this directory."""
@@ -42,16 +42,16 @@ class PartitionDirectory:
         return self.files.open(self.segment_path(base_offset, suffix), create=create)
 
     def remove_if_present(self, name: str) -> bool:
-        """Removes a file; whether it was there."""
+        """Removes a file; whether it existed."""
         with contextlib.suppress(FileNotFoundError):
             self.files.remove(self.file(name))
             return True
         return False
 
     def replace(self, name: str, data: bytes) -> None:
-        """Replaces a small file as a whole, synced, in the directory that this is when the file is put in place.
+        """Replaces a small file as a whole, synced, in the directory's path at the time of the rename.
 
-        Blocks. A directory of the same name that has been made since this one was moved is none of our business.
+        Blocks. A directory that was created under the old name after a move is not touched.
         """
         temporary = name + filenames.TEMPORARY
         with self._names:
@@ -69,7 +69,7 @@ class PartitionDirectory:
     def rename_segment(self, base_offset: int, state: str, *, keep_snapshot: bool = False) -> list[str]:
         """Gives every file of a segment that exists the suffix `state`; returns the new paths.
 
-        keep_snapshot: the producer snapshot of its base offset stays, for another segment begins there.
+        keep_snapshot: keeps the producer snapshot at its base offset, because another segment begins there.
         """
         renamed = []
         suffixes = filenames.SEGMENT_SUFFIXES
@@ -81,9 +81,9 @@ class PartitionDirectory:
         return renamed
 
     def change_state(self, base_offset: int, before: str, after: str) -> None:
-        """Renames the files of a segment that end in `before`, the data first; "" is no ending.
+        """Renames the files of a segment from suffix `before` to `after`, the .log file first; "" is no suffix.
 
-        Raises FileNotFoundError without a data file, before anything is renamed; the other files may be missing.
+        Raises FileNotFoundError, before anything is renamed, when the .log file is missing; the others may be missing.
         """
         path = self.segment_path(base_offset, filenames.LOG)
         self.files.rename(path + before, path + after)

@@ -1,4 +1,4 @@
-"""Every file and directory name that a log directory holds: how it is written, how it is parsed.
+"""The names of all files and directories in a log directory: formatting and parsing.
 
 Pure text; opens nothing. Source: docs/reference/log.md, section 1.
 """
@@ -52,14 +52,14 @@ def segment_file(base_offset: int, suffix: str) -> str:
 
 
 class SegmentFile(NamedTuple):
-    """A parsed name. `state` is "", or what the file waits for: .deleted, .cleaned or .swap."""
+    """A parsed name. `state` is "" for a file in use, or .deleted, .cleaned or .swap."""
 
     base_offset: int
     suffix: str
     state: str
 
 
-@lru_cache(maxsize=1024)  # a start asks several times for each, and a thousand new logs have the same names
+@lru_cache(maxsize=1024)  # each name is parsed several times at start-up, and new logs have the same file names
 def parse_segment_file(name: str) -> SegmentFile | None:
     """The parts of a segment's file name; None for any other file."""
     state = next((mark for mark in (DELETED, CLEANED, SWAP) if name.endswith(mark)), "")
@@ -84,9 +84,9 @@ def partition_directory(tp: TopicPartition) -> str:
 
 
 def can_have_directory(tp: TopicPartition) -> bool:
-    """Whether a partition's log can lie in a directory of its own, and be recognised there again.
+    """Whether the partition can have a log directory whose name parses back to the same partition.
 
-    Legal topics can; what somebody wrote into ZooKeeper by hand perhaps not.
+    True for legal topic names; a name that was written to ZooKeeper by hand may be illegal.
     """
     name = partition_directory(tp)
     return (
@@ -100,18 +100,18 @@ def can_have_directory(tp: TopicPartition) -> bool:
 
 
 def delete_directory(tp: TopicPartition, unique: uuid.UUID) -> str:
-    """What a directory is renamed to before it is removed; the topic is cut so that the name stays legal."""
+    """The name of a directory that is to be removed; the topic is truncated so that the name is not too long."""
     tail = f"-{tp.partition}.{unique.hex}{_DELETE}"
     return tp.topic[: _LONGEST_NAME - len(tail)] + tail
 
 
 def future_directory(tp: TopicPartition, unique: uuid.UUID) -> str:
-    """The directory of a replica that moves here from another log directory."""
+    """The directory of a future replica, which is being moved from another log directory."""
     return f"{tp.topic}-{tp.partition}.{unique.hex}{_FUTURE}"
 
 
 def parse_partition_directory(name: str) -> PartitionName:
-    """The topic-partition that a directory holds. Raises ValueError for a name that no broker gives."""
+    """The partition that a directory belongs to. Raises ValueError for a name that no broker creates."""
     is_delete, is_future = name.endswith(_DELETE), name.endswith(_FUTURE)
     plain = name
     if is_delete or is_future:

@@ -1,7 +1,7 @@
-"""The seam between the log and a disk: the File and Files protocols, and the real ones.
+"""File system access of the log: the File and Files protocols, and the real implementation.
 
-Everything in log/ that touches a disk does it through a `Files` handed in, so that a test can lose unsynced data,
-tear writes or fail (kafka_py/testing/fakes/files.py). Knows nothing of segments. Any thread may call any method.
+All disk access in log/ goes through a `Files` that is passed in, so that a test can lose unsynced data, tear writes or
+raise errors (kafka_py/testing/fakes/files.py). Knows nothing of segments. Any thread may call any method.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class File(Protocol):
     def fileno(self) -> int: ...
 
     def write(self, data: Buffer, position: int) -> None:
-        """All of `data` at `position`, or an OSError (some of it may then be in the file)."""
+        """Writes all of `data` at `position`. Raises OSError; a part may have been written then."""
         ...
 
     def read(self, size: int, position: int) -> bytes:
@@ -34,11 +34,11 @@ class File(Protocol):
         ...
 
     def truncate(self, size: int) -> None:
-        """Makes the file exactly `size` bytes long; what is new reads as zeroes and takes no space."""
+        """Makes the file exactly `size` bytes long; an extension reads as zeroes and takes no disk space."""
         ...
 
     def sync(self) -> None:
-        """Returns when the content would survive a power failure."""
+        """Flushes the content to disk, so that it survives a power failure."""
         ...
 
     def size(self) -> int: ...
@@ -67,13 +67,13 @@ class Files(Protocol):
     """A file system. Every method raises OSError as the operating system would."""
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """For reading and writing; `create` makes a missing file."""
+        """Opens a file for reading and writing; `create`: a missing file is created."""
         ...
 
     def read_bytes(self, path: str) -> bytes: ...
 
     def list(self, directory: str) -> list[FileInfo]:
-        """Entries in order of name."""
+        """The entries of a directory, sorted by name."""
         ...
 
     def exists(self, path: str) -> bool: ...
@@ -81,7 +81,7 @@ class Files(Protocol):
     def info(self, path: str) -> FileInfo: ...
 
     def rename(self, source: str, target: str) -> None:
-        """Atomic; replaces a file of the target's name."""
+        """Renames atomically; replaces an existing target."""
         ...
 
     def remove(self, path: str) -> None: ...
@@ -89,24 +89,24 @@ class Files(Protocol):
     def remove_tree(self, directory: str) -> None: ...
 
     def make_directory(self, path: str) -> None:
-        """With the parents it lacks; an existing directory is fine."""
+        """Creates a directory and its missing parents; no error if it exists."""
         ...
 
     def sync_directory(self, path: str) -> None:
-        """Makes creations, renames and removals in a directory survive a power failure."""
+        """Syncs a directory, so that creations, renames and removals in it survive a power failure."""
         ...
 
     def set_modified_ms(self, path: str, modified_ms: int) -> None:
-        """Makes a file look as if it was last written then."""
+        """Sets the modification time of a file."""
         ...
 
     def lock(self, path: str) -> DirectoryLock | None:
-        """An exclusive lock on a file, made if missing; None when another process holds it."""
+        """Takes an exclusive lock on a file, which is created if missing; None when another process holds it."""
         ...
 
 
 class RealFile:
-    """A descriptor of the operating system."""
+    """A file descriptor of the operating system."""
 
     __slots__ = ("_fd",)
 
@@ -118,7 +118,7 @@ class RealFile:
 
     def write(self, data: Buffer, position: int) -> None:
         written = os.pwrite(self._fd, data, position)
-        while written < len(data):  # a nearly full disk takes a part; the next call says why
+        while written < len(data):  # a nearly full disk takes a part; the next call raises the error
             written += os.pwrite(self._fd, memoryview(data)[written:], position + written)
 
     def read(self, size: int, position: int) -> bytes:
@@ -171,7 +171,7 @@ class RealFiles:
         entries = []
         with os.scandir(directory) as scan:
             for entry in scan:
-                with contextlib.suppress(FileNotFoundError):  # removed between listing and asking
+                with contextlib.suppress(FileNotFoundError):  # removed between the listing and stat
                     stat = entry.stat()
                     entries.append(FileInfo(entry.name, entry.is_dir(), stat.st_size, stat.st_mtime_ns // 1_000_000))
         entries.sort()
@@ -227,7 +227,7 @@ def write_atomically(files: Files, path: str, data: bytes) -> None:
 
 
 def write_new(file: File, data: bytes) -> None:
-    """Makes this the file's content, synced, and closes it."""
+    """Writes the whole content of a new file, syncs and closes it."""
     try:
         file.truncate(0)
         file.write(data, 0)
@@ -237,25 +237,25 @@ def write_new(file: File, data: bytes) -> None:
 
 
 def remove_files(files: Files, paths: Iterable[str]) -> None:
-    """Removes files; those that are gone already are fine. Blocks."""
+    """Removes files; missing ones are ignored. Blocks."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             files.remove(path)
 
 
 def remove_tree(files: Files, directory: str) -> None:
-    """Removes a directory with all that is in it; one that is gone already is fine. Blocks."""
+    """Removes a directory tree; a missing one is ignored. Blocks."""
     with contextlib.suppress(FileNotFoundError):
         files.remove_tree(directory)
 
 
 def is_shortage(error: OSError) -> bool:
-    """Whether the process or the machine lacks descriptors, memory or processes: no failure of the disk."""
+    """Whether the error is a lack of file descriptors, memory or processes, which is not a disk failure."""
     return error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def explained(error: Exception) -> str:
-    """An error for people: where the process has no descriptor left, with what to do about that."""
+    """The text of an error; where the process has run out of file descriptors, with advice."""
     if isinstance(error, OSError) and error.errno == errno.EMFILE:
         return (
             f"{error}; this process may have {open_files_limit()} files open, and every partition keeps one open: "
@@ -265,12 +265,12 @@ def explained(error: Exception) -> str:
 
 
 def open_files_limit() -> int:
-    """How many descriptors the process may have."""
+    """The process's limit on open file descriptors."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def raise_open_files_limit() -> int:
-    """Lifts the process's soft limit on descriptors to its hard limit; returns the limit now in force."""
+    """Raises the soft limit on open file descriptors to the hard limit; returns the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == hard:
         return soft

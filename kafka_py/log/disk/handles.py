@@ -1,7 +1,7 @@
-"""Which files of a broker stay open: a bounded set, so that a log at rest costs one descriptor.
+"""Limits the open files of a broker, so that an idle log holds one descriptor.
 
-Active .log files are held by their segments and are not counted here; index files and older segments are opened when
-needed and kept for a while. Source: docs/operations.md, "Open files".
+The .log files of active segments are not counted here; index files and older segments are opened on use and stay open
+for a while. Source: docs/operations.md, "Open files".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 
 class Holder(Protocol):
-    """Something that keeps one file open and can let go of it."""
+    """An object that keeps one file open and can release it."""
 
     used: bool
     """Set by the holder whenever it uses its file; cleared by the sweep."""
@@ -27,15 +27,15 @@ MOST_OPEN = 256
 
 
 def handles_within(limit: int) -> int:
-    """How many files may be kept open besides the logs in use, where the process may have `limit` descriptors."""
+    """How many files besides the active segments may stay open in a process with `limit` descriptors."""
     return min(MOST_OPEN, max(limit // 8, 1))
 
 
 class OpenHandles:
-    """The holders that have a file open: second chance replacement, and a sweep that lets the idle ones go.
+    """The holders that have a file open, with second chance replacement and a periodic sweep of idle ones.
 
-    Any thread: logs are loaded and closed in parallel. A holder itself belongs to one thread at a time; losing its
-    file while it reads does no harm, for the reader has its own reference.
+    May be used from any thread, because logs are loaded and closed in parallel. A holder belongs to one thread at a
+    time; its file may be released while it is read, because the reader has a reference of its own.
     """
 
     __slots__ = ("_capacity", "_lock", "_queue")
@@ -49,7 +49,7 @@ class OpenHandles:
         return len(self._queue)
 
     def opened(self, holder: Holder) -> None:
-        """Notes that `holder` has just opened its file; one of the others may have to close for it."""
+        """Notes that `holder` has opened its file; may release another holder's file."""
         with self._lock:
             queue = self._queue
             while len(queue) >= self._capacity:

@@ -19,9 +19,9 @@ _log = logging.getLogger(__name__)
 
 
 def close_directory(log_dir: LogDir, logs: Sequence[PartitionLog], threads: int) -> None:
-    """Flushes and closes the logs and writes their checkpoints; marks the directory clean if every one closed well.
+    """Flushes and closes the logs and writes their checkpoints; marks the directory clean if all closed without error.
 
-    logs: those in this directory. Nothing is raised; a directory that fails goes offline.
+    logs: those in this directory. Raises nothing; a failing directory goes offline.
     """
     with ThreadPoolExecutor(threads, thread_name_prefix="log-closing") as pool:
         list(pool.map(_close, logs))

@@ -1,4 +1,4 @@
-"""What a crash may leave in a log's directory, and how it is tidied up: .deleted, .cleaned and .swap files.
+"""Removes or completes what a crash leaves in a log's directory: .deleted, .cleaned and .swap files.
 
 Blocks; part of opening a log. Source: docs/reference/log.md, sections 1 and 13.
 """
@@ -19,11 +19,11 @@ _log = logging.getLogger(__name__)
 
 
 def remove_leftovers(place: PartitionDirectory) -> list[FileInfo]:
-    """Removes what was deleted or half made; the entries that remain.
+    """Removes deleted and unfinished files; returns the remaining entries.
 
-    `.swap` logs remain, as finished work, unless a `.cleaned` file with the same or a smaller base offset shows that
-    the last of them were not renamed yet. Index files under the final name of a swapped base offset go, for they may
-    belong to what is being replaced; so do index files without a log.
+    `.swap` logs are finished and remain, unless a `.cleaned` file with the same or a smaller base offset shows that the
+    rename of the group was not complete. Index files under the final name of a swapped base offset are removed, because
+    they may belong to a replaced segment; so are index files without a log.
     """
     entries = place.files.list(place.path)
     parsed = [(entry, filenames.parse_segment_file(entry.name)) for entry in entries]
@@ -56,7 +56,7 @@ def _is_leftover(name: SegmentFile, swaps: set[int], logs: set[int]) -> bool:
 
 
 def finish_swaps(place: PartitionDirectory, sizes: dict[str, int]) -> Iterable[int]:
-    """Puts every `.log.swap` file in the place of the segments it replaces; the base offsets, to be indexed anew.
+    """Completes every `.log.swap` file's replacement; the base offsets of the segments to be re-indexed.
 
     sizes: of the directory's files by name; kept up to date.
     """

@@ -1,7 +1,7 @@
 """Opening all logs of one log directory, in parallel threads.
 
-Blocks. What is done to one log is in recovery.py; here is which directories there are, what the checkpoints say, and
-how far it is. Source: docs/reference/log.md, section 13.
+Blocks. recovery.py opens a single log; this file lists the directories, reads the checkpoints and logs the progress.
+Source: docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REPORT_EVERY = 100
 
 
 class LoadedDirectory(NamedTuple):
-    """What a directory holds. error: it has failed and nothing of it is used. is_clean: so was the last stop."""
+    """The logs of a directory. error: why it failed; its logs are not used then. is_clean: the last stop was clean."""
 
     logs: list[PartitionLog]
     futures: list[PartitionLog]
@@ -36,7 +36,7 @@ class LoadedDirectory(NamedTuple):
 
     @property
     def log_count(self) -> int:
-        """How many logs, those being moved here included."""
+        """Number of logs, including future ones."""
         return len(self.logs) + len(self.futures)
 
 
@@ -53,9 +53,9 @@ class _Checkpoints(NamedTuple):
 
 
 def load_directory(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) -> LoadedDirectory:
-    """Opens every log of a directory. An OSError of one of them is the directory's, and is returned.
+    """Opens every log of a directory. An OSError of one log fails the directory, and is returned.
 
-    Raises LogDirError for a subdirectory that is no partition's.
+    Raises LogDirError for a subdirectory that does not belong to a partition.
     """
     try:
         return _load(log_dir, config_of, threads)
@@ -104,7 +104,7 @@ def _load(log_dir: LogDir, config_of: Callable[[str], LogConfig], threads: int) 
 
 
 def _correct_rows(log_dir: LogDir, logs: Iterable[PartitionLog], rows: _Checkpoints) -> None:
-    """Removes rows without a log and lowers rows that cannot be: a log that grows later must not make them true."""
+    """Removes rows without a log and lowers rows above the log end: they must not become valid as the log grows."""
     present = {log.topic_partition: log for log in logs}
     cleaned = {tp: row for tp, log in present.items() if (row := cleaned_row(log)) is not None}
     for name, found, valid in (

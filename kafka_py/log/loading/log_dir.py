@@ -1,4 +1,4 @@
-"""One log directory of a broker: its lock, its checkpoints, whether its last stop was clean, whether it works.
+"""One log directory of a broker: lock, checkpoints, clean shutdown mark, failure state.
 
 Knows no log; log_manager.py knows which logs are in it. Source: docs/reference/log.md, sections 1, 12, 13 and 17.
 """
@@ -21,13 +21,13 @@ _log = logging.getLogger(__name__)
 
 
 class LogDirError(Exception):
-    """Why the broker cannot start on its log directories; one line for people."""
+    """The broker cannot start on its log directories; the text is one line for the operator."""
 
 
 class LogDir:
-    """One directory. `error`: why it is offline; None while it works.
+    """One directory. `error`: why it is offline; None while it is online.
 
-    failed: told on the loop of work for the directory that failed in the background.
+    failed: called on the loop with the error of failed background work for the directory.
     """
 
     def __init__(self, path: str, context: LogContext, failed: Callable[[Exception], None]) -> None:
@@ -46,11 +46,11 @@ class LogDir:
         return self.error is None
 
     def file(self, name: str) -> str:
-        """The path of a file or partition directory in here."""
+        """The path of a file or partition directory in this directory."""
         return f"{self.path}/{name}"
 
     def open(self) -> None:
-        """Makes the directory if it is missing, locks it, and makes the checkpoints that are missing.
+        """Creates the directory if it is missing, locks it, and creates missing checkpoints.
 
         Raises OSError when it cannot be used; LogDirError when another process uses it.
         """
@@ -66,13 +66,13 @@ class LogDir:
             create_if_missing(files, self.file(name))
 
     def close(self) -> None:
-        """Lets the lock go."""
+        """Releases the lock."""
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
 
     def take_clean_mark(self) -> bool:
-        """Whether the last stop was clean; the mark is gone afterwards, for the next one may not be."""
+        """Whether the last stop was clean; removes the mark, because the next stop may not be clean."""
         try:
             self.context.files.remove(self.file(filenames.CLEAN_SHUTDOWN))
         except FileNotFoundError:
@@ -81,7 +81,7 @@ class LogDir:
         return True
 
     def leave_clean_mark(self) -> None:
-        """Says that every log was closed without error. Raises OSError."""
+        """Writes the mark of a clean stop: every log was closed without error. Raises OSError."""
         file = self.context.files.open(self.file(filenames.CLEAN_SHUTDOWN), create=True)
         try:
             file.sync()
@@ -90,17 +90,17 @@ class LogDir:
         self.context.files.sync_directory(self.path)
 
     def partition_directories(self) -> list[FileInfo]:
-        """The directories in here, in order of name."""
+        """The subdirectories, sorted by name."""
         return [entry for entry in self.context.files.list(self.path) if entry.is_directory]
 
     def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        """The entries of one of the offset checkpoints. Raises OSError; also when the file is corrupt."""
+        """The entries of an offset checkpoint. Raises OSError, also when the file is corrupt."""
         return read_offsets(self.context.files, self.file(name))
 
     def checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], *, now: bool = False) -> None:
-        """Replaces an offset checkpoint in the background, or before it returns (raises OSError then).
+        """Replaces an offset checkpoint in the background, or with `now` before it returns (raises OSError then).
 
-        offsets: not changed afterwards; the text is made where it is written.
+        offsets: must not be changed afterwards, because it is formatted in the writing thread.
         """
         if self.error is not None:
             return
@@ -112,11 +112,11 @@ class LogDir:
 
     @property
     def is_checkpointed(self) -> bool:
-        """Whether no checkpoint is on its way to disk."""
+        """Whether no checkpoint write is pending."""
         return self.error is not None or all(file.is_saved for file in self._checkpoints.values())
 
     def settle_checkpoints(self, names: Iterable[str]) -> None:
-        """Returns when the newest content of these is on disk; blocks if it is not. Raises OSError."""
+        """Returns when the newest content of these checkpoints is on disk; may block. Raises OSError."""
         for name in names:
             file = self._checkpoints[name]
             if self.error is None and not file.is_saved:
@@ -132,7 +132,7 @@ class LogDir:
         write_meta_properties(self.context.files, self.file(filenames.META_PROPERTIES), meta, now_ms)
 
     def go_offline(self, error: Exception) -> None:
-        """From now on nothing is written here; only a restart brings it back."""
+        """Marks the directory as failed: nothing is written to it until the broker is restarted."""
         self.error = explained(error)
         _log.error("log directory %s is offline: %s", self.path, self.error)
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""The log directories of a broker at its start: opened and locked, compared in their meta.properties, loaded at once.
+"""The log directories of a broker at start-up: open and lock them, compare their meta.properties, load their logs.
 
-Blocks. A directory that fails goes offline, and the broker starts with the others. What is done to one of them is in
-log_dir.py and loading.py. Source: docs/reference/log.md, sections 12, 13 and 17.
+Blocks. A failing directory goes offline, and the broker starts with the others. log_dir.py and loading.py work on a
+single directory. Source: docs/reference/log.md, sections 12, 13 and 17.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_py.log.model.configs import LogConfig
 
 
 class LoadReport(NamedTuple):
-    """How the loading of one directory went, for whoever starts the broker. error: it has failed."""
+    """Result of loading one directory, for the start-up log. error: set if it has failed."""
 
     path: str
     logs: int
@@ -28,9 +28,9 @@ class LoadReport(NamedTuple):
 
 
 def open_directories(dirs: Collection[LogDir]) -> None:
-    """Makes, checks and locks the directories; one that cannot be used is offline from the start.
+    """Creates, checks and locks the directories; one that cannot be used is offline from the start.
 
-    Raises LogDirError when none can be used, or when another broker runs on one of them.
+    Raises LogDirError when none can be used, or when another broker has locked one of them.
     """
     for log_dir in dirs:
         try:
@@ -49,7 +49,7 @@ def require_one(dirs: Iterable[LogDir]) -> None:
 
 
 def read_agreed_meta(live: Iterable[LogDir]) -> MetaProperties:
-    """What meta.properties of the directories agree on; empty fields when there is none yet.
+    """The common content of the directories' meta.properties files; empty fields when there is none yet.
 
     Raises InconsistentBrokerId, InconsistentMetadata. A directory whose file cannot be read goes offline.
     """
@@ -63,7 +63,7 @@ def read_agreed_meta(live: Iterable[LogDir]) -> MetaProperties:
 
 
 def write_missing_meta(live: Iterable[LogDir], meta: MetaProperties, io_failed: Callable[[str, OSError], None]) -> None:
-    """Writes meta.properties where it is missing or says less. io_failed: takes a directory offline, by its path."""
+    """Writes meta.properties where it is missing or incomplete. io_failed: takes a directory offline, by its path."""
     for log_dir in live:
         try:
             if log_dir.read_meta() != meta:
@@ -75,9 +75,9 @@ def write_missing_meta(live: Iterable[LogDir], meta: MetaProperties, io_failed: 
 def load_directories(
     live: Sequence[LogDir], config_of: Callable[[str], LogConfig], threads: int, clock: Clock
 ) -> list[tuple[LogDir, LoadedDirectory, float]]:
-    """Opens every log, in parallel threads: per directory what it holds, and how many milliseconds that took.
+    """Opens every log, in parallel threads: per directory its logs, and the duration in ms.
 
-    threads: for each directory. Raises LogDirError for a directory that holds something else.
+    threads: per directory. Raises LogDirError for a directory with a subdirectory that belongs to no partition.
     """
 
     def load_one(log_dir: LogDir) -> tuple[LogDir, LoadedDirectory, float]:

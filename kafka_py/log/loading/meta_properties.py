@@ -1,6 +1,6 @@
 """`meta.properties`: which broker of which cluster a log directory belongs to, and the rules for the broker's id.
 
-The rules are plain functions over what the directories hold; a generated id comes from ZooKeeper, asked by the caller.
+The rules are plain functions over the files' content; the caller gets a generated id from ZooKeeper.
 Source: docs/reference/log.md, section 2; docs/reference/zookeeper.md, section 7.
 """
 
@@ -23,7 +23,7 @@ class InconsistentClusterId(Exception):
 
 
 class InconsistentMetadata(Exception):
-    """A meta.properties file that is of another kind, cannot be understood or contradicts another one."""
+    """A meta.properties file has another version, cannot be parsed, or contradicts another one."""
 
 
 class MetaProperties(NamedTuple):
@@ -60,9 +60,9 @@ def read_meta_properties(files: Files, path: str) -> MetaProperties | None:
 
 
 def agreed(found: Mapping[str, MetaProperties | None]) -> MetaProperties:
-    """What the directories that have a file all say; empty when none has.
+    """The common content of all files that exist; empty when there is none.
 
-    found: by directory. Raises InconsistentBrokerId, InconsistentMetadata when two of them differ.
+    found: by directory. Raises InconsistentBrokerId, InconsistentMetadata when two files differ.
     """
     first: tuple[str, MetaProperties] | None = None
     for directory, meta in found.items():
@@ -83,8 +83,9 @@ def agreed(found: Mapping[str, MetaProperties | None]) -> MetaProperties:
 def choose_broker_id(configured: int, stored: int | None, *, generation_enabled: bool) -> int | None:
     """The id to start with; None when one has to be generated.
 
-    configured: of server.properties, -1 when not given. stored: of meta.properties.
-    Raises InconsistentBrokerId when both are there and differ, or when there is none and none may be generated.
+    configured: broker.id of server.properties, -1 when not set. stored: that of meta.properties. Raises
+        InconsistentBrokerId when both are set and differ, or when neither is set and broker.id.generation.enable is
+        false.
     """
     if configured >= 0 and stored is not None and configured != stored:
         raise InconsistentBrokerId(
@@ -101,7 +102,7 @@ def choose_broker_id(configured: int, stored: int | None, *, generation_enabled:
 
 
 def check_cluster_id(stored: str | None, actual: str) -> None:
-    """Raises InconsistentClusterId when the directories belong to another cluster than ZooKeeper's."""
+    """Raises InconsistentClusterId when the stored cluster id is not the one in ZooKeeper."""
     if stored is not None and stored != actual:
         raise InconsistentClusterId(
             f"the log directories belong to cluster {stored}, ZooKeeper to {actual}; "
@@ -110,7 +111,7 @@ def check_cluster_id(stored: str | None, actual: str) -> None:
 
 
 def format_meta_properties(meta: MetaProperties, now_ms: int) -> bytes:
-    """The file's content, its time as a comment as Java writes it."""
+    """The file's content, with the time as a comment in Java's format."""
     pairs = {"broker.id": str(meta.broker_id), "version": "0"}
     if meta.cluster_id is not None:
         pairs["cluster.id"] = meta.cluster_id

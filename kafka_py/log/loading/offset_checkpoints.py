@@ -1,8 +1,8 @@
-"""The offset checkpoints of all log directories: what is in them, and when they are written.
+"""The offset checkpoints of all log directories: their rows, and when they are written.
 
-Four files in every directory, each with a row per log: high watermark, recovery point, log start, and how far the log
-is compacted. They are written at intervals; soon after a deletion or a truncation, for a row that says more than is
-true would harm the data that is written later under its name; and at once before such data could be harmed.
+Four files in every directory, each with a row per log: high watermark, recovery point, log start offset and cleaner
+offset. They are written at intervals; also soon after a deletion or a truncation, because a row that is too high would
+be applied to data that is written later; and at once before such data could be affected.
 Source: LogManager, LogCleanerManager (which write them within each deletion and truncation); docs/reference/log.md,
 section 12.
 """
@@ -19,16 +19,16 @@ from kafka_py.log.loading.log_dir import LogDir
 from kafka_py.log.partition.partition_log import PartitionLog
 
 _PAUSE_MS = 200
-"""How soon lowered rows are written again: a request may delete thousands of logs, over many turns of the loop."""
+"""Delay before lowered rows are written: a request may delete thousands of logs, over many turns of the loop."""
 
 
 def start_row(log: PartitionLog) -> int | None:
-    """The row of log-start-offset-checkpoint; none where the first segment's name says it already."""
+    """The row of log-start-offset-checkpoint; None where it equals the first segment's base offset."""
     return log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None
 
 
 def cleaned_row(log: PartitionLog) -> int | None:
-    """The row of cleaner-offset-checkpoint; none for a log that was never compacted."""
+    """The row of cleaner-offset-checkpoint; None for a log that was never compacted."""
     return log.compaction.cleaned_to or None
 
 
@@ -39,15 +39,15 @@ _ROWS: dict[str, Callable[[PartitionLog], int | None]] = {
     filenames.CLEANER_CHECKPOINT: cleaned_row,
 }
 _LOWERED = (filenames.RECOVERY_POINT_CHECKPOINT, filenames.LOG_START_CHECKPOINT, filenames.CLEANER_CHECKPOINT)
-"""Those that a truncation makes wrong: a high watermark too high is cut to the log end at the start. After a deletion
-that one goes as well, for a later log of the name may be longer than what is committed of it."""
+"""The checkpoints that a truncation invalidates; a high watermark above the log end is corrected at start-up. After a
+deletion the high watermark is invalid as well, because a later log of the same partition may be longer than what is
+committed of it."""
 
 
 class OffsetCheckpoints:
     """Writes the checkpoints of a broker's log directories.
 
-    later: calls back on the loop after some milliseconds. logs: every log there is now. io_failed: takes a directory
-    offline.
+    later: calls back on the loop after a delay in ms. logs: all current logs. io_failed: takes a directory offline.
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class OffsetCheckpoints:
         self._io_failed = io_failed
         self._is_due = False
         self._left: list[str] = []
-        """The files that the present round has still to write."""
+        """The files that the current round has not written yet."""
         self._is_stopped = False
         self._written_ms = -float(_PAUSE_MS)
         self._removed: set[TopicPartition] = set()
         self._removed_before: set[TopicPartition] = set()
 
     def stop(self) -> None:
-        """Nothing is written by itself from now on."""
+        """Stops the scheduled writes."""
         self._is_stopped = True
 
     def write(self, name: str, *, now: bool = False, only: str | None = None) -> None:
-        """Replaces one kind of checkpoint, in the background or (at the stop) before it returns.
+        """Replaces one kind of checkpoint, in the background or with `now` (at shutdown) before it returns.
 
         only: the path of the directory; None for all of them.
         """
@@ -94,10 +94,10 @@ class OffsetCheckpoints:
             except OSError as error:
                 self._io_failed(path, error)
 
-    # -- rows that say too much
+    # -- rows that are too high
 
     def lowered(self) -> None:
-        """Offsets of a log have become smaller: what is on disk is replaced soon."""
+        """Schedules a write, because offsets of a log have become smaller."""
         if self._is_due or self._is_stopped:
             return
         self._is_due = True
@@ -108,12 +108,12 @@ class OffsetCheckpoints:
             self._later(max(_PAUSE_MS - waited_ms, 0), self._begin_round)
 
     def removed(self, topic_partition: TopicPartition) -> None:
-        """A log is gone: its rows are removed soon."""
+        """Schedules the removal of a deleted log's rows."""
         self._removed.add(topic_partition)
         self.lowered()
 
     def settle(self) -> None:
-        """Returns when no row of a truncated or removed log is wrong on disk. Blocks, in the rare case that one is."""
+        """Returns when no row of a truncated or removed log is wrong on disk. Blocks only if one is."""
         if self._is_stopped:
             return
         if self._is_due or self._left:
@@ -127,7 +127,7 @@ class OffsetCheckpoints:
         self._removed_before.clear()
 
     def settle_before_creation(self, topic_partition: TopicPartition) -> None:
-        """A log is about to be created: rows that one of this name has left must not become the new one's."""
+        """Removes rows of an earlier log of the partition before a new log is created."""
         if topic_partition in self._removed or topic_partition in self._removed_before:
             self.settle()
 
@@ -144,7 +144,7 @@ class OffsetCheckpoints:
         self._write_next()
 
     def _write_next(self) -> None:
-        """One file in one turn of the loop, for each has a row of every log."""
+        """Writes one file per turn of the loop, because each file has a row for every log."""
         while self._left and not self._is_stopped:
             self.write(self._left.pop())
             if self._later is not None:

@@ -1,7 +1,7 @@
-"""Splits a segment that spans more offsets than its indexes can name (old versions could write such ones).
+"""Splits a segment that spans more offsets than its indexes can store (old versions could write such segments).
 
 Blocks; part of opening a log. Works like compaction: new files as `.cleaned`, synced, then `.swap`, then their final
-names, so that a crash at any moment is tidied up by leftovers.py. Source: docs/reference/log.md, section 13.
+names, so that leftovers.py can recover from a crash at any moment. Source: docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class OffsetOverflow(Exception):
-    """A segment holds an offset too far from its base."""
+    """A segment holds an offset that is too far above its base offset."""
 
     def __init__(self, base_offset: int) -> None:
         super().__init__(f"the segment at offset {base_offset} spans too many offsets")
@@ -27,7 +27,7 @@ class OffsetOverflow(Exception):
 
 
 def split_segment(place: PartitionDirectory, base_offset: int) -> list[int]:
-    """Puts several segments in the place of one; their base offsets. Indexes are left to be rebuilt."""
+    """Replaces one segment by several; returns their base offsets. The caller rebuilds the indexes."""
     name = filenames.segment_file(base_offset, filenames.LOG)
     source = place.files.open(place.file(name))
     bases: list[int] = []

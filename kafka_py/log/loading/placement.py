@@ -1,4 +1,4 @@
-"""In which log directory a new log is made: the one that was asked for, or else the one with the fewest logs.
+"""Selects the log directory of a new log: the requested one, or else the one with the fewest logs.
 
 Source: LogManager.
 """
@@ -13,7 +13,7 @@ from kafka_py.log.loading.log_dir import LogDir
 
 
 class LogDirPlacement:
-    """Where new logs are created. counts: how many logs each directory has, by its path; none for an empty one."""
+    """Selects directories for new logs. counts: number of logs by directory path; no entry for an empty directory."""
 
     def __init__(self, dirs: Mapping[str, LogDir], counts: Mapping[str, int]) -> None:
         self._dirs = dirs
@@ -21,15 +21,15 @@ class LogDirPlacement:
         self._preferred: dict[TopicPartition, str] = {}
 
     def is_live(self, directory: str) -> bool:
-        """Whether it is one of the directories and works. Raises KafkaError(LOG_DIR_NOT_FOUND) for another one."""
+        """Whether the log directory is online. Raises KafkaError(LOG_DIR_NOT_FOUND) for an unknown one."""
         if directory not in self._dirs:
             raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory of this broker")
         return self._dirs[directory].is_online
 
     def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
-        """Where the partition's log is to be made when it is made. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
+        """Sets the directory in which the partition's log will be created. Raises KafkaError(LOG_DIR_NOT_FOUND)."""
         if directory not in self._dirs or not self._dirs[directory].is_online:
-            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not a log directory that works")
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{directory} is not an online log directory of this broker")
         self._preferred[topic_partition] = directory
 
     def directory_for(self, topic_partition: TopicPartition) -> LogDir:
@@ -48,5 +48,5 @@ class LogDirPlacement:
         return min(live, key=lambda log_dir: self._counts.get(log_dir.path, 0))
 
     def placed(self, topic_partition: TopicPartition) -> None:
-        """Its log has been created."""
+        """Drops the preference, because the partition's log has been created."""
         self._preferred.pop(topic_partition, None)

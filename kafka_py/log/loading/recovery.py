@@ -1,6 +1,7 @@
-"""Opening a log from its directory: tidy up what a crash left, check what was not synced, know every offset again.
+"""Opens a log from its directory: cleans up after a crash, checks unsynced data, rebuilds all in-memory state.
 
-Blocks; runs in the loading threads, one log at a time per thread. The cut is always at the last whole, sound batch.
+Blocks; runs in the loading threads, one log at a time per thread. A damaged log is always cut after the last whole,
+valid batch.
 Source: docs/reference/log.md, section 13.
 """
 
@@ -39,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class Checkpointed(NamedTuple):
-    """What the checkpoints of the log directory say of one log; 0 where they say nothing."""
+    """The rows of one log in the checkpoints of its log directory; 0 without a row."""
 
     log_start_offset: int = 0
     recovery_point: int = 0
@@ -59,10 +60,10 @@ def open_log(
     checkpointed: Checkpointed = NOTHING_CHECKPOINTED,
     is_clean: bool = False,
 ) -> PartitionLog:
-    """The log in `directory`, which exists; an empty directory becomes an empty log.
+    """Opens the log in an existing directory; an empty directory becomes an empty log.
 
-    is_clean: the last stop was clean: nothing is checked and the recovery point is the log end.
-    Raises OSError: its log directory has failed.
+    is_clean: the last stop was clean, so nothing is checked and the recovery point is the log end.
+    Raises OSError, which means that the log directory has failed.
     """
     place = PartitionDirectory(directory, context.files, context.handles)
     while True:
@@ -73,7 +74,7 @@ def open_log(
 
 
 class _Loading:
-    """One log on its way from disk."""
+    """One log while it is being opened."""
 
     def __init__(self, place: PartitionDirectory, config: LogConfig, context: LogContext) -> None:
         self.place = place
@@ -119,7 +120,7 @@ class _Loading:
         return log
 
     def _open_segments(self, entries: Sequence[FileInfo]) -> set[int]:
-        """Makes a Segment of every .log file; the base offsets of those whose indexes cannot be used."""
+        """Creates a Segment for every .log file; returns the base offsets of those whose indexes cannot be used."""
         sizes = {entry.name: entry.size for entry in entries}
         damaged = set(finish_swaps(self.place, sizes))
         for name in sorted(sizes):
@@ -133,7 +134,7 @@ class _Loading:
         return damaged
 
     def _recover(self, damaged: set[int], recovery_point: int, is_clean: bool) -> None:
-        """Reads the segments again that may hold unsynced data, or have lost an index."""
+        """Re-reads the segments that may hold unsynced data or whose indexes cannot be used."""
         if not self.segments:
             return
         first = len(self.segments) if is_clean else LogSegments(self.segments).slot(recovery_point)
@@ -149,28 +150,28 @@ class _Loading:
             cut = self._recover_segment(self.segments[number], self._base_after(number))
             self._snapshot()
             if cut:
-                _log.warning("%s: cut %d bytes after the last sound batch", self.segments[number].path, cut)
+                _log.warning("%s: cut %d bytes after the last valid batch", self.segments[number].path, cut)
                 self._drop_segments(number + 1)
                 break
 
     def _producers_before(self, number: int) -> None:
-        """Producer state as it was at the start of segment `number`."""
+        """Rebuilds the producer state as of the start of segment `number`."""
         base_offset = self.segments[number].base_offset
         self._load_snapshot(base_offset)
         producer_replay.replay(self.segments[:number], self.producers, base_offset)
 
     def _base_after(self, number: int) -> int | None:
-        """The base offset of the segment after number `number`; None when that is the last one."""
+        """The base offset of the segment after segment `number`; None when that is the last one."""
         return self.segments[number + 1].base_offset if number + 1 < len(self.segments) else None
 
     def _recover_segment(self, segment: Segment, next_base: int | None) -> int:
-        """Reads a segment from its start and rebuilds what hangs on it; the number of bytes cut from its end.
+        """Re-reads a segment and rebuilds its indexes, epochs and producers; the number of bytes cut from its end.
 
-        next_base: where the next segment begins, None when there is none.
+        next_base: base offset of the next segment, None when there is none.
         """
         try:
             valid = self._read_again(segment, _orderly_bytes(segment, next_base))
-        except ValueError as error:  # an offset that the index refuses
+        except ValueError as error:  # an offset that the index rejects
             _log.warning("%s: offsets go backwards, dropping the whole segment: %s", segment.path, error)
             segment.reset_indexes(self.config)
             self.producers.reached(segment.base_offset)
@@ -184,7 +185,7 @@ class _Loading:
         return cut
 
     def _read_again(self, segment: Segment, end: int) -> int:
-        """The position after the last sound batch before position `end`. Raises ValueError, OffsetOverflow."""
+        """The position after the last valid batch before position `end`. Raises ValueError, OffsetOverflow."""
         segment.reset_indexes(self.config)
         valid = 0
         try:
@@ -195,9 +196,9 @@ class _Loading:
                 if too_far and position > 0:
                     raise OffsetOverflow(segment.base_offset)
                 if too_far or last_offset < segment.base_offset:
-                    raise CorruptBatch(f"offset {last_offset} does not belong into this segment", position)
+                    raise CorruptBatch(f"offset {last_offset} does not belong to this segment", position)
                 aborted = None
-                if header.producer_id >= 0:  # fails here, if at all: a batch that is cut must leave no trace
+                if header.producer_id >= 0:  # may raise, so it comes first: a batch that is cut must change no state
                     aborted = producer_replay.apply_batch(self.producers, header, batch)
                 largest = TimeOffset(header.max_timestamp, last_offset)
                 segment.index(position, len(batch), last_offset, largest, self.config.index_interval_bytes)
@@ -211,7 +212,7 @@ class _Loading:
         return valid
 
     def _drop_segments(self, first: int) -> None:
-        """Removes the segments from number `first` on, files included."""
+        """Removes the segments from number `first` on, with their files."""
         for segment in self.segments[first:]:
             segment.let_go()
             for suffix in (*filenames.SEGMENT_SUFFIXES, filenames.SNAPSHOT):
@@ -221,7 +222,7 @@ class _Loading:
         del self.segments[first:]
 
     def _activate(self) -> int:
-        """Makes the last segment active, or a new one where there is none; the log end offset."""
+        """Makes the last segment active, or creates one if there is none; returns the log end offset."""
         jitter_ms = self.context.roll_jitter(self.config.segment_jitter_ms, self.config.segment_ms)
         end_offset = self._open_last(jitter_ms) if self.segments else self.log_start_offset
         if self.segments and end_offset < self.log_start_offset:
@@ -235,24 +236,24 @@ class _Loading:
         return end_offset
 
     def _open_last(self, jitter_ms: int) -> int:
-        """Makes the last segment active; the offset after its last batch. What cannot be read at its end is cut."""
+        """Makes the last segment active; returns the offset after its last batch. Unreadable data at its end is cut."""
         segment = self.segments[-1]
         try:
             segment.make_active(self.config, jitter_ms)
             return segment.next_offset()
-        except CorruptBatch as corrupt:  # only after a clean stop: everything else has been checked
+        except CorruptBatch as corrupt:  # only after a clean stop: otherwise the segment has been checked
             _log.warning("%s: %s", segment.path, corrupt)
         self._producers_before(len(self.segments) - 1)
         cut = self._recover_segment(segment, None)
-        _log.warning("%s: cut %d bytes after the last sound batch", segment.path, cut)
+        _log.warning("%s: cut %d bytes after the last valid batch", segment.path, cut)
         segment.make_active(self.config, jitter_ms)
         return segment.next_offset()
 
     def _trim_epochs(self, written: list[EpochStart], path: str, log_end_offset: int, is_clean: bool) -> None:
-        """Keeps the epochs of [log start, log end) and writes them down if that, or recovery, changed them.
+        """Keeps the epochs of [log start, log end) and writes the checkpoint if this or recovery changed them.
 
-        After a clean stop it is the next change that writes them: what is outside of the log is cut by every reader
-        anew, and a synced write for each log that never got a record would double the time of a start.
+        After a clean stop the next change writes it: every start truncates the entries outside of the log again, and a
+        synced write for each empty log would double the start-up time.
         """
         self.epochs.truncate_from_end(log_end_offset)
         self.epochs.truncate_from_start(self.log_start_offset)
@@ -262,10 +263,10 @@ class _Loading:
             write_atomically(self.place.files, path, format_epochs(self.epochs.entries()))
 
     def _load_producers(self, log_end_offset: int, kept_snapshots: bool) -> None:
-        """Producer state up to the log end. kept_snapshots: whether who wrote the log knew of snapshots at all."""
+        """Producer state up to the log end. kept_snapshots: whether the version that wrote the log kept snapshots."""
         bases = [segment.base_offset for segment in self.segments]
         if not kept_snapshots and log_end_offset > self.log_start_offset:
-            # Written by a version that kept none: there are no producers to know of.
+            # Written by a version without snapshots: there are no idempotent producers.
             for offset in sorted({*bases[-2:], log_end_offset}):
                 self.producers.reached(offset)
                 self._snapshot()
@@ -288,10 +289,10 @@ class _Loading:
 
 
 def _orderly_bytes(segment: Segment, next_base: int | None) -> int:
-    """How much of a segment has rising offsets below the next segment's; all of it where a header cannot be read.
+    """Bytes of a segment with rising offsets below the next segment's; its whole size if a header cannot be read.
 
-    Base offsets lie outside of the checksum. Where they go backwards, the batch before is the wrong one if it came
-    after a gap, as only compaction leaves one; the classic would give up the whole segment.
+    The checksum does not cover base offsets. Where they go backwards, the previous batch is the wrong one if it follows
+    a gap, because only compaction leaves gaps; Apache Kafka 2.8.2 would delete the whole segment.
     """
     due, gap_at = segment.base_offset, None
     try:
@@ -299,18 +300,19 @@ def _orderly_bytes(segment: Segment, next_base: int | None) -> int:
             if header.base_offset < due or (next_base is not None and header.last_offset >= next_base):
                 kept = position if gap_at is None else gap_at
                 _log.warning(
-                    "%s: offset %d where %d is due, keeping %d bytes", segment.path, header.base_offset, due, kept
-                )
+                    "%s: base offset %d where %d was expected, keeping %d bytes",
+                    segment.path, header.base_offset, due, kept,
+                )  # fmt: skip
                 return kept
             gap_at = position if header.base_offset > due else None
             due = header.next_offset
     except CorruptBatch:
-        pass  # the one who checks the batches says so
+        pass  # reported when the batches are checked
     return segment.size
 
 
 def _open_indexes(segment: Segment, sizes: dict[str, int], config: LogConfig) -> bool:
-    """Takes the index files as they are; False when one is missing or cannot be trusted."""
+    """Opens the index files without rebuilding them; False when one is missing or invalid."""
     base_offset, room = segment.base_offset, config.segment_index_bytes
     offset_bytes = sizes.get(filenames.segment_file(base_offset, filenames.OFFSET_INDEX))
     time_bytes = sizes.get(filenames.segment_file(base_offset, filenames.TIME_INDEX))
@@ -328,6 +330,6 @@ def _open_indexes(segment: Segment, sizes: dict[str, int], config: LogConfig) ->
 
 
 def _snapshots_in(entries: Sequence[FileInfo]) -> list[int]:
-    """The offsets of the producer snapshots in a directory, ascending."""
+    """The offsets of the producer snapshots in a directory, in ascending order."""
     parsed = (filenames.parse_segment_file(entry.name) for entry in entries)
     return sorted(found.base_offset for found in parsed if found and found.suffix == filenames.SNAPSHOT)

@@ -1,4 +1,4 @@
-"""What a log answers: the values that its methods return, and the errors that carry more than a code.
+"""Results of a log: the values that its methods return, and the errors that carry more than a code.
 
 Values only. Source: docs/reference/replication.md, sections 1 and 9; docs/reference/log.md, sections 6 and 10.
 """
@@ -15,23 +15,22 @@ from kafka_py.records.batch import NO_TIMESTAMP
 
 
 class Origin(Enum):
-    """Who appends: what is checked depends on it."""
+    """Who appends; the checks depend on it."""
 
     CLIENT = "client"
-    """A produce request: everything is checked, repeated batches are recognised."""
+    """A produce request: everything is checked, duplicate batches are recognised."""
     COORDINATOR = "coordinator"
-    """The group or transaction coordinator: epochs are checked, sequences are not; control batches are welcome."""
+    """The group or transaction coordinator: epochs are checked, sequences are not; control batches are allowed."""
 
 
 class AppendInfo(NamedTuple):
-    """What an append did.
+    """Result of an append.
 
-    first_offset, last_offset: of the records, both inclusive; -1 when there was nothing to append.
-    log_append_time: the broker's timestamp of the records; -1 when the producer's hold. Of a repeated batch: its
-        stored timestamp.
-    duplicate: the batch was in the log already; the offsets are its old ones and nothing was written. A flush that it
-        waited for then and that has not ended is due again.
-    rolled: a new segment was begun.
+    first_offset, last_offset: of the records, both inclusive; -1 when there was nothing to append. rolled: a new
+        segment was created. log_append_time: the broker's timestamp of the records in ms; -1 when the producer's
+        timestamps are kept. For a duplicate: its stored timestamp. duplicate: the batch is in the log already; the
+        offsets are the stored ones and nothing was written. flush_due is set again if the flush of the first append has
+        not ended.
     flush_due: flush.messages is reached and the flush was left to the caller (LogContext.flush_in_append false).
     """
 
@@ -48,15 +47,15 @@ class AppendInfo(NamedTuple):
 
     @classmethod
     def nothing(cls, log_start_offset: int) -> AppendInfo:
-        """There was nothing to append."""
+        """The result when there was nothing to append."""
         return cls(-1, -1, NO_TIMESTAMP, NO_TIMESTAMP, log_start_offset, record_count=0, size_bytes=0)
 
 
 class LogRead(NamedTuple):
     """A range of one segment that begins with the batch that holds the offset asked for; it may end inside a batch.
 
-    slice: None when there is nothing. segment_base, position: where it begins (of the log end when there is nothing).
-    first_batch_incomplete: the limit cut even the first batch (only without min_one_batch).
+    slice: None when there is no data. segment_base, position: its start (that of the log end when there is no data).
+        first_batch_incomplete: even the first batch exceeds the limit (only without min_one_batch).
     """
 
     slice: FileSlice | None
@@ -67,7 +66,7 @@ class LogRead(NamedTuple):
 
 
 class TimestampOffset(NamedTuple):
-    """A record found by its timestamp, and the leader epoch it was written in (-1 unknown)."""
+    """Result of a search by timestamp: a record, and the leader epoch it was written in (-1 unknown)."""
 
     timestamp: int
     offset: int
@@ -75,18 +74,18 @@ class TimestampOffset(NamedTuple):
 
 
 MOST_ERRORS = 1000
-"""How many refused records of a batch are listed one by one in the answer."""
+"""How many rejected records of a batch are listed one by one in the response."""
 
 
 class RecordError(NamedTuple):
-    """One refused record of a batch, by its place in it (0 based)."""
+    """One rejected record of a batch, by its index in the batch (0 based)."""
 
     batch_index: int
     message: str
 
 
 class Fault(Enum):
-    """Why records were refused, where there is a metric of it."""
+    """Why records were rejected, as far as there are metrics of the reason."""
 
     CHECKSUM = "the checksum fails"
     MAGIC = "the record format is not the one of the batch before"
@@ -95,7 +94,7 @@ class Fault(Enum):
 
 
 class Refused(KafkaError):
-    """A batch that is not appended. fault: for the metrics; `faulty`: how many records have it."""
+    """A batch was rejected. fault: for the metrics; `faulty`: how many records have this fault."""
 
     record_errors: Sequence[RecordError] = ()
 
@@ -106,7 +105,7 @@ class Refused(KafkaError):
 
 
 class RecordErrors(Refused):
-    """A batch refused for some of its records (KIP-467): INVALID_RECORD or INVALID_TIMESTAMP."""
+    """A batch was rejected because of some of its records (KIP-467): INVALID_RECORD or INVALID_TIMESTAMP."""
 
     def __init__(self, code: ErrorCode, detail: str, record_errors: list[RecordError], *, no_key: int = 0) -> None:
         """no_key: how many of the errors are missing keys."""
@@ -115,11 +114,11 @@ class RecordErrors(Refused):
 
 
 class NoDescriptorsLeft(KafkaError):
-    """A call failed as the process has no file descriptor left: the disk is sound and the call may be tried again."""
+    """A call failed because the process has run out of file descriptors: no disk failure, the call may be retried."""
 
 
 class UnexpectedAppendOffset(Exception):
-    """Fetched records do not continue this log; the fetcher marks the partition failed, or starts the log anew."""
+    """Fetched records do not continue this log; the fetcher marks the partition failed, or restarts the log."""
 
     def __init__(self, detail: str, first_offset: int, last_offset: int) -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""The broker's settings of its logs, and the values that the topic settings share with them.
+"""The broker's settings for its logs, and the values that the topic settings share with them.
 
 A topic setting (configs.py) falls back to one of these. Knows no znode and no request.
 Source: docs/reference/configs.tsv, scope broker (log.*).
@@ -33,7 +33,7 @@ FORMATS = Check(valid_version, "a version from 0.8.0 to 2.8-IV1, or its short fo
 
 
 class LogOptions(OptionTable):
-    """What a broker is told about its logs; the topic settings have their defaults here."""
+    """The log settings of a broker, which are also the defaults of the topic settings."""
 
     message_max_bytes = Option(
         "message.max.bytes", 1_048_588, at_least(0), topic="max.message.bytes", live=_CLUSTER, importance="high",
@@ -44,15 +44,15 @@ class LogOptions(OptionTable):
     )
     log_dirs = Option(
         "log.dirs", None, kind=Kind.STRING, importance="high",
-        about="Comma list of log directories; each partition lives in one of them.",
+        about="Comma list of log directories; each partition is stored in one of them.",
     )
     log_segment_bytes = Option(
         "log.segment.bytes", GIB, at_least(14), topic="segment.bytes", live=_CLUSTER, importance="high", unit="bytes",
-        about="The active segment is closed before it would outgrow this.",
+        about="The active segment is rolled before it would exceed this size.",
     )
     log_roll_ms = Option(
         "log.roll.ms", None, at_least(1), kind=Kind.LONG, topic="segment.ms", live=_CLUSTER, importance="high",
-        unit="ms", about="The active segment is closed at this age; unset means log.roll.hours.",
+        unit="ms", about="The active segment is rolled at this age; unset means log.roll.hours.",
     )
     log_roll_hours = Option(
         "log.roll.hours", 168, at_least(1), importance="high", unit="h", about="Used when log.roll.ms is not set.",
@@ -79,22 +79,22 @@ class LogOptions(OptionTable):
     )
     log_retention_bytes = Option(
         "log.retention.bytes", UNLIMITED, kind=Kind.LONG, topic="retention.bytes", live=_CLUSTER, importance="high",
-        unit="bytes", about="Oldest segments go while the partition is larger than this; -1 means no limit.",
+        unit="bytes", about="Oldest segments are deleted while the partition is larger than this; -1 means no limit.",
     )
     log_retention_check_interval_ms = Option(
         "log.retention.check.interval.ms", 300_000, at_least(1), kind=Kind.LONG, unit="ms",
-        about="How often the logs are looked through for segments to delete.",
+        about="How often the logs are checked for segments to delete.",
     )
     log_cleanup_policy = Option(
         "log.cleanup.policy", [DELETE], POLICIES, topic="cleanup.policy", live=_CLUSTER,
-        about="delete: old segments go; compact: the last record of each key stays; both are possible.",
+        about="delete: old segments are deleted; compact: the last record of each key is kept; both are possible.",
     )
     log_cleaner_threads = Option(
         "log.cleaner.threads", 1, at_least(0), live=_CLUSTER, about="How many logs are compacted at once.",
     )
     log_cleaner_io_max_bytes_per_second = Option(
         "log.cleaner.io.max.bytes.per.second", sys.float_info.max, live=_CLUSTER, unit="bytes/s",
-        about="Bound on what compaction reads and writes together.",
+        about="Bound on the sum of compaction's reads and writes.",
     )
     log_cleaner_dedupe_buffer_size = Option(
         "log.cleaner.dedupe.buffer.size", 128 * MIB, kind=Kind.LONG, live=_CLUSTER, unit="bytes",
@@ -133,7 +133,7 @@ class LogOptions(OptionTable):
     )
     log_index_size_max_bytes = Option(
         "log.index.size.max.bytes", 10 * MIB, at_least(4), topic="segment.index.bytes", live=_CLUSTER, unit="bytes",
-        about="Size of an index file, rounded down to whole entries; a full one closes the segment.",
+        about="Size of an index file, rounded down to whole entries; a full index rolls the segment.",
     )
     log_index_interval_bytes = Option(
         "log.index.interval.bytes", 4096, at_least(0), topic="index.interval.bytes", live=_CLUSTER, unit="bytes",
@@ -149,7 +149,7 @@ class LogOptions(OptionTable):
     )
     log_flush_scheduler_interval_ms = Option(
         "log.flush.scheduler.interval.ms", MAX_LONG, kind=Kind.LONG, importance="high", unit="ms",
-        about="How often the logs are looked through for data older than log.flush.interval.ms.",
+        about="How often the logs are checked for data older than log.flush.interval.ms.",
     )
     log_flush_interval_ms = Option(
         "log.flush.interval.ms", None, kind=Kind.LONG, topic="flush.ms", live=_CLUSTER, importance="high", unit="ms",
@@ -165,7 +165,7 @@ class LogOptions(OptionTable):
     )
     log_preallocate = Option(
         "log.preallocate", False, topic="preallocate", live=_CLUSTER,
-        about="Gives a new segment file its full size at once.",
+        about="Whether a new segment file is allocated with its full size.",
     )
     num_recovery_threads_per_data_dir = Option(
         "num.recovery.threads.per.data.dir", 1, at_least(1), live=_CLUSTER, importance="high",
@@ -199,7 +199,7 @@ class LogOptions(OptionTable):
     )
     compression_type = Option(
         "compression.type", PRODUCER, CODECS, topic="compression.type", live=_CLUSTER, importance="high",
-        about="The codec batches are stored with; producer keeps the one they came with.",
+        about="The codec that batches are stored with; producer keeps the producer's codec.",
     )
 
     def validate(self) -> None:
@@ -220,23 +220,23 @@ class LogOptions(OptionTable):
 
     @property
     def log_directories(self) -> list[str]:
-        """log.dirs, or else log.dir, taken apart; either may be a comma list."""
+        """The directories of log.dirs, or else of log.dir; either may be a comma list."""
         text = self.log_dirs if self.log_dirs is not None else self.log_dir
         return [path.strip() for path in text.split(",") if path.strip()]
 
     @property
     def roll_ms(self) -> int:
-        """The roll age in force."""
+        """The effective roll age, in ms."""
         return self.log_roll_hours * HOUR_MS if self.log_roll_ms is None else self.log_roll_ms
 
     @property
     def roll_jitter_ms(self) -> int:
-        """The roll jitter in force."""
+        """The effective roll jitter, in ms."""
         return self.log_roll_jitter_hours * HOUR_MS if self.log_roll_jitter_ms is None else self.log_roll_jitter_ms
 
     @property
     def retention_ms(self) -> int:
-        """The retention time in force; -1 for no limit."""
+        """The effective retention time, in ms; -1 for no limit."""
         if self.log_retention_ms is not None:
             value = self.log_retention_ms
         elif self.log_retention_minutes is not None:
@@ -247,6 +247,6 @@ class LogOptions(OptionTable):
 
     @property
     def flush_interval_ms(self) -> int:
-        """The flush age in force."""
+        """The effective flush age, in ms."""
         value = self.log_flush_interval_ms
         return self.log_flush_scheduler_interval_ms if value is None else value

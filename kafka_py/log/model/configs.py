@@ -35,7 +35,7 @@ from kafka_py.records.compression import Codec
 
 
 def _valid_throttled_replicas(replicas: list[str]) -> bool:
-    """`*`, or nothing but partition:broker pairs."""
+    """Whether the list is `*`, or has only partition:broker pairs."""
     if replicas in ([], ["*"]):
         return True
     return all(
@@ -48,7 +48,7 @@ _THROTTLED = Check(_valid_throttled_replicas, "* or a list of partition:broker p
 
 
 class LogConfig(OptionTable):
-    """The settings of one topic, typed and complete. Made by `for_topic`; shared by the topic's logs."""
+    """The settings of one topic, typed and complete. Created by `for_topic`; shared by the topic's logs."""
 
     segment_bytes = Option("segment.bytes", GIB, at_least(14), unit="bytes")
     segment_ms = Option("segment.ms", 168 * HOUR_MS, at_least(1), kind=Kind.LONG, unit="ms")
@@ -82,25 +82,25 @@ class LogConfig(OptionTable):
     message_downconversion_enable = Option("message.downconversion.enable", True, importance="low")
 
     target_codec: Codec | None
-    """The codec batches are stored with; None keeps the producer's."""
+    """The codec that batches are stored with; None keeps the producer's."""
     is_compacted: bool
     is_deletable: bool
     stamps_append_time: bool
     """Whether the broker's clock stamps the records."""
     checks_timestamps: bool
-    """Whether a producer's timestamps may be refused."""
+    """Whether a producer's timestamps may be rejected."""
     roll_ms: int
-    """The age at which a segment is closed; compaction must not wait longer for the active one."""
+    """The roll age in ms; not above max.compaction.lag.ms, because the active segment is not compacted."""
     takes_as_sent: bool
-    """Whether nothing in these settings asks for a look at a producer's records, or changes the batch."""
+    """Whether no setting requires reading a producer's records or changing the batch."""
     magic: int
     """The record format of message.format.version."""
 
     @classmethod
     def for_topic(cls, broker: LogOptions | None = None, overrides: Mapping[str, object] | None = None) -> Self:
-        """The settings of a topic on this broker; names in `overrides` that are no topic settings are left aside.
+        """The settings of a topic on this broker; unknown names in `overrides` are ignored.
 
-        Raises ConfigError for the first value that cannot be taken.
+        Raises ConfigError for the first invalid value.
         """
         given = dict(overrides or {})
         config = cls.__new__(cls)
@@ -119,7 +119,7 @@ class LogConfig(OptionTable):
 
     @classmethod
     def check(cls, overrides: Mapping[str, object], broker: LogOptions | None = None) -> None:
-        """Raises ConfigError for a name that is no topic setting, or a value that cannot be taken."""
+        """Raises ConfigError for an unknown name or an invalid value."""
         for name in overrides:
             if name not in cls.ROWS:
                 raise ConfigError(f"Unknown topic config name: {name}")
@@ -144,7 +144,7 @@ class LogConfig(OptionTable):
         )
 
     def describe_values(self) -> Iterator[tuple[Option[Any], str | None]]:
-        """Every setting with its value in force as text, in order of declaration."""
+        """Every setting with its effective value as text, in order of declaration."""
         for row in self.describe():
             yield row, row.text(getattr(self, row.attribute))
 
@@ -165,7 +165,7 @@ TOPIC_SYNONYMS: dict[str, tuple[str, ...]] = {
     "retention.ms": ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     "flush.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
 }
-"""The broker settings behind a topic setting, the strongest first, as DescribeConfigs lists them."""
+"""The broker settings that a topic setting falls back to, in order of precedence, as DescribeConfigs lists them."""
 
 _IN_FORCE: dict[str, Callable[[LogOptions], Any]] = {
     "segment.ms": lambda broker: broker.roll_ms,

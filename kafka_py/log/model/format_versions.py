@@ -11,7 +11,7 @@ _RELEASES = (
     ("1.0", 1), ("1.1", 1), ("2.0", 2), ("2.1", 3), ("2.2", 2), ("2.3", 2), ("2.4", 2), ("2.5", 1), ("2.6", 1),
     ("2.7", 3), ("2.8", 2),
 )  # fmt: skip
-"""Release and how many internal versions (-IV0, -IV1 ...) it went through."""
+"""Release, and the number of its internal versions (-IV0, -IV1 ...)."""
 
 _WITHOUT_INTERNAL = ("0.8.0", "0.8.1", "0.8.2", "0.9.0")
 
@@ -19,7 +19,7 @@ LATEST = "2.8-IV1"
 
 
 def _names() -> dict[str, int]:
-    """Every long and short name, with the number of its release in order."""
+    """Every long and short name, with the ordinal of its release."""
     names: dict[str, int] = {}
     for number, (release, internal) in enumerate(_RELEASES):
         names[release] = number
@@ -32,12 +32,12 @@ _NUMBERS = _names()
 
 
 def _key(version: str) -> str:
-    """What of a version counts: three parts of 0.x releases, two of later ones (2.8.2 is 2.8)."""
+    """The significant part of a version: three components of 0.x releases, two of later ones (2.8.2 is 2.8)."""
     return ".".join(version.split(".")[: 3 if version.startswith("0.") else 2])
 
 
 def valid_version(version: str) -> bool:
-    """Whether a setting may name this version."""
+    """Whether a setting may have this version as its value."""
     return _key(version) in _NUMBERS
 
 

@@ -1,14 +1,14 @@
-"""The log of one partition: appended to, read, flushed, cut off, kept by retention and compaction.
+"""The log of one partition: append, read, flush, truncation, retention, compaction.
 
-    failures.py          whether the log can be used; what an error means for it
-    log_files.py         what is stored of one log, and its names
-    topic_id_file.py     the topic id that its directory belongs to
-    flushing.py          flushes: what to sync, what is safe afterwards
-    truncation.py        a log is cut, or begun again at an offset
-    retention.py         which old segments are deleted
-    log_compaction.py    what a log does for its compaction
-    lookups.py           the beginning of a time, aborted transactions, how much there is
-    log_tail.py          writes at the end, and begins the next segment
-    follower_appends.py  what a follower has fetched is appended
-    partition_log.py     append, read and the offsets that follow: the log that others use, with the parts above
+    failures.py          whether the log can be used; handling of its errors
+    log_files.py         the files of one log
+    topic_id_file.py     the topic id of the directory
+    flushing.py          flushes and the recovery point
+    truncation.py        truncation to an offset, or restart at one
+    retention.py         which segments are deleted
+    log_compaction.py    jobs of compaction and their results
+    lookups.py           search by time, aborted transactions, available bytes
+    log_tail.py          writes at the log end, and rolls
+    follower_appends.py  appends of fetched batches
+    partition_log.py     append, read and offsets: the interface of a log, made of the parts above
 """

@@ -1,4 +1,4 @@
-"""Whether one log can be used, and what an error of its files or of its data means for it.
+"""Whether one log can be used, and how errors of its files and its data are handled.
 
 Source: LogDirFailureChannel; docs/reference/log.md, section 17.
 """
@@ -23,7 +23,7 @@ _CLOSED = "closed"
 
 
 class Failures:
-    """What stands in the way of one log. reason: why every call is refused; "" while the log can be used."""
+    """The failure state of one log. reason: why every call is rejected; "" while the log can be used."""
 
     __slots__ = ("_context", "_segments", "_topic_partition", "reason")
 
@@ -34,7 +34,7 @@ class Failures:
         self.reason = ""
 
     def let_go(self, reason: str = _CLOSED) -> None:
-        """Drops all open files without writing anything; every later call is refused, naming `reason`."""
+        """Closes all files without writing anything; every later call is rejected with `reason`."""
         self.reason = reason
         for segment in self._segments.segments:
             segment.let_go()
@@ -45,29 +45,29 @@ class Failures:
         return self.reason == _CLOSED
 
     def refuse(self) -> NoReturn:
-        """For a log that cannot be used."""
+        """Raises KafkaError(KAFKA_STORAGE_ERROR) with `reason`."""
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self._topic_partition} is {self.reason}")
 
     def corrupt(self, corrupt: CorruptBatch) -> KafkaError:
-        """A batch that cannot be read, as an error of this log."""
+        """Converts a batch that cannot be read to KafkaError(CORRUPT_MESSAGE)."""
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self._topic_partition}: {corrupt}")
 
     def disk_refused(self, error: OSError) -> NoReturn:
-        """For calls that can be tried again: a lack of descriptors is no failure of the disk, all else is."""
+        """Raises for calls that may be retried: NoDescriptorsLeft is no disk failure, all other errors are."""
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise NoDescriptorsLeft(ErrorCode.KAFKA_STORAGE_ERROR, f"{self._topic_partition}: {error}") from error
         self.io_failed(error)
 
     def io_failed(self, error: OSError) -> NoReturn:
-        """The directory goes offline, and so does this log."""
+        """Takes the log directory and this log offline, and raises KafkaError(KAFKA_STORAGE_ERROR)."""
         if not self.reason:
             self.let_go(f"offline: {error}")
             self._context.io_failed(self._context.log_dir, error)
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self._topic_partition}: {error}") from error
 
     def in_background(self, error: Exception) -> None:
-        """Work in the background has failed."""
-        if self.reason:  # deleted or closed meanwhile: its files may be gone
+        """Handles an error of background work."""
+        if self.reason:  # deleted or closed meanwhile: its files may be missing
             return
         if isinstance(error, OSError):
             with contextlib.suppress(KafkaError):

@@ -1,6 +1,6 @@
-"""Flushes of a log: which files to sync, and up to where the log is safe when that is done.
+"""Flushes of a log: the files to sync, and the recovery point afterwards.
 
-A job is captured on the loop, run in any thread, and its result is taken on the loop.
+A job is captured on the loop, runs in any thread, and its result is applied on the loop.
 Source: docs/reference/log.md, sections 3, 7 and 12.
 """
 
@@ -22,10 +22,9 @@ from kafka_py.log.partition.log_files import LogFiles
 class FlushJob:
     """Syncs the segments that hold unsynced data, by their base offsets.
 
-    path: of the directory when the job was captured. up_to: the offset below which everything is safe after `run`.
-    generation: of the log's truncations when the job was captured; after another truncation the result says nothing.
-    names_changed: whether files were made since the last flush, so that the directory, and the one that holds it, need
-    a sync too.
+    path: of the directory when the job was captured. up_to: the new recovery point after `run` (exclusive). generation:
+        that of the log when the job was captured; after a later truncation the result is not applied. names_changed:
+        whether files were created since the last flush, so that the directory and its parent need a sync too.
     """
 
     place: PartitionDirectory
@@ -38,7 +37,7 @@ class FlushJob:
     took_ms: float = 0.0
 
     def run(self) -> None:
-        """Blocks until everything is on disk, and notes how long that took; any thread. Raises OSError.
+        """Syncs the files and measures the duration. Blocks; any thread. Raises OSError.
 
         A file that has been renamed or removed meanwhile is being deleted and needs no sync.
         """
@@ -66,13 +65,13 @@ class FlushJob:
 
 
 class FlushedLog(Protocol):
-    """What flushing needs to know of its log."""
+    """The interface of a log that flushing uses."""
 
     log_end_offset: int
     recovery_point: int
 
     def flushed(self, up_to: int) -> None:
-        """Everything below `up_to`, which lies above the recovery point, is on disk."""
+        """Sets the recovery point to `up_to`, which is above the previous one."""
 
     @property
     def owes_flush(self) -> bool:
@@ -80,7 +79,7 @@ class FlushedLog(Protocol):
 
 
 class Flushing:
-    """The flushes of one log. last_ms: when the last one ended, by the wall clock."""
+    """The flushes of one log. last_ms: end of the last flush (wall clock)."""
 
     __slots__ = ("_failures", "_files", "_log", "last_ms")
 
@@ -91,7 +90,7 @@ class Flushing:
         self.last_ms = files.context.clock.wall_ms()
 
     def now(self, up_to: int | None = None) -> None:
-        """Syncs at once, in the caller's thread; blocks. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        """Syncs in the caller's thread; blocks. up_to: exclusive. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
         job = self.job(up_to)
         if job is None:
             return
@@ -102,9 +101,9 @@ class Flushing:
         self.take(job)
 
     def in_background(self, up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
-        """Syncs in a pool thread; the recovery point follows when that is done.
+        """Syncs in a pool thread, then raises the recovery point.
 
-        then: told afterwards whether it succeeded, also when there was nothing to do.
+        then: called with whether the flush succeeded, also when there was nothing to sync.
         """
         job = self.job(up_to)
         if job is None:
@@ -114,13 +113,13 @@ class Flushing:
 
         def done(_: None) -> None:
             self.take(job)
-            if job.generation != self._files.generation and self._log.owes_flush:  # moved meanwhile: it did not count
+            if job.generation != self._files.generation and self._log.owes_flush:  # moved meanwhile
                 self.in_background(None, then)
             elif then is not None:
                 then(True)
 
         def failed(error: Exception) -> None:
-            self._files.note_new_names()  # whether this flush has synced them is not known
+            self._files.note_new_names()  # it is unknown whether this flush has synced them
             self._failures.in_background(error)
             if then is not None:
                 then(False)
@@ -128,7 +127,7 @@ class Flushing:
         self._files.context.background.run(job.run, done, failed)
 
     def job(self, up_to: int | None = None) -> FlushJob | None:
-        """What to sync so that everything below `up_to` (the log end) is safe; None when it is already."""
+        """The job that syncs everything below `up_to` (default: the log end); None when that is synced already."""
         log, files = self._log, self._files
         up_to = log.log_end_offset if up_to is None else up_to
         if up_to <= log.recovery_point:
@@ -140,7 +139,7 @@ class Flushing:
         )  # fmt: skip
 
     def take(self, job: FlushJob) -> None:
-        """Takes the result of a job that has run: only a finished flush raises the recovery point."""
+        """Applies the result of a job that has run: only a finished flush raises the recovery point."""
         context = self._files.context
         context.flushed(job.took_ms)
         if job.generation == self._files.generation and job.up_to > self._log.recovery_point:

@@ -1,4 +1,4 @@
-"""Appending what a follower has fetched: as it is, several batches with one write where they fit one segment.
+"""Appends batches that a follower has fetched, unchanged, and with one write where they fit one segment.
 
 Source: docs/reference/replication.md, section 9; Log.appendAsFollower.
 """
@@ -18,7 +18,7 @@ from kafka_py.records.batch import NO_TIMESTAMP, BatchHeader
 
 
 class FollowingLog(Protocol):
-    """What the appends of a follower need of its log."""
+    """The interface of a log that follower appends use."""
 
     topic_partition: TopicPartition
     config: LogConfig
@@ -29,28 +29,28 @@ class FollowingLog(Protocol):
     def write(
         self, records: memoryview, base_offset: int, last_offset: int, largest: TimeOffset, now_ms: int
     ) -> bool:
-        """Writes whole batches at the log end; whether that began a new segment."""
+        """Writes whole batches at the log end; whether a new segment was created."""
 
     def take_over(self, header: BatchHeader, batch: memoryview) -> None:
-        """Lets what is known of producers and transactions follow an append."""
+        """Updates producer state and transactions after an append."""
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """Notes that a leader epoch begins there."""
+        """Assigns a leader epoch from an offset on."""
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Deletes everything; the log is empty and begins at `offset`."""
+        """Deletes all records; the log then begins and ends at `offset`."""
 
     def flush_if_due(self, first_offset: int) -> bool:
-        """Flushes if flush.messages is reached; whether that is left to the caller."""
+        """Flushes if flush.messages is reached; whether the caller must flush."""
 
 
 def append_fetched(log: FollowingLog, records: memoryview, now_ms: int, leader_log_start: int) -> AppendInfo:
-    """See PartitionLog.append_as_follower; the log can be used."""
+    """See PartitionLog.append_as_follower; the log must be usable."""
     try:
         batches = check_follower_batches(records, log.log_start_offset, log.log_end_offset)
     except UnexpectedAppendOffset as unexpected:
-        # The leader's log start need not be where a batch begins (DeleteRecords), and a follower that had to cut its
-        # log there gets that whole batch. What it has below is deleted at the leader, so it may start again.
+        # The leader's log start may be inside a batch (DeleteRecords); a follower that was truncated to it fetches #
+        # that whole batch. The records below the log start are deleted at the leader, so the follower may restart.
         has_nothing = log.log_end_offset <= max(log.log_start_offset, leader_log_start)
         if not has_nothing or not unexpected.first_offset < log.log_end_offset <= unexpected.last_offset:
             raise
@@ -85,12 +85,12 @@ def append_fetched(log: FollowingLog, records: memoryview, now_ms: int, leader_l
 def _write_together(
     log: FollowingLog, records: memoryview, batches: list[tuple[int, BatchHeader]], now_ms: int
 ) -> bool:
-    """Writes batches that fit one segment in one go; whether that began a new segment."""
-    # Fields by their number: names would take twice the time, and this runs for every batch.
+    """Writes batches that fit one segment with one write; whether a new segment was created."""
+    # Header fields by index: by name they would take twice the time, and this runs for every batch.
     latest, first = log.epochs.latest, batches[0][1]
     timestamp, largest_offset = first[8], first[0] + first[6]
     for _, header in batches:
-        if header[8] > timestamp:  # of the batches with the greatest timestamp the first one's last offset counts
+        if header[8] > timestamp:  # the first batch with the largest timestamp counts
             timestamp, largest_offset = header[8], header[0] + header[6]
         epoch = header[2]
         if epoch != latest and epoch >= 0:

@@ -1,6 +1,6 @@
-"""What a log does for its compaction: describes the job, puts the result in place, knows how far it is compacted.
+"""The compaction side of a log: creates the job, swaps the result in, holds the cleaner offset.
 
-The work in between is cleaning.py's, in a thread or a process that never touches the log.
+cleaning.py runs the job in a thread or a process that never touches the log.
 Source: docs/reference/log.md, section 16.
 """
 
@@ -18,11 +18,11 @@ from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.segment import Segment
 
 _SWAPS_AT_ONCE = 4
-"""Segments put in place before others have the loop: each means a dozen renames, and a few for each of its sources."""
+"""Segments swapped in per turn of the loop: each needs a dozen renames, and a few for each of its sources."""
 
 
 class CompactedLog(Protocol):
-    """What compaction needs of its log."""
+    """The interface of a log that compaction uses."""
 
     config: LogConfig
 
@@ -30,9 +30,8 @@ class CompactedLog(Protocol):
 class LogCompaction:
     """The compaction side of one log.
 
-    cleaned_to: below it (exclusive) no record has a later one with its key, below it too: all of that was compacted.
-        Never beyond the base offset of the active segment; 0 for nothing. Of a log that is being moved here: how far
-        the present log was compacted when the copy began.
+    cleaned_to: the cleaner offset (exclusive); the log below it holds one record per key. Never above the base offset
+    of the active segment; 0 before the first compaction. In a future log: that of the present log when the copy began.
     """
 
     __slots__ = ("_failures", "_files", "_log", "cleaned_to")
@@ -44,25 +43,25 @@ class LogCompaction:
         self.cleaned_to = cleaned_to
         self.bound()
 
-    # -- how far
+    # -- cleaner offset
 
     def bound(self) -> None:
-        """Nothing at or above the active segment counts as compacted."""
+        """Lowers the cleaner offset to the base offset of the active segment."""
         if not self._files.is_future:
             self.cleaned_to = min(self.cleaned_to, self._files.segments.active.base_offset)
 
     def begin_copy_of(self, present: LogCompaction) -> None:
-        """This log, which is being moved here, is empty and will be copied from `present`."""
+        """Takes the cleaner offset of `present`, from which this empty future log will be copied."""
         self.cleaned_to = present.cleaned_to
 
     def take_over_from(self, present: LogCompaction) -> None:
-        """This log replaces `present`, which was not compacted while this one was copied from it."""
+        """Takes the cleaner offset of `present`, which this log replaces; it was not compacted during the copy."""
         self.cleaned_to = min(present.cleaned_to, self._files.segments.active.base_offset)
 
     # -- one compaction
 
     def clean_job(self, dirtiness: Dirtiness, **limits: Any) -> CleanJob:
-        """A compaction of what is dirty: run it in any thread, then hand it to `take_cleaned` on the loop.
+        """A compaction of the dirty part: run it in any thread, then pass it to `take_cleaned` on the loop.
 
         limits: the remaining fields of CleanJob.
         """
@@ -89,15 +88,15 @@ class LogCompaction:
         )
 
     def is_unchanged_since(self, job: CleanJob) -> bool:
-        """Whether the log was neither closed, cut nor moved since the job was captured."""
+        """Whether the log was not closed, truncated or moved since the job was captured."""
         files = self._files
         return not self._failures.reason and job.generation == files.generation and job.path == files.place.path
 
     def take_cleaned(self, job: CleanJob) -> None:
-        """Puts the next few segments of the result in place, and takes them out of `job.cleaned`.
+        """Swaps in the next few segments of the result, and removes them from `job.cleaned`.
 
-        The log must be unchanged since the job was captured. A segment whose sources are not all there as they were is
-        left out, and noted in `job.unused`.
+        The log must be unchanged since the job was captured. A segment whose sources have changed or are not complete
+        is skipped, and noted in `job.unused`.
         Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
         try:
@@ -112,7 +111,7 @@ class LogCompaction:
             self._failures.io_failed(error)
 
     def _remove_cleaned(self, base_offset: int) -> None:
-        """Before the next segment is put in place: a start after a crash would believe in none behind this one."""
+        """Removes an unused `.cleaned` file, because recovery would discard `.swap` files at higher offsets."""
         for suffix in filenames.SEGMENT_SUFFIXES:
             self._files.place.remove_if_present(filenames.segment_file(base_offset, suffix) + filenames.CLEANED)
 
@@ -121,22 +120,22 @@ class LogCompaction:
         return None if segment is self._files.segments.active else segment
 
     def names_sync(self) -> Callable[[], None]:
-        """A job for any thread: after it the names of the new segments outlive a power failure. It raises OSError."""
+        """A job for any thread that makes the new segments' names survive a power failure. It raises OSError."""
         files, path = self._files.context.files, self._files.place.path
         return lambda: files.sync_directory(path)
 
     def note_cleaned(self, job: CleanJob) -> None:
-        """The whole result is in place and on disk: the log is compacted up to the job's end.
+        """Raises the cleaner offset to the job's end; the whole result is in place and on disk.
 
-        Unless a segment was left as it was: then the next compaction begins where this one did.
+        If a segment was skipped the offset does not change, and the next compaction begins where this one did.
         """
         if job.is_complete:
             self.cleaned_to = max(self.cleaned_to, min(job.end_offset, self._files.segments.active.base_offset))
 
     def _swap(self, old: Sequence[Segment], cleaned: Cleaned) -> bool:
-        """In the order that a start after a crash understands: `.swap`, then the old ones go, then the final names.
+        """Swaps in one segment in crash-safe order: rename to `.swap`, delete the sources, rename to the final names.
 
-        False when the new segment's data is not there: nothing is changed then.
+        False, without a change, when the new segment's .log file is missing.
         """
         base_offset, place = cleaned.base_offset, self._files.place
         try:
@@ -153,7 +152,7 @@ class LogCompaction:
 
 
 def _fit_for_one_turn(cleaned: Sequence[Cleaned]) -> int:
-    """How many of the next results are put in place before others have the loop; at least one if there is one."""
+    """Number of results to swap in during this turn of the loop; at least one if there is one."""
     sources = count = 0
     for one in cleaned[:_SWAPS_AT_ONCE]:
         sources += len(one.sources)

@@ -1,6 +1,6 @@
-"""The files of one partition's log: segments, producer snapshots, leader epochs; which of their names were synced.
+"""The files of one partition's log: segments, producer snapshots, leader epochs; whether new names are synced.
 
-Every call may raise OSError; what that means is the log's to say (failures.py).
+Every call may raise OSError; the log decides on the consequences (failures.py).
 Source: docs/reference/log.md, sections 1 and 3.
 """
 
@@ -21,10 +21,10 @@ from kafka_py.log.state.producer_state import ProducerStates
 
 
 class LogFiles:
-    """What is stored of one log.
+    """The files of one log.
 
-    snapshots: offsets of the producer snapshots there are. generation: counts truncations and moves; what was captured
-    before one of them says nothing afterwards.
+    snapshots: offsets of the producer snapshots. generation: counts truncations and moves; the result of a job captured
+    before one of them is not applied.
     """
 
     __slots__ = (
@@ -53,13 +53,13 @@ class LogFiles:
 
     @property
     def is_future(self) -> bool:
-        """Whether the log is a replica that is being moved here from another directory."""
+        """Whether the log is a future log."""
         return self.place.path.endswith("-future")
 
     # -- segments
 
     def add_segment(self, base_offset: int, config: LogConfig, now_ms: int) -> None:
-        """A new active segment; a leftover file of its name is overwritten."""
+        """Creates a new active segment; a leftover file of the same name is overwritten."""
         jitter_ms = self.context.roll_jitter(config.segment_jitter_ms, config.segment_ms)
         self.segments.add(Segment.create(self.place, base_offset, config, now_ms, roll_jitter_ms=jitter_ms))
         self._names_changed = True
@@ -67,7 +67,7 @@ class LogFiles:
     def delete(self, segments: Sequence[Segment], config: LogConfig, snapshot_kept: int | None = None) -> None:
         """Renames the files at once, and removes them after file.delete.delay.ms in the background.
 
-        snapshot_kept: the base offset whose producer snapshot stays.
+        snapshot_kept: the base offset whose producer snapshot is kept.
         """
         paths: list[str] = []
         for segment in segments:
@@ -83,12 +83,12 @@ class LogFiles:
     # -- producers
 
     def write_snapshot(self, end_offset: int) -> bool:
-        """Writes the producer state as it is at `end_offset`; whether that made a file."""
+        """Writes a snapshot of the producer state at `end_offset`; whether a file was created."""
         self.producers.reached(end_offset)
         return producer_replay.write_snapshot(self.place, self.producers, self._snapshots)
 
     def restore_producers(self, start_offset: int, end_offset: int) -> None:
-        """The producer state as it was at `end_offset`."""
+        """Restores the producer state as of `end_offset` (exclusive)."""
         producer_replay.load_snapshot(
             self.place, self.producers, self._snapshots, log_start_offset=start_offset, end_offset=end_offset,
             now_ms=self.context.clock.wall_ms(), expiration_ms=self.context.producer_expiration_ms,
@@ -96,55 +96,55 @@ class LogFiles:
         producer_replay.replay(self.segments.segments, self.producers, end_offset)
 
     def remove_expired_producers(self, now_ms: int) -> int:
-        """Forgets silent producers; how many."""
+        """Removes expired producers; returns their number."""
         return self.producers.remove_expired(now_ms, self.context.producer_expiration_ms)
 
     # -- names and generations
 
     def note_new_names(self) -> None:
-        """Files were made or renamed: their directory needs a sync with the next flush."""
+        """Notes that files were created or renamed, so that the next flush syncs their directory."""
         self._names_changed = True
 
     def take_new_names(self) -> bool:
-        """Whether files were made or renamed since the last flush; from now on that flush's business."""
+        """Whether files were created or renamed since the last flush; resets that."""
         changed, self._names_changed = self._names_changed, False
         return changed
 
     def truncated(self, *, lowered: bool) -> None:
-        """The log was cut. lowered: a checkpoint may hold an offset which that made wrong."""
+        """Counts a truncation in `generation`. lowered: a checkpoint may be above the new log end, and is rewritten."""
         self.generation += 1
         if lowered:
             self._is_lowered = True
             self.context.checkpoints_lowered()
 
     def settle_checkpoints(self) -> None:
-        """Returns when no checkpoint on disk holds an offset that a truncation made wrong."""
+        """Returns when no checkpoint on disk is invalid because of a truncation."""
         if self._is_lowered:
             self.context.settle_checkpoints()
             self._is_lowered = False
 
-    # -- moves and the end
+    # -- moves and closing
 
     @property
     def can_move(self) -> bool:
-        """Whether nothing is being written under the directory's present name but by appends."""
+        """Whether no background write to the log's directory is pending."""
         return self.epoch_checkpoint.is_saved
 
     def save_again(self) -> bool:
-        """Makes another attempt at a write that failed and without which `can_move` stays false; whether it does."""
+        """Retries a failed write on which `can_move` waits; whether a write was started."""
         return self.epoch_checkpoint.save_again()
 
     def move(self, directory: str) -> None:
-        """Renames the log's directory; a flush that is under way counts for nothing.
+        """Renames the log's directory; the result of a running flush is not applied.
 
-        A log that is to be used further must be able to (`can_move`).
+        If the log is to be used afterwards, `can_move` must be true.
         """
         self.place.move(directory)
         self.generation += 1
         self._names_changed = True
 
     def finish(self, end_offset: int, config: LogConfig) -> None:
-        """What a clean stop leaves: a producer snapshot, files of their real sizes, the leader epochs. Blocks."""
+        """Writes a producer snapshot and the leader epochs, and trims the files, for a clean stop. Blocks."""
         if self.write_snapshot(end_offset):
             self._names_changed = True
         self.segments.active.become_inactive(preallocated=config.preallocate)

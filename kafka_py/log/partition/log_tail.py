@@ -1,4 +1,4 @@
-"""The end of a log: writes what is appended into the active segment, and begins the next one when that is full.
+"""The end of a log: writes to the active segment, and rolls when it is full.
 
 Source: docs/reference/log.md, sections 3 and 7; Log.append, Log.roll.
 """
@@ -15,7 +15,7 @@ from kafka_py.records.batch import CorruptBatch
 
 
 class LogTail:
-    """Where one log grows."""
+    """Appends to the active segment of one log."""
 
     __slots__ = ("_failures", "_files", "_flushing", "_segments")
 
@@ -34,11 +34,11 @@ class LogTail:
         config: LogConfig,
         now_ms: int,
     ) -> bool:
-        """One write at the end of the active segment, or at the start of a new one (True) if it belongs there.
+        """Writes at the end of the active segment, or at the start of a new one (returns True) if a roll is due.
 
-        largest: the largest timestamp of the append and its offset. A failed write leaves no trace.
+        largest: the largest timestamp of the append and its offset. A failed write is undone.
         Raises KafkaError(KAFKA_STORAGE_ERROR), and KafkaError(CORRUPT_MESSAGE) where the first batch of the active
-            segment, which says how old it is, cannot be read.
+            segment, which has its first timestamp, cannot be read.
         """
         segment = self._segments.active
         try:
@@ -58,14 +58,14 @@ class LogTail:
         return rolled
 
     def _take_back(self, segment: Segment) -> None:
-        """Cuts what a failed append may have written."""
+        """Truncates the bytes that a failed append may have written."""
         try:
             segment.file().truncate(segment.size)
         except OSError as error:
             self._failures.io_failed(error)
 
     def roll(self, base_offset: int, config: LogConfig, now_ms: int) -> bool:
-        """Begins a new segment at `base_offset`, and flushes the others in the background.
+        """Creates a new segment at `base_offset`, and flushes the others in the background.
 
         False when the active one is empty. Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
@@ -76,7 +76,7 @@ class LogTail:
             active.become_inactive(preallocated=config.preallocate)
             files.write_snapshot(base_offset)
             files.settle_checkpoints()
-            if self._failures.reason:  # the directory has failed with that
+            if self._failures.reason:  # the directory has failed in that call
                 self._failures.refuse()
             files.add_segment(base_offset, config, now_ms)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What is asked of a log besides its records: how much there is, where a time begins, which transactions were aborted.
+"""Queries of a log besides reads: available bytes, search by time, aborted transactions.
 
 Source: docs/reference/log.md, sections 4 and 5; docs/reference/replication.md, section 9.
 """
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class SearchedLog(Protocol):
-    """What look-ups need of their log."""
+    """The interface of a log that look-ups use."""
 
     topic_partition: TopicPartition
     config: LogConfig
@@ -45,7 +45,7 @@ class LogLookups:
         self._failures = failures
 
     def bytes_available(self, offset: int, up_to_offset: int) -> int:
-        """Bytes from the batch that holds `offset` up to `up_to_offset`; 0 outside of the log.
+        """Bytes from the batch that holds `offset` up to `up_to_offset` (exclusive); 0 outside of the log.
 
         Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
         """
@@ -63,9 +63,9 @@ class LogLookups:
             raise self._failures.corrupt(corrupt) from corrupt
 
     def search_by_time(self, timestamp: int) -> Search:
-        """Finds the first record whose timestamp is >= `timestamp`, in steps for the event loop (time_search.py).
+        """Finds the first record whose timestamp is >= `timestamp` (ms), in steps for the event loop (time_search.py).
 
-        `at_time` makes an answer of what it returns. Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
+        `at_time` converts its result. Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
         """
         log = self._log
         limit = plain_limit(log.config.max_message_bytes)
@@ -79,14 +79,13 @@ class LogLookups:
             raise self._failures.corrupt(corrupt) from corrupt
 
     def at_time(self, found: TimeOffset | None) -> TimestampOffset | None:
-        """With the leader epoch that the record was written in."""
+        """The result of a search, with the leader epoch that the record was written in."""
         return None if found is None else TimestampOffset(*found, self._log.epochs.epoch_of(found.offset))
 
     def aborted_transactions(self, fetch_offset: int, data: LogRead) -> list[tuple[int, int]]:
-        """(producer id, first offset) of the aborted transactions that a read has met or may have.
+        """(producer id, first offset) of the aborted transactions that may have records in the data that was read.
 
-        Raises KafkaError(KAFKA_STORAGE_ERROR); UNKNOWN_SERVER_ERROR for a transaction index that cannot be read, as
-            Apache Kafka answers it.
+        Raises KafkaError(KAFKA_STORAGE_ERROR); UNKNOWN_SERVER_ERROR for a malformed transaction index, as Apache Kafka.
         """
         try:
             return self._segments.aborted_transactions(fetch_offset, data, self._log.log_end_offset)

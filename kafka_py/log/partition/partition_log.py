@@ -1,7 +1,7 @@
-"""One partition's log: append as leader or follower, read, and the offsets that follow.
+"""One partition's log: append as leader or follower, read, and the offsets that result.
 
-Belongs to the event loop; whatever blocks is a job for the background. What may be appended is decided in validation.py
-and producer_state.py; a log is opened from disk by recovery.py. Knows nothing of replicas or requests.
+Belongs to the event loop; blocking work is a background job. validation.py and producer_state.py decide what may be
+appended; recovery.py opens a log from disk. Knows nothing of replicas or requests.
 Source: docs/reference/log.md, sections 3, 6, 10 and 11; docs/reference/replication.md, sections 2 and 9.
 """
 
@@ -46,12 +46,12 @@ _new = tuple.__new__
 
 
 class PartitionLog:
-    """The log of one partition. Made by recovery.open_log.
+    """The log of one partition. Created by recovery.open_log.
 
     log_start_offset <= high_watermark <= log_end_offset. recovery_point: everything below it is synced.
-    held_end: from here on this copy does not count until a flush has ended; None where flush.messages owes none.
-    files, epochs, producers, failures, flushing, compaction, lookups, topic_id_file: its parts; each says what it is
-    for. epochs and producers are read only.
+    held_end: records from this offset on count as replicated only after a flush; None when no flush is due by
+        flush.messages. files, epochs, producers, failures, flushing, compaction, lookups, topic_id_file: the parts of
+        the log. epochs and producers are read only.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class PartitionLog:
 
     @property
     def topic_id(self) -> TopicId | None:
-        """The topic that its directory belongs to."""
+        """The topic id of its directory; None when it has none."""
         return self.topic_id_file.topic_id
 
     @property
@@ -105,12 +105,12 @@ class PartitionLog:
 
     @property
     def log_dir(self) -> str:
-        """The log directory that holds it."""
+        """The path of the log directory that contains it."""
         return self.files.context.log_dir
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is neither closed or deleted nor on a directory that has failed."""
+        """False after the log was closed or deleted, or its directory failed."""
         return not self.failures.reason
 
     @property
@@ -124,7 +124,7 @@ class PartitionLog:
         return self._segments.size_bytes
 
     def reconfigure(self, config: LogConfig) -> None:
-        """Other settings are in force from now on."""
+        """Replaces the settings."""
         self.config = config
 
     # -- append and read
@@ -138,10 +138,10 @@ class PartitionLog:
         origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
     ) -> AppendInfo:
-        """Appends one batch: offset, leader epoch and, if the topic wants it, time are stamped in place.
+        """Appends one batch; stamps offset, leader epoch and, with LogAppendTime, the time in place.
 
-        records: one v2 batch with base offset 0, writable; without a whole batch nothing is appended.
-        now_ms: the wall clock. trust: of the connection that sent the batch; without one its header is verified.
+        records: one v2 batch with base offset 0, writable; nothing is appended without a whole batch. now_ms: wall
+            clock. trust: of the connection that sent the batch; without one its header is verified.
         Raises KafkaError with the codes of validation.prepare_leader_append and ProducerStates.check,
             RECORD_LIST_TOO_LARGE for a batch that no segment can hold, KAFKA_STORAGE_ERROR when the disk fails.
         """
@@ -160,10 +160,10 @@ class PartitionLog:
         *,
         prepared: Prepared | RecordWork | None = None,
     ) -> AppendInfo | RecordWork:
-        """As append_as_leader, but work on the records that would hold the event loop is handed back.
+        """As append_as_leader, but returns work on the records that would hold the event loop too long.
 
         The caller runs it in a thread and calls finish_append with the result, on the loop; appends that it begins
-        meanwhile would come before this one. prepared: from finish_append, the batch after that work.
+        meanwhile get lower offsets. prepared: from finish_append, the batch after that work.
         """
         if self.failures.reason:
             self.failures.refuse()
@@ -180,7 +180,7 @@ class PartitionLog:
         records, header = prepared  # type: ignore[misc]
         if self.topic_id_file.is_unsaved:
             self.topic_id_file.save()
-        # Fields by their number: names would take twice the time, and this runs for every append.
+        # Header fields by index: by name they would take twice the time, and this runs for every append.
         first_offset = self.log_end_offset
         last_offset = first_offset + header[6]
         size = header[1] + LOG_OVERHEAD
@@ -202,7 +202,7 @@ class PartitionLog:
         if has_producer:
             self.take_over(read_header(records), records)
         is_flush_due = last_offset + 1 - self.recovery_point >= config.flush_messages
-        return _new(  # every field is there; the constructor would take longer
+        return _new(  # every field is given; the constructor would take longer
             AppendInfo,
             (
                 first_offset, last_offset, max_timestamp,
@@ -214,14 +214,15 @@ class PartitionLog:
     def finish_append(
         self, prepared: Prepared, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
     ) -> AppendInfo:
-        """Appends a batch that has passed validation. Raises KafkaError as append_as_leader."""
+        """Appends a batch that has passed validation. Raises KafkaError like append_as_leader."""
         return self.begin_append(prepared[0], leader_epoch, now_ms, origin, prepared=prepared)  # type: ignore[return-value]
 
     def append_as_follower(self, records: memoryview, now_ms: int, leader_log_start: int = 0) -> AppendInfo:
-        """Appends what was fetched from the leader, as it is; a partial batch at the end is dropped.
+        """Appends batches fetched from the leader, unchanged; a partial batch at the end is dropped.
 
-        Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR); UnexpectedAppendOffset when the records do not
-            continue the log. One without a record from its own start and the leader's on begins again where they do.
+        A log without records at or above its own and the leader's log start is restarted at the first batch. Raises
+        KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR); UnexpectedAppendOffset when the records do not continue the
+        log.
         """
         if self.failures.reason:
             self.failures.refuse()
@@ -230,7 +231,7 @@ class PartitionLog:
         return append_fetched(self, records, now_ms, leader_log_start)
 
     def write(self, records: memoryview, base_offset: int, last_offset: int, largest: TimeOffset, now_ms: int) -> bool:
-        """Writes whole batches at the log end; see LogTail.write. For parts of the log: nothing is checked."""
+        """Writes whole batches at the log end; see LogTail.write. Only for parts of the log: nothing is checked."""
         rolled = self._tail.write(records, base_offset, last_offset, largest, self.config, now_ms)
         self.log_end_offset = last_offset + 1
         return rolled
@@ -243,7 +244,7 @@ class PartitionLog:
         )  # fmt: skip
 
     def take_over(self, header: BatchHeader, batch: memoryview) -> None:
-        """Lets the producer state, the transaction index and the last stable offset follow an append."""
+        """Updates producer state, transaction index and last stable offset after an append."""
         try:
             aborted = producer_replay.apply_batch(self.producers, header, batch)
         except CorruptBatch as corrupt:
@@ -258,7 +259,7 @@ class PartitionLog:
             self._update_first_unstable()
 
     def flush_if_due(self, first_offset: int) -> bool:
-        """If flush.messages is reached: syncs now, or True: the caller has to; until then the append does not count.
+        """If flush.messages is reached, syncs now, or returns True: the caller must flush and delay its response.
 
         first_offset: of the append.
         """
@@ -274,8 +275,8 @@ class PartitionLog:
     def read(self, offset: int, max_bytes: int, *, up_to_offset: int, min_one_batch: bool = False) -> LogRead:
         """A range of one segment that begins with the batch that holds `offset`; nothing is copied.
 
-        max_bytes: bound on the size. up_to_offset: batches from here on are left out (high watermark, last stable
-            offset or log end). min_one_batch: a first batch beyond max_bytes comes whole all the same.
+        max_bytes: bound on the size. up_to_offset: exclusive upper bound (high watermark, last stable offset or log
+            end). min_one_batch: the first batch is returned whole even if it exceeds max_bytes.
         Raises KafkaError(OFFSET_OUT_OF_RANGE, KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
         """
         if self.failures.reason:
@@ -301,13 +302,13 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it no transaction is undecided (exclusive); never above the high watermark."""
+        """All transactions below it are decided (exclusive); never above the high watermark."""
         first_unstable = self._first_unstable
         high_watermark = self.high_watermark
         return high_watermark if first_unstable is None or first_unstable > high_watermark else first_unstable
 
     def update_high_watermark(self, high_watermark: int) -> int:
-        """Sets the high watermark, kept between log start and log end; returns what it is now."""
+        """Sets the high watermark, bounded by log start and log end; returns the new value."""
         if high_watermark < self.log_start_offset:
             high_watermark = self.log_start_offset
         if high_watermark > self.log_end_offset:
@@ -319,9 +320,9 @@ class PartitionLog:
         return high_watermark
 
     def advance_log_start_offset(self, offset: int) -> bool:
-        """Moves the log start up (DeleteRecords, or the leader's); whether it moved.
+        """Advances the log start offset (DeleteRecords, or the leader's); whether it changed.
 
-        Raises KafkaError(OFFSET_OUT_OF_RANGE) beyond the high watermark.
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) above the high watermark.
         """
         if offset > self.high_watermark:
             fault = f"log start {offset} of {self.topic_partition} is beyond the high watermark {self.high_watermark}"
@@ -338,13 +339,13 @@ class PartitionLog:
         self._first_unstable = None if first is None else max(first, self.log_start_offset)
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """Notes that `epoch` begins at `start_offset`; written to disk in the background."""
+        """Assigns leader epoch `epoch` from `start_offset` on; written to disk in the background."""
         self.files.epoch_checkpoint.assign(epoch, start_offset)
 
     # -- roll, flush, truncate, close
 
     def roll(self, now_ms: int) -> bool:
-        """Begins a new segment at the log end; False when the active one is empty."""
+        """Creates a new segment at the log end; False when the active one is empty."""
         return self._tail.roll(self.log_end_offset, self.config, now_ms)
 
     def flush_in_background(self, up_to: int | None = None, then: Callable[[bool], None] | None = None) -> None:
@@ -352,7 +353,7 @@ class PartitionLog:
         self.flushing.in_background(up_to, then)
 
     def flushed(self, up_to: int) -> None:
-        """Everything below `up_to`, which lies above the recovery point, is on disk."""
+        """Sets the recovery point to `up_to`, which is above the previous one."""
         self.recovery_point = up_to
         if self.held_end is not None:
             is_due = self.log_end_offset - up_to >= self.config.flush_messages
@@ -363,21 +364,21 @@ class PartitionLog:
         return truncation.cuts_before(self._segments, offset)
 
     def truncate_to(self, offset: int) -> bool:
-        """Cuts the log so that it ends at `offset`; whether data was cut. See truncation.truncate_to."""
+        """Truncates the log to end at `offset` (exclusive); whether data was removed. See truncation.truncate_to."""
         return truncation.truncate_to(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Deletes everything; the log is empty and begins at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+        """Deletes all records; the log then begins and ends at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
         truncation.truncate_fully_and_start_at(self, offset)
 
     def ends_at(self, end_offset: int, start_offset: int) -> None:
-        """What was cut is gone: the other offsets follow, and the producer state as it was there. Raises OSError."""
+        """Updates the other offsets and the producer state after a truncation. Raises OSError."""
         before = self.log_start_offset, self.recovery_point, self.compaction.cleaned_to
         self.log_start_offset = start_offset
         self.log_end_offset = end_offset
         self.recovery_point = min(self.recovery_point, end_offset)
         if self.held_end is not None and (end_offset <= self.held_end or start_offset == end_offset):
-            self.held_end = None  # what waited for a flush is cut off
+            self.held_end = None  # the records that waited for a flush are truncated
         self.compaction.bound()
         after = self.log_start_offset, self.recovery_point, self.compaction.cleaned_to
         self.files.truncated(lowered=any(new < old for new, old in zip(after, before, strict=True)))
@@ -386,9 +387,9 @@ class PartitionLog:
         self.update_high_watermark(min(self.high_watermark, end_offset))
 
     def close(self) -> None:
-        """Flushes, takes a producer snapshot, trims the files and closes them: a clean end.
+        """Flushes, writes a producer snapshot, trims the files and closes them.
 
-        Blocks; in any thread, once the loop does not use the log any longer. Raises KafkaError(KAFKA_STORAGE_ERROR).
+        Blocks; in any thread, after the loop has stopped using the log. Raises KafkaError(KAFKA_STORAGE_ERROR).
         """
         if self.failures.reason:
             return

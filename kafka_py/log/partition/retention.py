@@ -1,6 +1,6 @@
-"""Which old segments may go: by age, by size, and below the log start offset.
+"""Retention: deletion of old segments by age, by size, and below the log start offset.
 
-Decisions over segments, oldest first, and the deletion of those that may go; compaction is another subject.
+Decides over segments, oldest first, and deletes them; compaction is in other files.
 Source: docs/reference/log.md, section 14.
 """
 
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class RetainedLog(Protocol):
-    """What retention needs of a log."""
+    """The interface of a log that retention uses."""
 
     topic_partition: TopicPartition
     config: LogConfig
@@ -33,23 +33,23 @@ class RetainedLog(Protocol):
     high_watermark: int
 
     def roll(self, now_ms: int) -> bool:
-        """Begins a new segment at the log end; False when the active one is empty."""
+        """Creates a new segment at the log end; False when the active one is empty."""
 
     def advance_log_start_offset(self, offset: int) -> bool:
-        """Moves the log start up; whether it moved."""
+        """Advances the log start offset; whether it changed."""
 
 
 MayGo = Callable[[Segment, Segment | None], bool]
-"""(segment, the one after it) -> whether this rule lets the segment go."""
+"""(segment, the next one) -> whether this rule deletes the segment."""
 
 
 def older_than(retention_ms: int, now_ms: int) -> MayGo:
-    """Segments whose largest timestamp (without one: the file's own time) lies more than `retention_ms` back."""
+    """Rule: segments whose largest timestamp (or else modification time) is more than `retention_ms` ago."""
     return lambda segment, _next: now_ms - segment.largest_timestamp_or_modified(now_ms) > retention_ms
 
 
 def beyond_size(total_bytes: int, retention_bytes: int) -> MayGo:
-    """Segments that the log can lose and still hold `retention_bytes`."""
+    """Rule: oldest segments without which the log still has at least `retention_bytes`."""
     surplus = total_bytes - retention_bytes
 
     def may_go(segment: Segment, _next: Segment | None) -> bool:
@@ -63,16 +63,16 @@ def beyond_size(total_bytes: int, retention_bytes: int) -> MayGo:
 
 
 def below(log_start_offset: int) -> MayGo:
-    """Segments that end at or below the log start offset."""
+    """Rule: segments that end at or below the log start offset."""
     return lambda _segment, following: following is not None and following.base_offset <= log_start_offset
 
 
 def count_deletable(
     segments: Sequence[Segment], may_go: MayGo, high_watermark: int, log_end_offset: int, most: int | None = None
 ) -> int:
-    """How many of the oldest segments may go: an unbroken run, all below the high watermark.
+    """Number of the oldest segments that the rule deletes: consecutive, all below the high watermark.
 
-    An empty last segment never goes. most: no more of them are looked at.
+    An empty last segment is never deleted. most: bound on the segments examined.
     """
     count = 0
     for segment, following in islice(with_following(segments), most):
@@ -86,9 +86,9 @@ def count_deletable(
 
 
 def rules(config: LogConfig, total_bytes: Callable[[], int], log_start_offset: int, now_ms: int) -> Iterator[MayGo]:
-    """The rules that hold for a log, in the order they are applied; a rule sees what the one before has left.
+    """The rules for a log, in the order of application; a rule sees the segments that the previous one has left.
 
-    total_bytes: asked when the size rule's turn comes.
+    total_bytes: called when the size rule is applied.
     """
     if config.is_deletable:
         if config.retention_ms >= 0:
@@ -99,9 +99,9 @@ def rules(config: LogConfig, total_bytes: Callable[[], int], log_start_offset: i
 
 
 def delete_old_segments(log: RetainedLog, now_ms: int, most: int | None = None) -> int:
-    """Applies the rules to a log; how many segments went. Their files are removed after file.delete.delay.ms.
+    """Applies the rules to a log; returns the number of deleted segments, whose files remain file.delete.delay.ms.
 
-    most: bound on how many go for now; if so many went, there may be others. Raises KafkaError(KAFKA_STORAGE_ERROR).
+    most: bound on deletions in this call; when it is reached, more may be due. Raises KafkaError(KAFKA_STORAGE_ERROR).
     """
     if log.failures.reason:
         return 0

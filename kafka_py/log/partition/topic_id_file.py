@@ -1,4 +1,4 @@
-"""The topic id that a log's directory belongs to, with its file, `partition.metadata` (KIP-516)."""
+"""The topic id of a log's directory, with its file `partition.metadata` (KIP-516)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_py.log.state.partition_metadata import format_topic_id
 
 
 class TopicIdFile:
-    """topic_id: None while the directory belongs to none. is_unsaved: the file has to be written before an append."""
+    """topic_id: None while the directory has none. is_unsaved: the file must be written before an append."""
 
     __slots__ = ("_context", "_failures", "_file", "_place", "is_unsaved", "topic_id")
 
@@ -28,15 +28,15 @@ class TopicIdFile:
         self.is_unsaved = False
 
     def assign(self, topic_id: TopicId) -> None:
-        """Ties the directory to a topic id; written to disk in the background, and in any case before the next append.
+        """Assigns the topic id; written to disk in the background, but always before the next append.
 
-        Raises KafkaError(INCONSISTENT_TOPIC_ID) when it belongs to another one.
+        Raises KafkaError(INCONSISTENT_TOPIC_ID) when the directory has another one.
         """
         if topic_id == ZERO_UUID or topic_id == self.topic_id:
             return
         place = self._place
         if self.topic_id is not None:
-            fault = f"{place.path} belongs to topic id {self.topic_id}, not {topic_id}"
+            fault = f"{place.path} has topic id {self.topic_id}, not {topic_id}"
             raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, fault)
         self.topic_id = topic_id
         self._file = BackgroundFile(
@@ -47,7 +47,7 @@ class TopicIdFile:
         self._file.save(format_topic_id(topic_id))
 
     def save(self) -> None:
-        """Returns when partition.metadata is on disk, so that no record is there without the id of its topic.
+        """Returns when partition.metadata is on disk, so that no record is stored without the id of its topic.
 
         Raises KafkaError(KAFKA_STORAGE_ERROR).
         """

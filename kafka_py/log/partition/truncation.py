@@ -1,6 +1,6 @@
-"""Cutting a log: to an earlier end, or down to nothing.
+"""Truncation of a log: to a lower end offset, or fully.
 
-Where to cut is decided by replication (a follower after a change of leader) or by recovery. Called through
+Replication (a follower after a change of leader) or recovery decides on the offset. Called through
 PartitionLog, on the event loop. Source: docs/reference/log.md, section 11; KIP-101.
 """
 
@@ -19,11 +19,11 @@ from kafka_py.records.batch import CorruptBatch
 _log = logging.getLogger(__name__)
 
 SEGMENTS_A_CUT = 16
-"""How many segments go in one turn of the loop when a log is cut: each has up to five files."""
+"""Segments that a truncation removes in one turn of the loop; each has up to five files."""
 
 
 class TruncatedLog(Protocol):
-    """What a truncation needs of its log."""
+    """The interface of a log that truncation uses."""
 
     topic_partition: TopicPartition
     config: LogConfig
@@ -33,16 +33,16 @@ class TruncatedLog(Protocol):
     log_end_offset: int
 
     def ends_at(self, end_offset: int, start_offset: int) -> None:
-        """What lay beyond these offsets is gone: all else that the log knows follows. Raises OSError."""
+        """Updates all other state of the log, which now has this end and start offset. Raises OSError."""
 
 
 def cuts_before(segments: LogSegments, offset: int) -> list[int]:
-    """Where to cut first on the way down to `offset`, largest first; see PartitionLog.cuts_before."""
+    """Offsets to truncate to before `offset`, largest first, so that each step removes few segments."""
     return segments.bases_above(offset)[-SEGMENTS_A_CUT:0:-SEGMENTS_A_CUT]
 
 
 def truncate_to(log: TruncatedLog, offset: int) -> bool:
-    """Cuts the log so that it ends at `offset`; whether data was cut. Raises as PartitionLog.truncate_to."""
+    """Truncates the log to end at `offset` (exclusive); whether data was removed. Raises KafkaError, ValueError."""
     if offset < 0:
         raise ValueError(f"cannot truncate {log.topic_partition} to offset {offset}")
     files = log.files
@@ -73,7 +73,7 @@ def truncate_to(log: TruncatedLog, offset: int) -> bool:
 
 
 def truncate_fully_and_start_at(log: TruncatedLog, offset: int) -> None:
-    """Deletes everything; the log is empty and begins at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+    """Deletes all records; the log then begins and ends at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
     _log.info("%s: deleting all records, starting at offset %d", log.topic_partition, offset)
     files = log.files
     try:

@@ -1,6 +1,6 @@
-"""Whether a largest timestamp far ahead of the clock is borne out by a record, as retention asks before it believes it.
+"""Checks whether a record really has a largest timestamp that is far ahead of the clock, for retention.
 
-Looks at the bytes of one batch, and reads no file. Source: docs/architecture.md, "What a batch header may claim".
+Works on the bytes of one batch, and reads no file. Source: docs/architecture.md, "What a batch header may claim".
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _log = logging.getLogger(__name__)
 
 _VERIFIED_PLAIN_BYTES = 2 << 20
 _VERIFIED_RECORDS = 4000
-"""What the event loop has time for when retention doubts a timestamp."""
+"""Most records of a batch that are read on the event loop to verify a timestamp."""
 
 
 class _TooMany(Exception):
-    """The batch has more records than are walked over."""
+    """The batch has more records than may be read on the event loop."""
 
 
 def _walk_of(records: int) -> Callable[[], None]:
-    """In the place of a pause: ends a walk over more records. Raises _TooMany."""
+    """Replaces a pause callback: ends the iteration after too many records by raising _TooMany."""
     pauses = iter(range(records // AT_ONCE))
 
     def pause() -> None:
@@ -36,9 +36,9 @@ def _walk_of(records: int) -> Callable[[], None]:
 
 
 def has_record_at(batch: bytes, largest: TimeOffset, now_ms: int, path: str) -> bool:
-    """Whether a record of the batch has the largest timestamp that its header announces, or a later one.
+    """Whether a record of the batch has the largest timestamp in its header, or a later one.
 
-    Of a batch too large to be walked over on the event loop the base timestamp decides. now_ms: the wall clock.
+    For a batch too large to be read on the event loop the base timestamp decides. now_ms: the wall clock.
     path: of the segment, for the log. Raises CorruptBatch, ValueError for a batch that cannot be read.
     """
     header = read_header(batch)
@@ -51,7 +51,7 @@ def has_record_at(batch: bytes, largest: TimeOffset, now_ms: int, path: str) -> 
         return header.base_timestamp - now_ms > CLOCK_SLACK_MS
     if found is None:
         _log.warning(
-            "%s: the header of the batch at offset %d announces timestamp %d, which none of its records has",
+            "%s: the header of the batch at offset %d has largest timestamp %d, which no record has",
             path, largest.offset, largest.timestamp,
         )  # fmt: skip
     return found is not None

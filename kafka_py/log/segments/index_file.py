@@ -1,8 +1,8 @@
-"""What the offset index and the time index share: a sparse file of fixed-size entries, in order.
+"""Base of the offset index and the time index: a sparse file of fixed-size entries, in order.
 
 The active segment's file has its full size from the start (zeroes past the entries) and is trimmed when the segment
-is rolled or closed, as the classic does with its mapped files. Here entries are written as they come and looked up
-with a few short reads; nothing but the count and the last entry is kept in memory. Knows no entry's meaning.
+is rolled or closed, as Apache Kafka does with its mapped files. Here entries are written at once and looked up with a
+few short reads; only the count and the last entry are kept in memory. Does not interpret entries.
 Source: docs/reference/log.md, section 4.
 """
 
@@ -14,20 +14,20 @@ from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.segments.segment_file import SegmentFile
 
 _READ_AT_ONCE = 512
-"""A search that has come down to this many entries reads them in one go."""
+"""A binary search reads the last this many entries at once."""
 
 
 class IndexFile(SegmentFile):
-    """One index file; `entries` counts those in it, `capacity` those it may hold.
+    """One index file. entries: their number. capacity: the largest number of entries.
 
-    is_full: no entry but one that closes the segment may follow; a field, for every append asks.
+    is_full: only the last entry at a roll may follow; a field, because every append reads it.
     """
 
     __slots__ = ("capacity", "entries", "is_full")
 
     ENTRY: Struct
     KEPT_FOR_CLOSING = 0
-    """Places that are left for the entry that closes the segment."""
+    """Slots reserved for the entry that is added at a roll."""
 
     def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
         super().__init__(directory, base_offset)
@@ -40,23 +40,23 @@ class IndexFile(SegmentFile):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the entries, whatever the file's size."""
+        """Size of the entries in bytes, not of the file."""
         return self.entries * self.ENTRY.size
 
     def create(self, max_bytes: int) -> None:
-        """An empty index with room for `max_bytes`, rounded down to whole entries; overwrites what is there."""
+        """Creates an empty index of `max_bytes`, rounded down to whole entries; overwrites an existing file."""
         self._set_size(0, self.capacity)
         self._forget_last()
         self.resize(max_bytes)
 
     def opened(self, file_bytes: int, max_bytes: int) -> None:
-        """Takes the file as it lies on disk, `file_bytes` long, every whole entry of it as valid."""
+        """Opens the existing file, `file_bytes` long, and treats every whole entry as valid."""
         entries = file_bytes // self.ENTRY.size
         self._set_size(entries, max(max_bytes // self.ENTRY.size, entries))
         self._forget_last()
 
     def drop_zero_tail(self) -> None:
-        """Forgets entries of zeroes at the end: a file that lost its last trim with the power. None is ever written."""
+        """Drops zero entries at the end, which are never written: a power failure may have undone the last trim."""
         if not self.entries or any(self.entry(self.entries - 1)):
             return
         low, high = 0, self.entries - 1
@@ -70,14 +70,14 @@ class IndexFile(SegmentFile):
         self._forget_last()
 
     def resize(self, max_bytes: int) -> None:
-        """Gives the file room for `max_bytes`, whatever is past the entries now being zero; makes it if missing."""
+        """Resizes the file to `max_bytes`, with zeroes after the entries; creates it if missing."""
         self._set_size(self.entries, max(max_bytes // self.ENTRY.size, self.entries))
         file = self.file(create=True)
         file.truncate(self.size_bytes)
         file.truncate(self.capacity * self.ENTRY.size)
 
     def trim(self) -> None:
-        """Cuts the file to its entries: the segment takes no more. The file is let go."""
+        """Trims the file to its entries, because the segment is rolled, and releases it."""
         self.file(create=True).truncate(self.size_bytes)
         self._set_size(self.entries, self.entries)
         self.close()
@@ -97,7 +97,7 @@ class IndexFile(SegmentFile):
         return self.ENTRY.unpack(self.file().read(self.ENTRY.size, slot * self.ENTRY.size))
 
     def all_entries(self) -> list[tuple[int, ...]]:
-        """Every entry, for checks and tools."""
+        """All entries, for checks and tools."""
         return list(self.ENTRY.iter_unpack(self.file().read(self.size_bytes, 0))) if self.entries else []
 
     def _append(self, *fields: int) -> None:
@@ -105,10 +105,10 @@ class IndexFile(SegmentFile):
         self._set_size(self.entries + 1, self.capacity)
 
     def _forget_last(self) -> None:
-        """The last entry is no longer known."""
+        """Drops the cached last entry."""
 
     def _slots_up_to(self, target: int, field: int) -> int:
-        """How many entries have `field` <= target; the field rises from entry to entry."""
+        """Number of entries with `field` <= target; the field rises from entry to entry."""
         low, high = self._narrow(target, field)
         if high > low:
             size = self.ENTRY.size
@@ -124,7 +124,7 @@ class IndexFile(SegmentFile):
         return low
 
     def _narrow(self, target: int, field: int) -> tuple[int, int]:
-        """A short range of slots, end exclusive: `field` is <= target in all before it and above it in all behind."""
+        """A short range of slots (end exclusive): `field` is <= target before it, and above target after it."""
         low, high = 0, self.entries
         size = self.ENTRY.size
         while high - low > _READ_AT_ONCE:

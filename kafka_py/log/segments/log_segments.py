@@ -1,6 +1,6 @@
 """The segments of one log as one sequence of offsets: find, read, search by time, search aborted transactions.
 
-Read only but for the list itself; knows file positions, nothing of leaders or watermarks beyond the bounds handed in.
+Read only except for the list itself; knows file positions, but leaders and watermarks only as given bounds.
 Source: docs/reference/log.md, sections 3 and 4; docs/reference/replication.md, section 9.
 """
 
@@ -27,7 +27,7 @@ def with_following(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segme
 
 
 class LogSegments:
-    """Oldest first; the last one is active. `bases` holds their base offsets, for the search."""
+    """The segments of one log, oldest first; the last one is active. `bases`: their base offsets, for binary search."""
 
     __slots__ = ("_marks", "active", "bases", "segments")
 
@@ -35,7 +35,7 @@ class LogSegments:
         self.segments = list(segments)
         self.bases = [segment.base_offset for segment in self.segments]
         self.active = self.segments[-1]
-        self._marks: dict[int, tuple[Segment, int]] = {}  # offset -> where the batch that holds it begins
+        self._marks: dict[int, tuple[Segment, int]] = {}  # offset -> segment and position of its batch
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -45,11 +45,11 @@ class LogSegments:
         return sum(segment.size for segment in self.segments)
 
     def slot(self, offset: int) -> int:
-        """The number of the segment that would hold `offset`: the last one that begins at or below it, at least 0."""
+        """The index of the last segment whose base offset is <= `offset`; at least 0."""
         return max(bisect_right(self.bases, offset) - 1, 0)
 
     def at(self, base_offset: int) -> Segment | None:
-        """The segment that begins exactly there."""
+        """The segment with exactly this base offset."""
         slot = bisect_left(self.bases, base_offset)
         return self.segments[slot] if slot < len(self.bases) and self.bases[slot] == base_offset else None
 
@@ -58,21 +58,21 @@ class LogSegments:
         return self.segments[self.slot(start) : self.slot(end) + 1]
 
     def bases_above(self, offset: int) -> list[int]:
-        """The base offsets of the segments that begin above `offset`."""
+        """The base offsets above `offset`."""
         return self.bases[bisect_right(self.bases, offset) :]
 
     def add(self, segment: Segment) -> None:
-        """A new active segment."""
+        """Adds a new active segment."""
         self.segments.append(segment)
         self.bases.append(segment.base_offset)
         self.active = segment
 
     def take_oldest(self, count: int) -> list[Segment]:
-        """Takes the `count` oldest ones out; one must remain or be added at once."""
+        """Removes and returns the `count` oldest; one must remain, or the caller must add one at once."""
         return self._take(0, count)
 
     def take_newer_than(self, offset: int) -> list[Segment]:
-        """Takes those out that begin above `offset`; what was before them is active now."""
+        """Removes and returns the segments that begin above `offset`; the one before them becomes active."""
         return self._take(bisect_right(self.bases, offset), len(self.segments))
 
     def _take(self, first: int, past: int) -> list[Segment]:
@@ -85,14 +85,14 @@ class LogSegments:
         return taken
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
-        """Puts one segment in the place of neighbours, none of them active."""
+        """Replaces adjacent inactive segments by one."""
         first = bisect_left(self.bases, old[0].base_offset)
         past = first + len(old)
         self.segments[first:past] = [new]
         self.bases[first:past] = [new.base_offset]
 
     def forget_positions(self) -> None:
-        """After a truncation."""
+        """Drops the cached positions after a truncation."""
         self._marks.clear()
 
     def read(
@@ -131,13 +131,13 @@ class LogSegments:
         return _new(LogRead, (data, size, segment.base_offset, start, incomplete))
 
     def position(self, segment: Segment, offset: int, log_end_offset: int) -> int:
-        """Where in `segment` the first batch begins whose last offset is >= `offset`; its size when there is none."""
+        """Position in `segment` of the first batch whose last offset is >= `offset`; its size when there is none."""
         return self._place(segment, offset, log_end_offset)[0]
 
     def _place(self, segment: Segment, offset: int, log_end_offset: int) -> tuple[int, int]:
-        """As `position`, and the size of the batch there; 0 when it is not known or there is none.
+        """As `position`, with the size of that batch; 0 when it is unknown or there is none.
 
-        Readers come back to where they stopped, so the last few answers are kept.
+        Readers continue where they stopped, so the last few results are cached.
         """
         mark = self._marks.get(offset)
         if mark is not None and mark[0] is segment:
@@ -160,7 +160,7 @@ class LogSegments:
             del marks[next(iter(marks))]
 
     def bytes_between(self, offset: int, up_to_offset: int, log_end_offset: int) -> int:
-        """Bytes from the batch that holds `offset` up to the one that holds `up_to_offset`."""
+        """Bytes from the batch that holds `offset` up to the batch that holds `up_to_offset` (exclusive)."""
         first, last = self.slot(offset), self.slot(up_to_offset)
         start = self.position(self.segments[first], offset, log_end_offset)
         end = self.position(self.segments[last], up_to_offset, log_end_offset)
@@ -186,7 +186,7 @@ class LogSegments:
         return None
 
     def aborted_transactions(self, fetch_offset: int, data: LogRead, log_end_offset: int) -> list[tuple[int, int]]:
-        """(producer id, first offset) of the aborted transactions with records in what was read, or just past it."""
+        """(producer id, first offset) of the aborted transactions with records in the read data, or just after it."""
         upper_offset = self._upper_offset(data, log_end_offset)
         found: list[tuple[int, int]] = []
         for segment in self.segments[self.slot(fetch_offset) :]:
@@ -197,7 +197,7 @@ class LogSegments:
         return found
 
     def _upper_offset(self, data: LogRead, log_end_offset: int) -> int:
-        """An exclusive upper bound for the offsets that a read has met, from the offset index."""
+        """An exclusive upper bound of the offsets in the data that was read, from the offset index."""
         slot = self.slot(data.segment_base)
         entry = self.segments[slot].offset_index.first_at_or_after(data.position + data.size)
         if entry is not None:

@@ -1,4 +1,4 @@
-"""The offset index: from an offset to the position in the .log file where the search for it may begin.
+"""The offset index: maps an offset to the position in the .log file where a search for it begins.
 
 Layout: entries of 8 bytes, relative_offset i32 (offset - base offset), position i32, big-endian; offsets strictly
 rising. Source: docs/reference/log.md, section 4.
@@ -21,14 +21,14 @@ _LAST_POSITION = (1 << _POSITION_BITS) - 1
 
 
 class OffsetPosition(NamedTuple):
-    """An absolute offset and the position of the append that held it."""
+    """An absolute offset and the position of the append that contained it."""
 
     offset: int
     position: int
 
 
 class OffsetIndex(IndexFile):
-    """The .index file of one segment; offsets are absolute on this side of the file."""
+    """The .index file of one segment; the methods take and return absolute offsets."""
 
     __slots__ = ("_last", "_near")
 
@@ -39,7 +39,7 @@ class OffsetIndex(IndexFile):
         super().__init__(directory, base_offset)
         self._last: OffsetPosition | None = None
         self._near = array("Q")
-        """The entries around the last look-up, each as one number: readers go on where they stopped."""
+        """The entries around the last look-up, each as one number, because readers continue where they stopped."""
 
     @property
     def last(self) -> OffsetPosition:
@@ -50,9 +50,9 @@ class OffsetIndex(IndexFile):
         return last
 
     def append(self, offset: int, position: int) -> None:
-        """offset: the last one of the append that begins at `position`; must exceed the last entry's."""
+        """Adds an entry. offset: last offset of the append at `position`; must exceed that of the last entry."""
         if self.entries and offset <= self.last.offset:
-            raise ValueError(f"{self.path}: offset {offset} is not above the last entry's {self.last.offset}")
+            raise ValueError(f"{self.path}: offset {offset} is not above that of the last entry, {self.last.offset}")
         self._append(offset - self.base_offset, position)
         self._last = OffsetPosition(offset, position)
 
@@ -61,7 +61,7 @@ class OffsetIndex(IndexFile):
         return self.around(offset)[0]
 
     def around(self, offset: int) -> tuple[OffsetPosition, int]:
-        """(what `lookup` gives, the position of the entry after it); -1 for the position when there is none."""
+        """The entry that `lookup` returns, and the position of the entry after it; -1 when there is none."""
         if self.entries == 0 or offset < self.base_offset:
             return OffsetPosition(self.base_offset, 0), -1
         if offset >= self.last.offset:
@@ -79,7 +79,7 @@ class OffsetIndex(IndexFile):
         return OffsetPosition(self.base_offset + (entry >> _POSITION_BITS), entry & _LAST_POSITION), following
 
     def _read_near(self, relative: int) -> array[int]:
-        """Some hundred entries, among them the largest <= `relative` and the one after it, where there are such."""
+        """Some hundred entries, among them the largest <= `relative` and the next one, as far as they exist."""
         low, high = self._narrow(relative, 0)
         low, high = max(low - 1, 0), min(high + 1, self.entries)
         near = array("Q")
@@ -90,7 +90,7 @@ class OffsetIndex(IndexFile):
         return near
 
     def first_at_or_after(self, position: int) -> OffsetPosition | None:
-        """The first entry whose position is >= `position`; None when all lie before it."""
+        """The first entry whose position is >= `position`; None when there is none."""
         slot = self._slots_up_to(position - 1, 1)
         return self._at(slot) if slot < self.entries else None
 

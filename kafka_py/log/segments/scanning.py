@@ -1,7 +1,7 @@
-"""Walks over the batches of a .log file: by their first bytes to find an offset, or whole to check and replay them.
+"""Iteration over the batches of a .log file: headers only to find an offset, or whole batches to check and replay.
 
-Knows a file and a range of it, nothing of segments. Formats 0 and 1 are walked over like format 2: the offset, the
-size and the magic byte sit at the same places.
+Knows a file and a range of it, but no segments. Formats 0 and 1 are read like format 2: offset, size and magic byte are
+at the same positions.
 Source: docs/reference/record-formats.md, sections 1 and 4; docs/reference/log.md, section 13.
 """
 
@@ -15,18 +15,18 @@ from kafka_py.log.disk.files import File
 from kafka_py.records.batch import LOG_OVERHEAD, SIZE_UP_TO_MAGIC, BatchHeader, CorruptBatch, read_header
 
 _PLACE = Struct(">qi4xb6xi")
-"""Base offset, size, magic, last offset delta; the formats 0 and 1 have something else in place of the last one."""
+"""Base offset, size, magic, last offset delta; formats 0 and 1 have other data in place of the last one."""
 _BEGINNING = Struct(">qi4xb")
 BATCH_START = 61
-"""Bytes from the start of a batch that a scan looks at."""
+"""Bytes at the start of a batch that a scan reads."""
 _SMALLEST_SIZE_FIELD = 14
 HEADERS_AT_ONCE = 8192
-"""Bytes that a scan reads in one go; more than the index leaves between two entries, unless batches are large."""
+"""Bytes that a scan reads at once: more than there are between two index entries, unless batches are large."""
 _BATCHES_AT_ONCE = 1 << 20
 
 
 class BatchPlace(NamedTuple):
-    """Where a batch lies in its file, and the offsets it covers (both inclusive)."""
+    """Position and size of a batch in its file, and its base and last offset (inclusive)."""
 
     position: int
     size_bytes: int
@@ -35,7 +35,7 @@ class BatchPlace(NamedTuple):
 
 
 class NoBatchThere(Exception):
-    """No batch begins where one was said to."""
+    """No batch begins at the given position."""
 
 
 def find_batch(
@@ -50,8 +50,8 @@ def find_batch(
     """The first whole batch of [position, end) whose last offset is >= `offset`; None when there is none.
 
     begins_within: lowest and highest base offset that the batch at `position` may have, both inclusive.
-    first_read: BATCH_START where the batch at `position` most likely is large, and the one sought.
-    Raises CorruptBatch where a size is impossible, NoBatchThere when `begins_within` is given and not true.
+    first_read: BATCH_START if the batch at `position` is probably large and contains `offset`.
+    Raises CorruptBatch for an impossible size, NoBatchThere when the batch is not within `begins_within`.
     """
     if begins_within is not None and (position < 0 or end - position < SIZE_UP_TO_MAGIC):
         raise NoBatchThere
@@ -98,7 +98,7 @@ def _begins_batch(chunk: bytes, room: int, lowest: int, highest: int) -> bool:
 
 
 def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of every whole batch of [position, end). Raises CorruptBatch at an impossible header."""
+    """(position, header) of every whole batch of [position, end). Raises CorruptBatch for an invalid header."""
     chunk, chunk_at = b"", position
     while end - position >= SIZE_UP_TO_MAGIC:
         at = position - chunk_at
@@ -112,10 +112,10 @@ def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int
 
 
 def iter_file_batches(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """(position, header, bytes) of every whole batch of [position, end); the checksum is not looked at.
+    """(position, header, bytes) of every whole batch of [position, end); the checksum is not verified.
 
-    The bytes are only good until the next one is asked for. An incomplete batch at the end is left out; raises
-    CorruptBatch at an impossible header (such as the zeroes of a preallocated file).
+    The bytes are valid until the next batch is read. A partial batch at the end is left out. Raises CorruptBatch for an
+    invalid header (such as the zeroes of a preallocated file).
     """
     chunk, chunk_at = memoryview(b""), position
     while end - position >= LOG_OVERHEAD:

@@ -1,6 +1,6 @@
 """One .log file with its offset, time and transaction index: append, find, truncate.
 
-Knows positions and offsets, and whether it is full (`should_roll`). What may be appended, partition_log.py decides;
+Knows positions and offsets, and when to roll (`should_roll`). partition_log.py decides what may be appended;
 log_tail.py creates the next segment.
 Source: docs/reference/log.md, sections 3 and 4.
 """
@@ -37,7 +37,7 @@ MAX_RELATIVE_OFFSET = (1 << 31) - 1
 
 
 class Segment:
-    """One segment; `size` is the length of its data. The active one holds its file open, others open it when read."""
+    """One segment; `size` is the length of its data. The active one keeps its file open, others open it on use."""
 
     __slots__ = (
         "_active", "_bytes_since_entry", "_file", "_first_timestamp", "_largest", "_verified", "base_offset",
@@ -68,7 +68,7 @@ class Segment:
     def create(
         cls, directory: PartitionDirectory, base_offset: int, config: LogConfig, now_ms: int, roll_jitter_ms: int = 0
     ) -> Segment:
-        """A new, empty and active segment with its files. roll_jitter_ms: by how much it is rolled early."""
+        """A new, empty and active segment with its files. roll_jitter_ms: by how much its roll age is shortened."""
         segment = cls(directory, base_offset, created_ms=now_ms, roll_jitter_ms=roll_jitter_ms)
         segment._file = directory.open(base_offset, filenames.LOG, create=True)
         segment._file.truncate(0)
@@ -94,20 +94,20 @@ class Segment:
 
     @property
     def has_unknown_largest(self) -> bool:
-        """Whether it is at rest, and files have to be read to know its largest timestamp."""
+        """Whether it is inactive and its largest timestamp must be read from its files."""
         return self._largest is None and not self._active
 
     def take_largest(self, twin: Segment) -> None:
-        """What a twin has found by reading, unless the segment has changed since."""
+        """Takes the largest timestamp that a copy has read, unless this segment has changed since."""
         if self.has_unknown_largest and self.size == twin.size:
             self._largest = twin._largest
 
     def largest_timestamp_or_modified(self, now_ms: int) -> int:
-        """What retention goes by: the largest timestamp, or when the file was last written if there is none.
+        """The timestamp for retention (ms): the largest timestamp, or the file's modification time if there is none.
 
-        A largest timestamp far ahead of the clock counts only if a record bears it out: a header written by a broker
-        that did not verify it would otherwise keep the segment for ever. Of a batch too large to be walked over here
-        the base timestamp is taken for the others. now_ms: the wall clock.
+        A largest timestamp far ahead of the clock counts only if a record has it: an unverified wrong header would
+        otherwise keep the segment forever. For a batch too large to be read here the base timestamp decides. now_ms:
+        wall clock.
         """
         timestamp = self.largest.timestamp
         if timestamp - now_ms > CLOCK_SLACK_MS and not self._is_future_true(now_ms):
@@ -115,7 +115,7 @@ class Segment:
         return timestamp if timestamp >= 0 else self.directory.files.info(self.path).modified_ms
 
     def _is_future_true(self, now_ms: int) -> bool:
-        """Whether the batch with the largest timestamp holds a record that has it; looked at once per timestamp."""
+        """Whether the batch with the largest timestamp has a record with it; read once per timestamp."""
         largest = self.largest
         if self._verified is None or self._verified[0] != largest:
             try:
@@ -129,13 +129,13 @@ class Segment:
         return self._verified[1]
 
     def append(self, data: Buffer, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
-        """Writes one append at the end of the file, with an index entry when one is due.
+        """Writes one append at the end of the file, and an index entry when one is due.
 
-        largest: the largest timestamp of the append and its offset. Raises OSError; `size` then is what it was.
+        largest: the largest timestamp of the append and its offset. Raises OSError; `size` is unchanged then.
         """
         position = self.size
         size = len(data)
-        if self._bytes_since_entry > index_interval_bytes:  # fails here, if at all, before anything is written
+        if self._bytes_since_entry > index_interval_bytes:  # may raise, so it comes before the write
             self.offset_index.file()
             self.time_index.file()
         (self._file or self.file()).write(data, position)
@@ -149,7 +149,7 @@ class Segment:
         self.size = position + size
 
     def index(self, position: int, size: int, last_offset: int, largest: TimeOffset, index_interval_bytes: int) -> None:
-        """Accounts for an append of `size` bytes at `position`: its timestamp, and an entry when one is due."""
+        """Updates timestamps and indexes for an append of `size` bytes at `position`."""
         if largest[0] > self.largest[0]:
             self._largest = largest
         if self._bytes_since_entry > index_interval_bytes:
@@ -163,7 +163,7 @@ class Segment:
             self._bytes_since_entry = 0
 
     def should_roll(self, size: int, last_offset: int, largest_timestamp: int, config: LogConfig, now_ms: int) -> bool:
-        """Whether an append of `size` bytes up to `last_offset` belongs into the next segment."""
+        """Whether the segment must be rolled before an append of `size` bytes up to `last_offset` (inclusive)."""
         present = self.size
         if (
             present + size > config.segment_bytes
@@ -174,7 +174,7 @@ class Segment:
             return True
         if not present:
             return False
-        first = self._first_timestamp  # as waited_ms: this runs for every append
+        first = self._first_timestamp  # as waited_ms, without the call: this runs for every append
         if first is None or first < 0:
             waited_ms = self.waited_ms(largest_timestamp, now_ms)
         else:
@@ -182,7 +182,7 @@ class Segment:
         return waited_ms > config.roll_ms - self.roll_jitter_ms
 
     def waited_ms(self, timestamp: int, now_ms: int) -> int:
-        """Time from the first batch to `timestamp`; by the clock when the first batch has no timestamp."""
+        """Age in ms: from the first batch's timestamp to `timestamp`, or from creation to `now_ms` if it has none."""
         first = self._first_timestamp
         if first is None:
             first = self._first_timestamp = self._read_first_timestamp()
@@ -193,7 +193,7 @@ class Segment:
         entry, following = self.offset_index.around(offset)
         file = self.file()
         if entry.offset < offset and following - entry.position > HEADERS_AT_ONCE:
-            # Large batches have an entry each: the one sought most likely begins where the next entry says.
+            # Large batches have an entry each: the batch most likely begins at the next entry's position.
             bounds = self.base_offset, offset
             with contextlib.suppress(NoBatchThere):
                 return find_batch(file, following, self.size, offset, begins_within=bounds, first_read=BATCH_START)
@@ -206,7 +206,7 @@ class Segment:
         return find_batch(file, 0, self.size, offset)
 
     def start_for(self, offset: int) -> int:
-        """Where the search for `offset` begins: where the index says, if a batch begins there that it can mean."""
+        """Position where the search for `offset` begins: that of the index entry, if a matching batch begins there."""
         entry = self.offset_index.lookup(offset)
         position = entry.position
         if position == 0 or begins_batch(self.file(), position, self.size, self.base_offset, entry.offset):
@@ -215,7 +215,7 @@ class Segment:
         return 0
 
     def start_for_time(self, timestamp: int, lowest_offset: int) -> int:
-        """Where the search for a record of `timestamp`, at or after `lowest_offset`, begins."""
+        """Position where the search for a record of `timestamp`, at or after `lowest_offset`, begins."""
         entry = self.time_index.lookup(timestamp)
         return self.start_for(max(entry.offset if self._is_borne_out(entry) else self.base_offset, lowest_offset))
 
@@ -236,8 +236,8 @@ class Segment:
         return next_offset
 
     def _distrust_index(self, entry: OffsetPosition) -> None:
-        """An entry is wrong, so any may be: searches begin at the start, until the next start rebuilds the index."""
-        _log.warning("%s: the entry %s is wrong, the index is left aside", self.offset_index.path, listed(entry))
+        """Ignores the index from now on, because an entry is wrong; the next start of the broker rebuilds it."""
+        _log.warning("%s: the entry %s is wrong, the index is ignored", self.offset_index.path, listed(entry))
         self.offset_index.truncate_to_entries(0)
         if not self._active:
             self.offset_index.close()
@@ -249,7 +249,7 @@ class Segment:
         return last if self.time_index.entries and self._is_borne_out(last) else None
 
     def _is_borne_out(self, entry: TimeOffset) -> bool:
-        """Whether the batch that a time entry means has the entry's timestamp."""
+        """Whether the batch at the entry's offset has the entry's timestamp."""
         if entry.timestamp < 0:
             return True
         try:
@@ -262,9 +262,9 @@ class Segment:
         return header.magic < MAGIC or header.max_timestamp == entry.timestamp
 
     def cut_position(self, offset: int) -> int:
-        """Where the batch that holds `offset` begins; the segment's size when all batches are below it.
+        """Position of the batch that holds `offset`; the segment's size when all batches are below it.
 
-        Raises CorruptBatch when batches on the way there cannot be told apart.
+        Raises CorruptBatch when a batch header before that position is invalid.
         """
         place = self.find(offset)
         if place is not None:
@@ -272,12 +272,12 @@ class Segment:
         end = self.start_for(offset)
         for position, header in iter_file_headers(self.file(), end, self.size):
             end = position + header.size_bytes
-        if end != self.size:  # a size beyond the end of the file looks as if no batch followed
+        if end != self.size:  # a batch size beyond the end of the file also ends the search
             raise CorruptBatch("a batch reaches beyond the end of the file", end)
         return self.size
 
     def truncate_to(self, offset: int, config: LogConfig, now_ms: int) -> int:
-        """Cuts the batch that holds `offset` and all after it; the number of bytes cut.
+        """Truncates from the batch that holds `offset` on; returns the number of bytes removed.
 
         Raises CorruptBatch, as `cut_position` does, before anything is changed.
         """
@@ -296,12 +296,12 @@ class Segment:
         return cut
 
     def cut_file(self, size: int) -> None:
-        """Makes the .log file `size` bytes long; the indexes are the caller's business."""
+        """Truncates the .log file to `size` bytes; the caller updates the indexes."""
         self.file().truncate(size)
         self.size = size
 
     def make_active(self, config: LogConfig, roll_jitter_ms: int | None = None) -> None:
-        """Gets the segment ready for appends: its file stays open, its indexes get their full size."""
+        """Prepares the segment for appends: its file stays open, its indexes get their full size."""
         if roll_jitter_ms is not None:
             self.roll_jitter_ms = roll_jitter_ms
         file = self.file()
@@ -319,7 +319,7 @@ class Segment:
             file.truncate(config.segment_bytes)
 
     def become_inactive(self, *, preallocated: bool) -> None:
-        """Closes the segment for appends: the last time entry is written, files get their real sizes."""
+        """Ends appends to the segment: writes the last time index entry and trims the files."""
         self.add_last_time_entry()
         self.offset_index.trim()
         self.time_index.trim()
@@ -331,13 +331,13 @@ class Segment:
                 self.directory.handles.opened(self)
 
     def add_last_time_entry(self) -> None:
-        """The entry that a roll, a close and a recovery add; nothing when it says nothing new."""
+        """Adds the last time index entry at a roll, close or recovery, unless it is there already."""
         largest = self.largest
         if largest.timestamp >= 0:
             self.time_index.maybe_append(*largest, closing=True)
 
     def open_indexes(self, config: LogConfig) -> None:
-        """Takes the index files as they lie on disk; the segment was made elsewhere and is sound."""
+        """Opens the existing index files without a check; compaction has just written them."""
         files, room = self.directory.files, config.segment_index_bytes
         self.offset_index.opened(files.info(self.offset_index.path).size, room)
         self.time_index.opened(files.info(self.time_index.path).size, room)
@@ -345,7 +345,7 @@ class Segment:
             self.txn_index.opened(files.info(self.txn_index.path).size)
 
     def reset_indexes(self, config: LogConfig) -> None:
-        """Empties all indexes and forgets what was known of timestamps; the segment is about to be read again."""
+        """Empties all indexes and drops the known timestamps, before the segment is read again."""
         self.offset_index.create(config.segment_index_bytes)
         self.time_index.create(config.segment_index_bytes)
         self.txn_index.reset()
@@ -366,7 +366,7 @@ class Segment:
         self._file = None
 
     def let_go(self) -> None:
-        """Drops every open file; slices in flight keep theirs."""
+        """Releases every open file; slices being sent keep theirs."""
         if self._file is not None and not self._active:
             self.directory.handles.closed(self)
         self._file = None
@@ -376,7 +376,7 @@ class Segment:
         self.txn_index.close()
 
     def _scan_largest(self) -> TimeOffset:
-        """The last time entry, or a larger timestamp of the batches behind it."""
+        """The last time index entry, or a larger timestamp of a batch after it."""
         entry = self._last_time_entry()
         largest = entry or TimeOffset(NO_TIMESTAMP, self.base_offset)
         start = 0 if entry is None else self.start_for(entry.offset)
@@ -384,7 +384,7 @@ class Segment:
             for _, header in iter_file_headers(self.file(), start, self.size):
                 if header.max_timestamp > largest.timestamp:
                     largest = TimeOffset(header.max_timestamp, header.last_offset)
-        except CorruptBatch as corrupt:  # the batches up to there do; whoever reads beyond meets it himself
+        except CorruptBatch as corrupt:  # the batches before it count; a reader of the later ones gets the error
             _log.warning("%s: %s", self.path, corrupt)
         return largest
 

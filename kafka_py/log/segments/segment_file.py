@@ -1,6 +1,6 @@
-"""A file that belongs to one segment and is opened when it is used: what all of its indexes are.
+"""Base of a segment's indexes: a file that is opened on use.
 
-It is open as long as its turn among the open files lasts (handles.py). Knows no content.
+handles.py decides how long it stays open. Knows no content.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from kafka_py.log.disk.files import File
 
 
 class SegmentFile:
-    """One file of a segment, named by its base offset and `SUFFIX`. used: since the idle files were last released."""
+    """One file of a segment, named by its base offset and `SUFFIX`. used: since the last sweep of idle files."""
 
     __slots__ = ("_file", "base_offset", "directory", "used")
 
@@ -27,7 +27,7 @@ class SegmentFile:
         return self.directory.segment_path(self.base_offset, self.SUFFIX)
 
     def file(self, create: bool = False) -> File:
-        """The open file; opens it when it is not."""
+        """The open file; opens it if necessary."""
         self.used = True
         file = self._file
         if file is None:

@@ -1,4 +1,4 @@
-"""The time index: from a timestamp to the offset where the search for it may begin.
+"""The time index: maps a timestamp to the offset where a search for it begins.
 
 Layout: entries of 12 bytes, timestamp i64, relative_offset i32, big-endian: the largest timestamp so far and its
 offset; timestamps strictly rising. Source: docs/reference/log.md, section 4.
@@ -16,14 +16,14 @@ from kafka_py.records.batch import NO_TIMESTAMP
 
 
 class TimeOffset(NamedTuple):
-    """A timestamp and the absolute offset it belongs to."""
+    """A timestamp (ms) and the absolute offset of its record."""
 
     timestamp: int
     offset: int
 
 
 class TimeIndex(IndexFile):
-    """The .timeindex file of one segment; offsets are absolute on this side of the file."""
+    """The .timeindex file of one segment; the methods take and return absolute offsets."""
 
     __slots__ = ("_last",)
 
@@ -44,9 +44,9 @@ class TimeIndex(IndexFile):
         return last
 
     def maybe_append(self, timestamp: int, offset: int, *, closing: bool = False) -> bool:
-        """Adds an entry if `timestamp` is above the last one and there is room; whether it did.
+        """Adds an entry if `timestamp` is above the last one and there is a free slot; whether one was added.
 
-        closing: the entry that a roll or close adds, for which the last place is kept.
+        closing: the entry that a roll or close adds, for which the last slot is reserved.
         """
         if timestamp <= self.last.timestamp:
             return False

@@ -1,8 +1,8 @@
 """The search for the first record at or after a time, in steps short enough for an event loop.
 
-A generator yields None where others may have their turn, and a BatchLook for a batch whose records must be read; who
-drives it sends back what the look found. A batch that cannot be read is skipped, and named in the log: a wrong header
-must not take the lookup of the whole partition. Source: docs/reference/log.md, section 4; KIP-33.
+A generator yields None where other work may run, and a BatchLook for a batch whose records must be read; the caller
+sends back its result. A batch that cannot be read is skipped and logged, so that a wrong header does not fail the
+lookup in the whole partition. Source: docs/reference/log.md, section 4; KIP-33.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HEADERS_PER_TURN = 100
 
 
 class BatchLook(NamedTuple):
-    """One batch that may hold the record. limit: bytes that its records may have once decompressed."""
+    """One batch that may contain the record. limit: bound on its decompressed size in bytes."""
 
     topic_partition: TopicPartition
     file: File
@@ -46,14 +46,14 @@ class BatchLook(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """Whether it belongs into a thread, as far as can be seen before the records are decompressed."""
+        """Whether it should run in a thread, as far as is known before decompression."""
         header = self.header
         if header.record_count > ON_LOOP_RECORDS:
             return True
         return header.size_bytes > (ON_LOOP_COMPRESSED_BYTES if header.codec_id else ON_LOOP_PLAIN_BYTES)
 
     def run_on_loop(self) -> tuple[bool, TimeOffset | None]:
-        """Whether it was little enough for the event loop, and what `run` gives."""
+        """Whether the batch was small enough for the event loop, and the result of `run`."""
         if self.is_large:
             return False, None
         try:
@@ -62,10 +62,10 @@ class BatchLook(NamedTuple):
             return False, None
 
     def run(self, pause: Callable[[], None] = no_pause) -> TimeOffset | None:
-        """The first record of the batch that is not older; None when there is none, or the batch cannot be read.
+        """The first record at or after the timestamp; None when there is none, or the batch cannot be read.
 
-        A batch beyond the limit is answered with its first offset: a reader then begins a little early, but reads all.
-        pause: called now and then. Raises OSError; KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT) for formats 0 and 1.
+        For a batch beyond the limit the result is its first offset, so that a reader misses no record. pause: called at
+        intervals. Raises OSError; KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT) for formats 0 and 1.
         """
         try:
             return self._search(self.limit, pause)

@@ -1,9 +1,9 @@
 """The transaction index: the aborted transactions whose marker is in one segment.
 
-A search reads the few entries that it needs: a segment may have thousands, and every fetch with read_committed asks.
+A search reads only the entries that it needs: a segment may have thousands, and every read_committed fetch searches.
 
 Layout: entries of 34 bytes, version i16 (0), producer_id i64, first_offset i64, last_offset i64,
-last_stable_offset i64, big-endian; absolute offsets, ordered by last_offset. The file is made with its first entry.
+last_stable_offset i64, big-endian; absolute offsets, ordered by last_offset. The file is created with its first entry.
 Source: docs/reference/log.md, section 5.
 """
 
@@ -32,11 +32,11 @@ class AbortedTransaction(NamedTuple):
 
 
 class CorruptTxnIndex(ValueError):
-    """The file cannot be trusted and is rebuilt from the segment."""
+    """The file is invalid and is rebuilt from the segment."""
 
 
 class AbortedSearch(NamedTuple):
-    """What one segment adds to a search; `complete`: later segments have nothing to add."""
+    """Result of the search in one segment. complete: later segments cannot add results."""
 
     transactions: list[AbortedTransaction]
     complete: bool
@@ -55,7 +55,7 @@ class TxnIndex(SegmentFile):
         self._last: AbortedTransaction | None = None
 
     def opened(self, file_bytes: int) -> None:
-        """Takes the file as it lies on disk; a short entry at its end is ignored (and overwritten)."""
+        """Opens the existing file; a partial entry at its end is ignored (and overwritten)."""
         self.entries = file_bytes // _ENTRY.size
         self._last = None
 
@@ -64,11 +64,11 @@ class TxnIndex(SegmentFile):
         last_offset = self.base_offset - 1
         for aborted in self.all_entries():
             if aborted.last_offset < self.base_offset:
-                raise CorruptTxnIndex(f"{self.path}: last offset {aborted.last_offset} lies before the segment")
+                raise CorruptTxnIndex(f"{self.path}: last offset {aborted.last_offset} is below the base offset")
             if aborted.last_offset <= last_offset:
                 raise CorruptTxnIndex(f"{self.path}: last offset {aborted.last_offset} is not above {last_offset}")
             if aborted.producer_id < 0 or not 0 <= aborted.first_offset <= aborted.last_offset:
-                raise CorruptTxnIndex(f"{self.path}: {aborted} cannot be")
+                raise CorruptTxnIndex(f"{self.path}: the fields of {aborted} contradict each other")
             last_offset = aborted.last_offset
 
     def append(self, aborted: AbortedTransaction) -> None:
@@ -86,7 +86,7 @@ class TxnIndex(SegmentFile):
         return self._last
 
     def _read(self, first: int, count: int) -> list[AbortedTransaction]:
-        """The entries from number `first` on. Raises CorruptTxnIndex for a version newer than 0 or a short file."""
+        """`count` entries from number `first` on. Raises CorruptTxnIndex for a version above 0 or a short file."""
         data = self.file().read(count * _ENTRY.size, first * _ENTRY.size)
         if len(data) != count * _ENTRY.size:
             raise CorruptTxnIndex(f"{self.path}: the file is shorter than its {self.entries} entries")
@@ -108,7 +108,7 @@ class TxnIndex(SegmentFile):
     def search(self, fetch_offset: int, upper_offset: int) -> AbortedSearch:
         """Transactions with a record in [fetch_offset, upper_offset) that were aborted in this segment.
 
-        Raises CorruptTxnIndex for entries of a version newer than 0, and for a file that is too short.
+        Raises CorruptTxnIndex for entries of a version above 0, and for a file that is too short.
         """
         last = self._last_entry()
         if last is None:
@@ -136,7 +136,7 @@ class TxnIndex(SegmentFile):
             self.file().truncate(kept * _ENTRY.size)
 
     def reset(self) -> None:
-        """Removes the file; the segment is about to be read again."""
+        """Removes the file, before the segment is read again."""
         self.close()
         self.entries = 0
         self._last = None

@@ -1,4 +1,4 @@
-"""What a log knows besides records: leader epochs, producers, the topic id, and the files that keep them.
+"""State of a log besides its records: leader epochs, producers, the topic id, and their files.
 
     checkpoints.py         the text format of checkpoint files
     epochs.py              where each leader epoch began (KIP-101)

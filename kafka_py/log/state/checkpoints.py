@@ -1,9 +1,9 @@
 """Text checkpoints: the offset files of a log directory, and the leader epochs of a partition.
 
-Parsing and formatting are pure, reading takes the Files; written they are by background_file.py.
+Parsing and formatting are pure, reading takes the Files; background_file.py writes the files.
 Source: docs/reference/log.md, section 12.
 
-Layout: line 1 the version `0`, line 2 the number of entries, then one entry per line, fields parted by white space.
+Layout: line 1 the version `0`, line 2 the number of entries, then one entry per line, fields separated by white space.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VERSION = "0"
 
 
 class CorruptCheckpoint(OSError):
-    """A checkpoint file that cannot be read; an I/O error, for its directory goes offline."""
+    """A malformed checkpoint file; an I/O error, because its directory goes offline."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(errno.EIO, reason, path)
@@ -32,7 +32,7 @@ def format_checkpoint(rows: Iterable[str]) -> bytes:
 
 
 def parse_checkpoint(data: bytes, path: str, fields: int) -> list[list[str]]:
-    """The entries, each as its `fields` fields. A wholly empty file has none.
+    """The entries, each a list of `fields` fields. An empty file has none.
 
     path: for the error. Raises CorruptCheckpoint for another version, a malformed line or a wrong count.
     """
@@ -47,7 +47,7 @@ def parse_checkpoint(data: bytes, path: str, fields: int) -> list[list[str]]:
     if len(lines) == 1:
         return []
     if not lines[1].strip().isdecimal():
-        raise CorruptCheckpoint(path, f"the checkpoint's count {lines[1]!r} is no number")
+        raise CorruptCheckpoint(path, f"the checkpoint's entry count {lines[1]!r} is not a number")
     rows = [line.split() for line in lines[2:]]
     if int(lines[1]) != len(rows):
         raise CorruptCheckpoint(path, f"the checkpoint announces {lines[1]} entries and holds {len(rows)}")
@@ -61,7 +61,7 @@ def _number(text: str, path: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise CorruptCheckpoint(path, f"{text!r} in the checkpoint is no number") from None
+        raise CorruptCheckpoint(path, f"{text!r} in the checkpoint is not a number") from None
 
 
 def read_offsets(files: Files, path: str) -> dict[TopicPartition, int]:
@@ -98,6 +98,6 @@ def format_epochs(entries: Iterable[EpochStart]) -> bytes:
 
 
 def create_if_missing(files: Files, path: str) -> None:
-    """An empty checkpoint file where there is none."""
+    """Creates an empty checkpoint file if there is none."""
     if not files.exists(path):
         files.open(path, create=True).close()

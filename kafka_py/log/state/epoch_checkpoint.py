@@ -1,7 +1,7 @@
 """The leader epochs of a log together with their file, `leader-epoch-checkpoint`.
 
-Every change goes to disk, synced, in the background: a crash before that loses nothing that recovery does not find in
-the batches themselves. Source: docs/reference/log.md, sections 10 and 12.
+Every change is written to disk, synced, in the background; after a crash before that, recovery finds the epochs in the
+batches. Source: docs/reference/log.md, sections 10 and 12.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
 
 
 class EpochCheckpoint:
-    """Changes leader epochs and writes them down. epochs: as they are now, read only.
+    """Changes leader epochs and writes their checkpoint. epochs: the current ones, read only.
 
-    entries: what the file holds. failed: told of a failed write.
+    entries: content of the file. failed: called with the error of a failed write.
     """
 
     __slots__ = ("_file", "epochs")
@@ -37,7 +37,7 @@ class EpochCheckpoint:
         )
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """See LeaderEpochs.assign, as for the others."""
+        """See LeaderEpochs.assign; likewise for the other methods."""
         self._save_if(self.epochs.assign(epoch, start_offset))
 
     def truncate_from_end(self, end_offset: int) -> None:
@@ -50,16 +50,16 @@ class EpochCheckpoint:
         self._save_if(self.epochs.clear())
 
     def save_now(self) -> None:
-        """Brings the file up to date before it returns; blocks. Raises OSError."""
+        """Writes pending changes before it returns; blocks. Raises OSError."""
         self._file.save_now()
 
     def save_again(self) -> bool:
-        """Makes another attempt to write the file if the last one failed; whether it does."""
+        """Retries the last write if it failed; whether a write was started."""
         return self._file.save_again()
 
     @property
     def is_saved(self) -> bool:
-        """Whether the file is up to date and nobody writes it."""
+        """Whether the file is up to date and no write is pending."""
         return self._file.is_saved
 
     def _save_if(self, has_changed: bool) -> None:

@@ -1,7 +1,7 @@
-"""Where each leader epoch began in one log (KIP-101, KIP-279).
+"""Leader epoch cache: the start offset of each leader epoch in one log (KIP-101, KIP-279).
 
-Pure: a list of (epoch, start offset), both strictly rising; the owner writes the checkpoint when a method returns that
-it changed. Source: docs/reference/log.md, section 10.
+Pure: a list of (epoch, start offset), both strictly rising; the owner writes the checkpoint when a method reports a
+change. Source: docs/reference/log.md, section 10.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class EpochStart(NamedTuple):
 
 
 class EpochEnd(NamedTuple):
-    """An epoch and the first offset past it; (-1, -1) when unknown."""
+    """A leader epoch and its end offset (exclusive); (-1, -1) when unknown."""
 
     epoch: int
     end_offset: int
@@ -31,7 +31,7 @@ UNKNOWN_END = EpochEnd(NO_LEADER_EPOCH, -1)
 
 
 class LeaderEpochs:
-    """The leader epochs of one log. `latest` is -1 when there is none."""
+    """The leader epochs of one log. latest: -1 when there is none."""
 
     __slots__ = ("_epochs", "_starts", "latest")
 
@@ -50,9 +50,9 @@ class LeaderEpochs:
         return len(self._epochs)
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Notes that `epoch` begins at `start_offset`; whether that changed anything.
+        """Assigns `epoch` from `start_offset` on; whether the entries changed.
 
-        Entries that contradict it (an epoch not below, or a start not below) go. Raises ValueError for negatives.
+        Entries with an epoch or a start offset that is not below are removed. Raises ValueError for negative arguments.
         """
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"leader epoch {epoch} cannot begin at offset {start_offset}")
@@ -67,10 +67,10 @@ class LeaderEpochs:
         return True
 
     def found(self, epoch: int, offset: int) -> bool:
-        """Notes that a batch of `epoch` stands at `offset`; whether that changed anything. A negative one says nothing.
+        """Notes a batch that recovery found; whether the entries changed. A negative epoch is ignored.
 
-        Entries that contradict it go: when the power fails, the batches of before a truncation may come back while the
-        entries of after it stay, and would pass them off as a newer leader's.
+        Contradicting entries are removed: after a power failure the batches from before a truncation may reappear while
+        the entries from after it remain, and would assign the batches to a newer leader.
         """
         held = self.epoch_of(offset)
         if epoch < 0 or epoch == held or (held == NO_LEADER_EPOCH and epoch <= self.latest):
@@ -88,8 +88,8 @@ class LeaderEpochs:
         """Where `epoch` ends in this log, as OffsetsForLeaderEpoch answers it.
 
         epoch: as asked; -1 asks for nothing.
-        Returns the largest known epoch <= `epoch` and the first offset past it. Older than all we hold:
-            (`epoch`, the first start). -1, or newer than all we hold: UNKNOWN_END.
+        Returns the largest known epoch <= `epoch` and its end offset (exclusive). Older than all known epochs:
+            (`epoch`, the first start offset). -1, or newer than all known epochs: UNKNOWN_END.
         """
         if epoch == NO_LEADER_EPOCH or not self._epochs or epoch > self.latest:
             return UNKNOWN_END
@@ -100,12 +100,12 @@ class LeaderEpochs:
         return EpochEnd(held, self._starts[later])
 
     def epoch_of(self, offset: int) -> int:
-        """The epoch in which the record at `offset` was written; -1 when it lies before all we know."""
+        """The epoch in which the record at `offset` was written; -1 when it is below all known start offsets."""
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else NO_LEADER_EPOCH
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Drops the epochs that begin at or after `end_offset`; whether any did."""
+        """Removes the epochs that begin at or after `end_offset`; whether there were any."""
         kept = bisect_left(self._starts, end_offset)
         if kept == len(self._starts):
             return False
@@ -115,7 +115,7 @@ class LeaderEpochs:
         return True
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drops the epochs that end at or before `start_offset`; the one that holds it now begins there."""
+        """Removes the epochs that end at or before `start_offset`; the one that contains it now begins there."""
         dropped = bisect_right(self._starts, start_offset)
         if dropped == 0 or (dropped == 1 and self._starts[0] == start_offset):
             return False
@@ -125,7 +125,7 @@ class LeaderEpochs:
         return True
 
     def clear(self) -> bool:
-        """Drops everything; whether there was anything."""
+        """Removes all epochs; whether there were any."""
         had = bool(self._epochs)
         self._epochs.clear()
         self._starts.clear()

@@ -1,4 +1,4 @@
-"""The `partition.metadata` file: which topic id a partition's directory belongs to (KIP-516).
+"""The `partition.metadata` file: the topic id of a partition's directory (KIP-516).
 
 Source: docs/reference/log.md, section 2. Layout: `version: 0`, newline, `topic_id: <22 characters>`, nothing after it.
 """
@@ -12,7 +12,7 @@ from kafka_py.log.disk.files import Files
 
 
 class CorruptPartitionMetadata(OSError):
-    """The file cannot be read; an I/O error, for its directory goes offline."""
+    """The file is malformed; an I/O error, because its directory goes offline."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(errno.EIO, reason, path)

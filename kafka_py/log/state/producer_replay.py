@@ -1,6 +1,6 @@
 """Rebuilding the producer state of a log: from its newest usable snapshot, then batch by batch.
 
-Reads files; what a batch does to the state is in producer_state.py. Source: docs/reference/log.md, section 13.
+Reads files; producer_state.py applies a batch to the state. Source: docs/reference/log.md, section 13.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from kafka_py.records.control import ControlType, EndTxnMarker, read_control_typ
 _log = logging.getLogger(__name__)
 
 RECALLED_BYTES = (8 * 1024, 32 * 1024, 96 * 1024)
-"""How far before a snapshot batches are looked for: five of a client's usual size, first among fewer bytes, for small
-batches are many, and a start must not read them all."""
+"""How many bytes before a snapshot are searched for batches: five of a client's usual size; fewer at first, because a
+start must not read very many small batches."""
 
 _Batches = dict[tuple[int, int], list[AppendedBatch]]
 """By producer id and epoch, in order."""
 
 
 def read_marker(batch: bytes | memoryview, header: BatchHeader) -> EndTxnMarker | None:
-    """The transaction marker in a control batch; None for an emptied one and for types that mean nothing here."""
+    """The transaction marker in a control batch; None for an empty batch and for other control types."""
     if header.record_count <= 0:
         return None
     record = decode_records(batch, header=header)[0]
@@ -44,7 +44,7 @@ def read_marker(batch: bytes | memoryview, header: BatchHeader) -> EndTxnMarker 
 def check_markers(
     records: memoryview, batches: Iterable[tuple[int, BatchHeader]], topic_partition: TopicPartition
 ) -> None:
-    """Raises KafkaError(CORRUPT_MESSAGE) for a control batch that cannot be read: recovery would cut it again.
+    """Raises KafkaError(CORRUPT_MESSAGE) for a malformed control batch, which recovery would truncate.
 
     batches: (position, header) of those in `records`.
     """
@@ -59,9 +59,9 @@ def check_markers(
 def check_batch(
     producers: ProducerStates, records: memoryview, header: BatchHeader, *, from_client: bool
 ) -> AppendedBatch | None:
-    """Whether a leader may append a batch of a producer, data or a control batch; as ProducerStates.check.
+    """Checks whether a leader may append a producer's data or control batch; see ProducerStates.check.
 
-    Raises KafkaError also with INVALID_RECORD for a control batch that cannot be read, and as check_marker.
+    Raises KafkaError also with INVALID_RECORD for a malformed control batch, and as check_marker.
     """
     if not header.attributes & CONTROL_FLAG:
         return producers.check(header, from_client=from_client)
@@ -77,9 +77,9 @@ def check_batch(
 def apply_batch(
     producers: ProducerStates, header: BatchHeader, batch: bytes | memoryview | None
 ) -> AbortedTransaction | None:
-    """Lets the state take over one batch of a producer; the entry for the transaction index, if it aborted one.
+    """Applies one batch of a producer to the state; returns the transaction index entry if it aborted a transaction.
 
-    batch: its bytes; only looked at for control batches. Raises CorruptBatch for a control batch that is none.
+    batch: its bytes; only read for control batches. Raises CorruptBatch for a malformed control batch.
     """
     if not header.is_control:
         producers.apply(header)
@@ -133,9 +133,9 @@ def _drop(directory: PartitionDirectory, snapshots: list[int], offset: int) -> N
 
 
 def write_snapshot(directory: PartitionDirectory, producers: ProducerStates, snapshots: list[int]) -> bool:
-    """Writes the state under its end offset unless the newest snapshot is as new; whether it did. Not synced.
+    """Writes a snapshot at the state's end offset unless the newest one is not older; whether it did. Not synced.
 
-    A log that nothing was ever written to has none, as with the classic.
+    A log without any write has no snapshot, as in Apache Kafka.
     """
     offset = producers.end_offset
     if offset <= (snapshots[-1] if snapshots else 0):
@@ -164,10 +164,10 @@ def replay(segments: Sequence[Segment], producers: ProducerStates, end_offset: i
 
 
 def _recall(segments: Sequence[Segment], producers: ProducerStates) -> None:
-    """Finds again the batches before each producer's last one, which a snapshot leaves out.
+    """Reads the batches before each producer's last one, which a snapshot does not contain.
 
-    A client that lost our answers repeats up to five batches. Knowing only the last of them, the classic refuses the
-    others as out of order; the client then takes a new epoch and sends them anew, so that they stand twice.
+    A client that lost responses resends up to five batches. Apache Kafka 2.8.2, which knows only the last of them after
+    a restart, rejects the others as out of order; the client then bumps its epoch and sends them again as duplicates.
     """
     keys = [(producer_id, producer.epoch) for producer_id, producer in producers.active()]
     known: _Batches = {}
@@ -182,7 +182,7 @@ def _recall(segments: Sequence[Segment], producers: ProducerStates) -> None:
 
 
 def _last_batches(segments: Sequence[Segment], end_offset: int, most_bytes: int) -> tuple[_Batches, bool]:
-    """The data batches of about the last `most_bytes` before an offset; and whether there are no others to be found."""
+    """The data batches of about the last `most_bytes` before an offset, and whether there are no earlier ones."""
     known: _Batches = {}
     left_bytes = most_bytes
     for segment in reversed([each for each in segments if each.base_offset < end_offset]):
@@ -191,7 +191,7 @@ def _last_batches(segments: Sequence[Segment], end_offset: int, most_bytes: int)
             end = segment.size if place is None else place.position
             earlier = _batches_before(segment, end, left_bytes)
         except CorruptBatch as corrupt:
-            _log.warning("%s: the last batches of its producers are not known: %s", segment.path, corrupt)
+            _log.warning("%s: cannot read the last batches of its producers: %s", segment.path, corrupt)
             return known, True
         for key, batches in earlier.items():
             known[key] = batches + known.get(key, [])
@@ -220,8 +220,8 @@ def _batches_before(segment: Segment, end: int, most_bytes: int) -> _Batches:
 def _replay_segment(segment: Segment, producers: ProducerStates, start: int, end_offset: int) -> None:
     try:
         _replay_batches(segment, producers, start, end_offset)
-    except CorruptBatch as corrupt:  # what lies behind it cannot be found, nor read by anyone
-        _log.warning("%s: the producers behind it are not known: %s", segment.path, corrupt)
+    except CorruptBatch as corrupt:  # later batches cannot be found, nor read by consumers
+        _log.warning("%s: the producers after it are unknown: %s", segment.path, corrupt)
 
 
 def _replay_batches(segment: Segment, producers: ProducerStates, start: int, end_offset: int) -> None:

@@ -1,6 +1,6 @@
 """The `<offset>.snapshot` files: producer state, valid up to that offset (exclusive).
 
-Bytes only; which snapshots are kept is decided in recovery.py and partition_log.py.
+Bytes only; recovery.py and partition_log.py decide which snapshots are kept.
 Source: docs/reference/log.md, section 9.
 
 Layout: version i16 (1), crc u32 (CRC-32C from byte 6 on), count i32; per producer 46 bytes: producer_id i64,
@@ -25,11 +25,11 @@ _NO_OFFSET = -1
 
 
 class CorruptSnapshot(ValueError):
-    """The file cannot be used; an older one is, or none."""
+    """The file cannot be used; recovery falls back to an older one, or none."""
 
 
 def encode_snapshot(producers: Iterable[tuple[int, Producer]]) -> bytes:
-    """The file's content; of each producer's batches only the newest is kept."""
+    """The file's content; it has only the newest batch of each producer."""
     out = bytearray(_HEAD.size)
     count = 0
     for producer_id, producer in producers:
@@ -59,7 +59,7 @@ def decode_snapshot(data: bytes) -> list[tuple[int, Producer]]:
     if version != _VERSION:
         raise CorruptSnapshot(f"producer snapshot version {version} is not known")
     if crc != crc32c(memoryview(data)[_CRC_FROM:]):
-        raise CorruptSnapshot("the producer snapshot's checksum does not fit")
+        raise CorruptSnapshot("the producer snapshot's checksum does not match")
     if count < 0 or len(data) != _HEAD.size + count * _ENTRY.size:
         raise CorruptSnapshot(f"a producer snapshot of {count} entries cannot have {len(data)} bytes")
     return [_producer(fields) for fields in _ENTRY.iter_unpack(data[_HEAD.size :])]

@@ -1,6 +1,6 @@
-"""What a partition knows of its idempotent and transactional producers (KIP-98, KIP-360).
+"""Producer state of a partition: its idempotent and transactional producers (KIP-98, KIP-360).
 
-Pure: decides whether a batch may be appended, and what the log knows after it. The bytes of its snapshot file are in
+Pure: decides whether a batch may be appended, and applies appended batches. The bytes of its snapshot file are in
 producer_snapshots.py. Source: docs/reference/log.md, section 8; KIP-98.
 """
 
@@ -18,7 +18,7 @@ from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
 
 BATCHES_KEPT = 5
-"""Batches per producer among which a repeated one is recognised; clients keep at most five in flight."""
+"""Batches kept per producer to recognise duplicates; clients have at most five in flight."""
 
 _SEQUENCE_MASK = 0x7FFFFFFF
 
@@ -33,7 +33,7 @@ class AppendedBatch(NamedTuple):
 
     @classmethod
     def of(cls, header: BatchHeader) -> AppendedBatch:
-        """What is kept of an appended batch; its offsets are final."""
+        """The kept fields of an appended batch; its offsets are final."""
         last_offset = header.base_offset + header.last_offset_delta
         return cls(header.last_sequence, last_offset, header.last_offset_delta, header.max_timestamp)
 
@@ -48,7 +48,7 @@ class AppendedBatch(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Producer:
-    """One producer id. `batches`: the newest last, at most BATCHES_KEPT, all of the present epoch."""
+    """One producer id. batches: newest last, at most BATCHES_KEPT, all of the current producer epoch."""
 
     epoch: int = NO_PRODUCER_EPOCH
     batches: list[AppendedBatch] = field(default_factory=list)
@@ -72,14 +72,14 @@ class CompletedTransaction(NamedTuple):
 
 
 _NONE: deque[CompletedTransaction] = deque(maxlen=0)
-"""Stands for an empty one in all logs; nothing can be put into it."""
+"""The shared empty deque of all logs; it cannot hold an entry."""
 
 
 class _Unreplicated:
-    """Decided transactions whose marker is not below the high watermark yet, in order of the marker's offset.
+    """Completed transactions whose marker is not below the high watermark yet, in order of the marker's offset.
 
-    _lowest: those of them that no later one begins before, so that the first is the one with the lowest first offset.
-    Most logs never hold a transaction, and an empty deque takes 700 bytes: both are made with the first one.
+    _lowest: those before which no later transaction begins, so that the first has the lowest first offset. Most logs
+    have no transaction, and an empty deque takes 700 bytes: both are created with the first transaction.
     """
 
     __slots__ = ("_lowest", "_waiting")
@@ -106,7 +106,7 @@ class _Unreplicated:
         lowest.append(completed)
 
     def forget_below(self, high_watermark: int) -> None:
-        """Drops those whose marker is below the high watermark."""
+        """Removes the transactions whose marker is below the high watermark."""
         waiting = self._waiting
         while waiting and waiting[0].last_offset < high_watermark:
             dropped = waiting.popleft()
@@ -118,9 +118,9 @@ class _Unreplicated:
 
 
 class ProducerStates:
-    """The producers of one log, by id. `end_offset`: the state holds everything below it.
+    """The producers of one log, by id. end_offset: the state covers all offsets below it.
 
-    While a log is in use it is not kept up to date: the log knows its end, and says so when it has a snapshot taken.
+    While a log is in use end_offset is not updated with each append; the log sets it before a snapshot (`reached`).
     """
 
     __slots__ = ("_ongoing", "_unreplicated", "end_offset", "producers")
@@ -132,11 +132,10 @@ class ProducerStates:
         self._unreplicated = _Unreplicated()
 
     def check(self, header: BatchHeader, *, from_client: bool) -> AppendedBatch | None:
-        """Whether a data batch of a producer may be appended here by a leader.
+        """Checks whether a leader may append a producer's data batch.
 
-        header: with a producer id; offsets are not looked at.
-        from_client: checks sequences and looks for repetitions; coordinators are only checked for their epoch.
-        Returns the batch that this one repeats, or None.
+        header: has a producer id; its offsets are not read. from_client: checks sequences and duplicates; for
+        coordinators only the epoch is checked. Returns the stored batch of which this is a duplicate, or None.
         Raises KafkaError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE).
         """
         producer = self.producers.get(header.producer_id)
@@ -151,7 +150,7 @@ class ProducerStates:
         elif header.producer_epoch < producer.epoch:
             raise KafkaError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"producer {header.producer_id} has epoch {producer.epoch}, the batch {header.producer_epoch}",
+                f"producer {header.producer_id} has epoch {producer.epoch}, the batch has {header.producer_epoch}",
             )
         elif from_client and header.base_sequence != 0:
             raise KafkaError(
@@ -162,12 +161,12 @@ class ProducerStates:
         if producer.txn_first_offset is not None and not header.is_transactional:
             raise KafkaError(
                 ErrorCode.INVALID_TXN_STATE,
-                f"producer {header.producer_id} has an open transaction, the batch belongs to none",
+                f"producer {header.producer_id} has an open transaction, the batch is not transactional",
             )
         return None
 
     def apply(self, header: BatchHeader) -> None:
-        """Takes over an appended data batch; offsets are final. Never refuses."""
+        """Applies an appended data batch; its offsets are final. Does not check it."""
         producer = self._producer(header.producer_id, header.producer_epoch)
         batches = producer.batches
         if len(batches) == BATCHES_KEPT:
@@ -179,7 +178,7 @@ class ProducerStates:
             self._ongoing[header.base_offset] = header.producer_id
 
     def check_marker(self, header: BatchHeader, marker: EndTxnMarker) -> None:
-        """Whether a leader may append a transaction marker.
+        """Checks whether a leader may append a transaction marker.
 
         Raises KafkaError(INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED).
         """
@@ -189,7 +188,7 @@ class ProducerStates:
         if header.producer_epoch < producer.epoch:
             raise KafkaError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"producer {header.producer_id} has epoch {producer.epoch}, the marker {header.producer_epoch}",
+                f"producer {header.producer_id} has epoch {producer.epoch}, the marker has {header.producer_epoch}",
             )
         if marker.coordinator_epoch < producer.coordinator_epoch:
             raise KafkaError(
@@ -199,7 +198,7 @@ class ProducerStates:
             )
 
     def apply_marker(self, header: BatchHeader, marker: EndTxnMarker) -> CompletedTransaction | None:
-        """Takes over an appended marker; what it completed, or None when no transaction was open. Never refuses."""
+        """Applies an appended marker; the completed transaction, or None when none was open. Does not check it."""
         producer = self._producer(header.producer_id, header.producer_epoch)
         producer.coordinator_epoch = marker.coordinator_epoch
         producer.last_timestamp = header.max_timestamp
@@ -214,13 +213,13 @@ class ProducerStates:
         return completed
 
     def index_entry(self, completed: CompletedTransaction) -> AbortedTransaction:
-        """What the transaction index keeps of an aborted transaction that has just been applied."""
+        """The transaction index entry of an aborted transaction that has just been applied."""
         ongoing = next(iter(self._ongoing), None)
         stable = completed.last_offset + 1 if ongoing is None else ongoing
         return AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
 
     def first_unstable_offset(self) -> int | None:
-        """The first offset of a transaction that is open, or decided but not below the high watermark."""
+        """The lowest first offset of a transaction that is open or whose marker is not below the high watermark."""
         ongoing = next(iter(self._ongoing), None)
         decided = self._unreplicated.first_offset
         if ongoing is None or decided is None:
@@ -233,13 +232,13 @@ class ProducerStates:
         return bool(self._ongoing or self._unreplicated)
 
     def forget_replicated(self, high_watermark: int) -> None:
-        """Drops the decided transactions whose marker lies below the high watermark."""
+        """Removes the completed transactions whose marker is below the high watermark."""
         self._unreplicated.forget_below(high_watermark)
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers without an open transaction that were silent for `expiration_ms`; how many.
+        """Removes producers without an open transaction that were inactive for `expiration_ms`; returns their number.
 
-        A timestamp far ahead of the clock counts as one of now, so that it does not keep a producer for ever.
+        A timestamp far ahead of the clock counts as the current time, so that the producer can expire.
         """
         for producer in self.producers.values():
             if producer.last_timestamp - now_ms > CLOCK_SLACK_MS:
@@ -254,21 +253,21 @@ class ProducerStates:
         return len(expired)
 
     def reached(self, end_offset: int) -> None:
-        """The state holds everything below this offset."""
+        """Sets end_offset: the state covers all offsets below it."""
         self.end_offset = end_offset
 
     def restore(self, producer_id: int, producer: Producer) -> None:
-        """Takes a producer from a snapshot; after the last one comes `restored`."""
+        """Adds a producer from a snapshot; `restored` must be called after the last one."""
         self.producers[producer_id] = producer
         if producer.txn_first_offset is not None:
             self._ongoing[producer.txn_first_offset] = producer_id
 
     def restored(self) -> None:
-        """A snapshot has been taken over: its producers came in any order."""
+        """Ends the restoring of a snapshot; orders the open transactions, because producers come in any order."""
         self._ongoing = dict(sorted(self._ongoing.items()))
 
     def reset(self, end_offset: int) -> None:
-        """Forgets everything; the state is to be rebuilt from `end_offset` on."""
+        """Removes all producers; the state is to be rebuilt from `end_offset` on."""
         self.producers.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
@@ -294,5 +293,5 @@ def _check_next(header: BatchHeader, last_sequence: int) -> None:
     if header.base_sequence != expected:
         raise KafkaError(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"producer {header.producer_id}: sequence {header.base_sequence} where {expected} is due",
+            f"producer {header.producer_id}: sequence {header.base_sequence} where {expected} was expected",
         )

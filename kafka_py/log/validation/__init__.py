@@ -1,6 +1,6 @@
-"""What is checked and rewritten before a batch is appended, and how far a producer's header is believed.
+"""Checks and changes of a batch before an append, and the trust in a producer's batch headers.
 
-    header_trust.py  how far a batch header is believed unread
-    record_work.py   what must be done with a batch's records first
-    validation.py    what is checked and rewritten before an append
+    header_trust.py  which batch headers are trusted unverified
+    record_work.py   work on a batch's records before an append
+    validation.py    checks and changes of a batch before an append
 """

@@ -1,8 +1,8 @@
-"""How far a producer's batch headers are believed without a look at the records.
+"""Which of a producer's batch headers are trusted without reading the records.
 
-A header announces the largest timestamp and the number of records. Walking over every record of every batch would
-cost more than the append itself, so each connection has its first batches verified in full, and later ones at random;
-one wrong header and all that follow are verified. What no header may claim unseen is decided in `is_plausible`.
+A header contains the largest timestamp and the number of records. Reading every record of every batch would cost more
+than the append itself, so the first batches of each connection are verified in full, and later ones at random; after a
+wrong header all later batches are verified. `is_plausible` selects the headers that are always verified.
 Source: docs/architecture.md, "What a batch header may claim".
 """
 
@@ -12,32 +12,32 @@ from kafka_py.base.chance import Random
 from kafka_py.records.batch import CODEC_MASK, BatchHeader
 
 CLOCK_SLACK_MS = 3_600_000
-"""How far ahead of the broker's clock a header's largest timestamp may be without a look at the records."""
+"""How far ahead of the broker's clock a header's largest timestamp may be without verification (ms)."""
 
 VERIFIED_FIRST = 4
-"""Batches of a new connection that are verified in full; of large ones the first alone."""
+"""Batches of a new connection that are verified in full; of large batches only the first."""
 _RECORDS_PER_FIRST = 250
 
 _ALWAYS = 0.01
 _SHARE = 1 / 300
-"""Beside its own cost, an append may cause on average the walk over so many records, and this share of its own."""
+"""Average number of records that an append may read for verification, and the share of its own records."""
 _DECOMPRESSION = 20
 _BYTES_PER_RECORD = 64
-"""What decompression costs, in records walked over: for each batch, and for each so many compressed bytes."""
+"""Cost of decompression in records: per batch, and per this many compressed bytes."""
 
 
 def is_plausible(header: BatchHeader, now_ms: int) -> bool:
-    """Whether the largest timestamp can be right, as far as the header and the clock tell.
+    """Whether the largest timestamp can be right, judged by the header and the clock.
 
     It is at least the base timestamp, which is the first record's, and not far ahead of the clock; a batch without
-    timestamps is looked at as well. now_ms: the wall clock.
+    timestamps is not plausible. now_ms: wall clock.
     """
     max_timestamp = header[8]
     return 0 <= max_timestamp >= header[7] and max_timestamp - now_ms <= CLOCK_SLACK_MS
 
 
 class HeaderTrust:
-    """Of one connection. client: who that is, for the log. wrong: how many of its batches had a wrong header."""
+    """The trust in one connection. client: its name for the log. wrong: number of its batches with a wrong header."""
 
     __slots__ = ("_chance", "_first_left", "_left", "client", "wrong")
 
@@ -45,17 +45,17 @@ class HeaderTrust:
         self.client = client
         self.wrong = 0
         self._chance = rng.expovariate
-        self._left = 0.0  # what the next batches use up before one is due; 0 while each is
+        self._left = 0.0  # budget that the next batches use up before a verification is due; 0 while all are verified
         self._first_left = VERIFIED_FIRST * _RECORDS_PER_FIRST
 
     def wants_look(self, header: BatchHeader) -> bool:
-        """Whether the records of this batch are to be walked over though the header is plausible."""
+        """Whether to verify this batch although its header is plausible."""
         weight: float = header[12]
         if header[5] & CODEC_MASK:
             weight += _DECOMPRESSION + header[1] / _BYTES_PER_RECORD
-        # Looks are a Poisson process: batches use up what was drawn, each as much as its chance of a look.
+        # Verifications are a Poisson process: each batch reduces the drawn budget by its probability of a verification.
         left = self._left - (_ALWAYS / weight + _SHARE)
-        if left > 0.0 and not self.wrong:  # which may rise in another thread, also between these lines
+        if left > 0.0 and not self.wrong:  # another thread may increase `wrong` at any time
             self._left = left
             return False
         if self._first_left > 0:

@@ -1,7 +1,7 @@
-"""What has to be done with the records of a batch before a leader may append it: verify, bound, recompress, repair.
+"""Work on the records of a batch before a leader may append it: verify, check timestamps, recompress, repair.
 
-A pure job over one batch: it may run on the event loop when it is small, in any thread when it is not. Knows no file
-and no offset but the batch's own; which batches need it is decided in validation.py.
+A pure job over one batch: a small one may run on the event loop, a large one in any thread. Knows no file and no offset
+but the batch's own; validation.py decides which batches need it.
 Source: LogValidator; docs/architecture.md, "What a batch header may claim".
 """
 
@@ -34,17 +34,17 @@ _log = logging.getLogger(__name__)
 
 PLAIN_BYTES_PER_MESSAGE_BYTE = 8
 LEAST_PLAIN_LIMIT = 64 * MiB
-"""Records may hold so many times max.message.bytes once decompressed, and this much in any case."""
+"""Bound on the decompressed records: this many times max.message.bytes, but at least this many bytes."""
 
 ON_LOOP_RECORDS = 2000
 ON_LOOP_COMPRESSED_BYTES = 16 * 1024
 ON_LOOP_PLAIN_BYTES = MiB
 ON_LOOP_RECOMPRESSED_BYTES = 32 * 1024
-"""What takes at most about a millisecond and may therefore be done on the event loop."""
+"""Bounds on work of at most about one millisecond, which may run on the event loop."""
 _ON_LOOP_PAUSES = 2
 
 MOST_RENUMBERED = 50_000
-"""Records of a batch that is written again record by record; a larger one with wrong offset deltas is refused."""
+"""Most records of a batch that is re-encoded record by record; a larger one with wrong offset deltas is rejected."""
 
 
 Prepared = tuple[memoryview, BatchHeader]
@@ -52,16 +52,16 @@ Prepared = tuple[memoryview, BatchHeader]
 
 
 def plain_limit(max_message_bytes: int) -> int:
-    """How many bytes the records of one batch may have once decompressed."""
+    """Bound on the decompressed size of the records of one batch, in bytes."""
     return max(PLAIN_BYTES_PER_MESSAGE_BYTE * max_message_bytes, LEAST_PLAIN_LIMIT)
 
 
 class _TooMuch(Exception):
-    """What has been begun on the event loop takes too long for it."""
+    """Work that was started on the event loop takes too long."""
 
 
 class _LoopBudget:
-    """In the place of a pause: ends a walk that turns out to be long, as over a record of very many headers."""
+    """Replaces a pause callback: ends an iteration that takes too long, for example over very many headers."""
 
     __slots__ = ("_left",)
 
@@ -75,11 +75,11 @@ class _LoopBudget:
 
 
 class RecordWork:
-    """One batch and what it needs.
+    """One batch and the work on its records.
 
-    target: the codec that the topic wants, None to keep the batch's. trust: of the connection, where the header is to
-    be verified. checks_keys: whether a compacted topic's records need keys. is_required: False when the batch is only
-    looked at by chance; it is then taken as it is when its records hold more than they may.
+    target: the topic's codec, None to keep the batch's. trust: that of the connection if the header is to be verified.
+    checks_keys: whether records need keys (compacted topic). is_required: False for a random verification, which is
+    skipped if the decompressed records exceed the bound.
     """
 
     __slots__ = ("_checks_keys", "_config", "_now_ms", "header", "is_required", "records", "target", "trust")
@@ -107,7 +107,7 @@ class RecordWork:
 
     @property
     def is_large(self) -> bool:
-        """Whether it belongs into a thread, as far as can be seen before the records are decompressed."""
+        """Whether it should run in a thread, as far as is known before decompression."""
         size = len(self.records)
         return (
             self.header.record_count > ON_LOOP_RECORDS
@@ -116,7 +116,7 @@ class RecordWork:
         )
 
     def run_on_loop(self) -> Prepared | None:
-        """As `run`, within what the event loop has time for; None when it turns out to be more than that."""
+        """As `run`, within the bounds for the event loop; None if the work exceeds them."""
         if self.is_large:
             return None
         limit = ON_LOOP_RECOMPRESSED_BYTES if self.target is not None else ON_LOOP_PLAIN_BYTES
@@ -126,9 +126,9 @@ class RecordWork:
             return None
 
     def run(self, pause: Callable[[], None] = no_pause) -> Prepared:
-        """Does it all; blocks.
+        """Does the work; blocks.
 
-        pause: called now and then. Raises KafkaError(INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE).
+        pause: called at intervals. Raises KafkaError(INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE).
         """
         try:
             return self._run(plain_limit(self._config.max_message_bytes), pause)
@@ -148,7 +148,7 @@ class RecordWork:
         except OversizedBatch:
             raise
         except UnexpectedOffset:
-            if on_loop:  # to write each record again takes many times as long as to walk over it
+            if on_loop:  # re-encoding a record takes many times as long as reading it
                 raise _TooMuch from None
             return self._renumbered(limit, pause)
         except (CorruptBatch, ValueError) as error:
@@ -176,14 +176,14 @@ class RecordWork:
         known = frozenset(keyless)
         for place, timestamp in found.out_of_bounds:
             if place not in known:
-                reason = f"timestamp {timestamp} is more than {allowed} ms away from the broker's {self._now_ms}"
+                reason = f"timestamp {timestamp} is over {allowed} ms away from the broker's time {self._now_ms}"
                 errors.append(RecordError(place, reason))
         code = ErrorCode.INVALID_TIMESTAMP if len(errors) > len(keyless) else ErrorCode.INVALID_RECORD
         detail = f"of {self.header.record_count} records {no_key} have no key, {late} a timestamp out of bounds"
         raise RecordErrors(code, detail, sorted(errors)[:MOST_ERRORS], no_key=no_key)
 
     def _repaired(self, found: Survey) -> Prepared:
-        """The same bytes, the largest timestamp put right."""
+        """The same records with a corrected largest timestamp in the header."""
         header = self.header
         if found.max_timestamp != header.max_timestamp and not self._config.stamps_append_time:
             self._note_wrong_header()
@@ -204,7 +204,7 @@ class RecordWork:
         return self._finish(made, read_header(made))
 
     def _renumbered(self, limit: int, pause: Callable[[], None]) -> Prepared:
-        """Every record written again at its place: the offset deltas of the batch cannot be used."""
+        """Re-encodes every record with a correct offset delta."""
         header = self.header
         if header.record_count > MOST_RENUMBERED:
             detail = f"the offset deltas of {header.record_count} records are not 0, 1, 2 and so on"
@@ -235,7 +235,7 @@ class RecordWork:
         return work.run(pause)
 
     def _finish(self, records: memoryview, header: BatchHeader) -> Prepared:
-        """With the broker's time, if the topic wants it."""
+        """Sets the append time for topics with LogAppendTime."""
         if not self._config.stamps_append_time:
             return records, header
         stamp_log_append_time(records, 0, self._now_ms)
@@ -248,13 +248,13 @@ class RecordWork:
         trust.wrong += 1
         if trust.wrong == 1:
             _log.warning(
-                "%s sends batches whose header does not say what their records are; each is put right from now on",
+                "%s sends batch headers that do not match the records; all its batches are verified from now on",
                 trust.client,
             )
 
 
 def too_large(size: int, config: LogConfig) -> KafkaError:
-    """The refusal of a batch beyond max.message.bytes."""
+    """The error for a batch that exceeds max.message.bytes."""
     return KafkaError(
         ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {size} bytes exceeds max.message.bytes {config.max_message_bytes}"
     )

@@ -1,9 +1,9 @@
-"""What is checked, and what is rewritten, before a batch is appended.
+"""Checks and changes of a batch before it is appended.
 
-The common case (one v2 batch for a topic that keeps the producer's codec and timestamps) is a straight line over the
-header and costs one checksum. What needs a look at the records (keys of a compacted topic, bounded timestamps, another
-codec, a header that is to be verified) becomes a RecordWork (record_work.py). Knows no file and no offset but the
-batch's own. Formats 0 and 1 are refused for now. Source: Log.append, LogValidator; docs/reference/log.md, section 6.
+The common case (one v2 batch for a topic that keeps the producer's codec and timestamps) reads only the header and
+computes one checksum. Work on the records (keys of a compacted topic, bounded timestamps, another codec, a header to be
+verified) becomes a RecordWork (record_work.py). Knows no file and no offset but the batch's own. Formats 0 and 1 are
+rejected. Source: Log.append, LogValidator; docs/reference/log.md, section 6.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _SELDOM = CODEC_MASK | CONTROL_FLAG | TRANSACTIONAL_FLAG
 def prepare_leader_append(
     records: memoryview, config: LogConfig, now_ms: int, origin: Origin, trust: HeaderTrust | None = None
 ) -> Prepared | RecordWork | None:
-    """The one batch to append, or what has to be done with its records first; None when there is no whole batch.
+    """The one batch to append, or the work on its records that comes first; None when there is no whole batch.
 
-    records: as they came, writable; a partial batch at the end is dropped. Append time is stamped in place.
-    trust: of the connection that sent them; without one every header of a client is verified.
+    records: as received, writable; a partial batch at the end is dropped. Append time is stamped in place. trust: that
+    of the sending connection; without it every header of a client is verified.
     Raises KafkaError: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP (as RecordErrors),
-        UNSUPPORTED_FOR_MESSAGE_FORMAT, UNKNOWN_SERVER_ERROR for a codec that does not exist, as the classic does.
+        UNSUPPORTED_FOR_MESSAGE_FORMAT, UNKNOWN_SERVER_ERROR for an unknown codec, as Apache Kafka.
     """
     if len(records) < LOG_OVERHEAD:
         return None
@@ -63,7 +63,7 @@ def prepare_leader_append(
     except CorruptBatch as corrupt:
         _check_cut_short(records, corrupt)
         return None
-    # Fields by their number: names would take twice the time, and this runs for every append.
+    # Header fields by index: by name they would take twice the time, and this runs for every append.
     size = header[1] + LOG_OVERHEAD
     if header[3] != MAGIC and size <= len(records):
         fault = f"records of message format {header.magic} are not supported"
@@ -112,9 +112,9 @@ def _record_work(
     origin: Origin,
     trust: HeaderTrust | None,
 ) -> RecordWork | None:
-    """What the records must be looked at for; None when the header is enough.
+    """The work on the records; None when the header is sufficient.
 
-    Coordinators know their keys and write their own headers; what they append are also the control batches.
+    Batches of coordinators, which include control batches, are not verified.
     """
     if header.attributes & CONTROL_FLAG:
         return None
@@ -142,7 +142,7 @@ def check_follower_batches(
 ) -> list[tuple[int, BatchHeader]]:
     """(position, header) of every whole batch that a follower got; an incomplete one at the end is dropped.
 
-    Raises KafkaError(CORRUPT_MESSAGE); UnexpectedAppendOffset when they do not lie behind the log's end in order.
+    Raises KafkaError(CORRUPT_MESSAGE); UnexpectedAppendOffset when they are not in order after the log end.
     """
     batches = []
     next_offset = -1
@@ -154,7 +154,7 @@ def check_follower_batches(
                 verify_crc(records, position, header)
             if header[0] < next_offset or header[6] < 0:
                 raise UnexpectedAppendOffset(
-                    f"fetched batch at offset {header.base_offset} lies before offset {next_offset}",
+                    f"fetched batch at offset {header.base_offset} is below the expected offset {next_offset}",
                     header.base_offset,
                     header.last_offset,
                 )
@@ -173,7 +173,7 @@ def check_follower_batches(
 
 
 def _whole_batch(records: memoryview, position: int, end: int) -> BatchHeader | None:
-    """The header of the v2 batch at `position`; None when it is not all there.
+    """The header of the v2 batch at `position`; None when the batch is not complete.
 
     Raises CorruptBatch, KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT).
     """
@@ -192,7 +192,7 @@ def _whole_batch(records: memoryview, position: int, end: int) -> BatchHeader | 
 
 
 def _check_cut_short(records: memoryview, corrupt: CorruptBatch) -> None:
-    """A header that is merely cut short belongs to a partial batch; raises for any other that cannot be read."""
+    """Raises `corrupt` unless the header is only truncated and so belongs to a partial batch."""
     size = int.from_bytes(records[8:12], "big", signed=True)
     if size < _SMALLEST_RECORD or size + LOG_OVERHEAD <= len(records):
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
@@ -210,11 +210,11 @@ def _refuse_second_batch(records: memoryview, size: int) -> None:
 
 
 def _check_client_header(header: BatchHeader, size: int) -> None:
-    """What a batch from a client must fulfil beyond its checksum, where it is not seen at once."""
+    """Checks of a client's batch header that are not part of the fast path."""
     count = header.record_count
     if count <= 0 or header.last_offset_delta + 1 != count:
         raise _invalid(
-            f"the batch announces {count} records and a last offset delta of {header.last_offset_delta}", Fault.OFFSETS
+            f"the batch header has {count} records and a last offset delta of {header.last_offset_delta}", Fault.OFFSETS
         )
     codec = header.attributes & CODEC_MASK
     if codec == 0 and size - HEADER_SIZE < count * _SMALLEST_RECORD:
