@@ -1,7 +1,6 @@
-"""A broker's parts, made and joined: log directories, replicas, roles, topics and the controller become one Node.
+"""Creates and connects a broker's parts: log directories, replicas, roles, topics and the controller become one Node.
 
-Nothing happens here yet; server.py starts what is made. Neighbours of one floor meet only here, as functions handed
-over.
+Starts nothing; server.py does. Packages of one floor are connected only here, by passing functions.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ def assemble(
     register_again: Callable[[], Awaitable[None]],
     apply_settings: Callable[[str], Awaitable[None]],
 ) -> Node:
-    """Makes the broker's parts and joins them; nothing happens yet.
+    """Creates the broker's parts and connects them; starts nothing.
 
-    register_again: puts the broker among the live ones once more, after its ZooKeeper session was lost.
+    register_again: registers the broker again after its ZooKeeper session has expired.
     apply_settings: see Node.
     """
     config = env.live.current

@@ -1,4 +1,4 @@
-"""Controlled shutdown: before it stops, a broker has the controller move its leaders away (I/O).
+"""Controlled shutdown: before it stops, a broker asks the controller to move its leaders away (I/O).
 
 Source: docs/reference/controller.md, section 11.
 """
@@ -26,24 +26,24 @@ async def leave_in_order(
     store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str, *,
     network: Network | None = None, clock: Clock = SYSTEM_CLOCK,
 ) -> bool:  # fmt: skip
-    """Asks up to controlled.shutdown.max.retries times; whether it succeeded. Never raises for a failed try."""
+    """Asks up to controlled.shutdown.max.retries times; whether it succeeded. Never raises for a failed attempt."""
     for attempt in range(config.controlled_shutdown_max_retries):
         if attempt:
             await asyncio.sleep(config.controlled_shutdown_retry_backoff_ms / 1000.0)
         try:
             response = await _ask(store, broker_id, broker_epoch(), config, listener, network=network, clock=clock)
         except (OSError, ZkError, MalformedZNode, TimeoutError) as error:
-            log.info("Controlled shutdown: try %d failed: %s", attempt + 1, error)
+            log.info("Controlled shutdown: attempt %d failed: %s", attempt + 1, error)
             continue
         if response is None:
-            log.info("Controlled shutdown: there is no controller to ask")
+            log.info("Controlled shutdown: there is no controller")
         elif response.error_code == ErrorCode.NONE and not response.remaining_partitions:
             log.info("Controlled shutdown succeeded")
             return True
         else:
             left = len(response.remaining_partitions)
-            log.info("Controlled shutdown: error %d, %d partitions still led here", response.error_code, left)
-    log.warning("Controlled shutdown did not succeed, stopping all the same")
+            log.info("Controlled shutdown: error %d, this broker still leads %d partitions", response.error_code, left)
+    log.warning("Controlled shutdown did not succeed, stopping without it")
     return False
 
 
@@ -51,7 +51,7 @@ async def _ask(
     store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, *,
     network: Network | None, clock: Clock,
 ) -> ControlledShutdownResponse | None:  # fmt: skip
-    """One try; None when there is no controller, or it cannot be reached on our listener."""
+    """One attempt; None when there is no controller, or it lacks the given listener."""
     timeout_ms = config.controller_socket_timeout_ms
     async with asyncio.timeout(timeout_ms / 1000.0):
         controller_id = await store.election.controller_id()

@@ -1,4 +1,4 @@
-"""The listeners of a broker, which may change while it runs, and the addresses under which ZooKeeper has it (I/O).
+"""The listeners of a broker, which may change at run time, and its addresses in ZooKeeper (I/O).
 
 Source: DynamicListenerConfig; KIP-226.
 """
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class DynamicListeners:
-    """Where the broker listens now, as its settings say. ports: by listener, once the sockets are bound."""
+    """The current listeners. ports: by listener name, after the sockets are bound."""
 
     def __init__(self, config: BrokerConfig, supervisor: Supervisor) -> None:
         self.listening = listening_of(config)
@@ -30,19 +30,19 @@ class DynamicListeners:
         self._supervisor = supervisor
 
     def read(self, config: BrokerConfig) -> None:
-        """Takes the settings before anything is bound."""
+        """Reads the settings, before any socket is bound."""
         self.listening = listening_of(config)
 
     def bind(self, sockets: SocketServer) -> None:
-        """Takes the ports. Raises BindFailed."""
+        """Binds the sockets. Raises BindFailed."""
         self.ports = sockets.bind()
 
     def advertised(self) -> list[Endpoint]:
-        """The addresses that clients are given."""
+        """The advertised listeners."""
         return self.listening.advertise(self.ports, socket.getfqdn())
 
     def relisten(self, sockets: SocketServer, registration: Registration, config: BrokerConfig) -> None:
-        """Takes over other listeners, and tells ZooKeeper where this broker is reached now. Raises ConfigError."""
+        """Changes the listeners, and updates the registration in ZooKeeper. Raises ConfigError."""
         listening = listening_of(config)
         if listening == self.listening:
             return
@@ -60,4 +60,4 @@ async def _advertise(registration: Registration, advertised: Sequence[Endpoint])
     try:
         await registration.advertise(advertised)
     except ZkError as error:
-        log.error("The new addresses of this broker are not in ZooKeeper: %s", error)
+        log.error("The new addresses of this broker could not be written to ZooKeeper: %s", error)

@@ -1,4 +1,4 @@
-"""What a broker does when a log directory fails: its partitions answer errors, and the controller is told (I/O).
+"""Reaction to a failed log directory: its partitions return errors, and the controller is notified (I/O).
 
 Source: docs/reference/log.md, section 17; ReplicaManager, LogDirFailureChannel.
 """
@@ -25,7 +25,8 @@ _ACTIVITY = "loss of a log directory"
 class LogDirFailures:
     """Called by the log directories on the event loop.
 
-    node: the broker's parts, which are there before a directory can fail. all_failed: done when the last one has.
+    node: the broker's parts, which exist before a directory can fail. all_failed: done when all directories have
+        failed.
     """
 
     def __init__(
@@ -38,9 +39,9 @@ class LogDirFailures:
         self._all_failed = all_failed
 
     def on_failure(self, directory: str, error: Exception, lost: list[TopicPartition]) -> None:
-        """The directory's partitions answer storage errors from now on, and the controller is told."""
+        """Makes the directory's partitions return KAFKA_STORAGE_ERROR, and notifies the controller."""
         node = self._node()
-        gone = [one for one in lost if node.log_dirs.get(one) is None]  # of the others it held what was to replace it
+        gone = [one for one in lost if node.log_dirs.get(one) is None]  # else it held the future log
         self._supervisor.call(_ACTIVITY, partial(node.replication.lose, lost, gone), directory)
         self._supervisor.call(_ACTIVITY, partial(node.coordinators.lost, gone), directory)
         if not node.log_dirs.live_directories:
@@ -55,4 +56,4 @@ class LogDirFailures:
         try:
             await self._notifications.announce_log_dir_failure(broker_id)
         except ZkError as error:
-            log.error("The controller was not told of the failed log directory: %s", error)
+            log.error("The controller could not be notified of the failed log directory: %s", error)

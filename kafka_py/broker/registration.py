@@ -1,4 +1,4 @@
-"""This broker's entry among the live brokers, made at the start and again in every new ZooKeeper session (I/O).
+"""This broker's registration in ZooKeeper, made at start-up and again in every new session (I/O).
 
 Source: docs/reference/zookeeper.md, section 6.
 """
@@ -21,12 +21,12 @@ log = logging.getLogger(__name__)
 
 _NO_JMX = -1
 _FORMER_LIFE_POLL_S = 0.1
-# ZooKeeper may grant a longer session than was asked for, and looks for expired ones once a tick only.
+# ZooKeeper may grant a longer session time-out than requested, and expires sessions only once per tick.
 _EXPIRY_SLACK_S = 15.0
 
 
 class Registration:
-    """What this broker tells the others of itself."""
+    """Registers this broker under /brokers/ids."""
 
     def __init__(
         self, brokers: BrokerStore, broker_id: int, advertised: Sequence[Endpoint], config: BrokerConfig, clock: Clock
@@ -39,14 +39,14 @@ class Registration:
 
     @property
     def endpoints(self) -> list[str]:
-        """The advertised listeners, as `advertised.listeners` spells them."""
+        """The advertised listeners, in the form of `advertised.listeners`."""
         return [endpoint.text() for endpoint in self._endpoints]
 
     async def register_first(self) -> int:
-        """Registers at the start; returns the broker epoch.
+        """Registers at start-up; returns the broker epoch.
 
-        A registration left by this broker's former life (killed, its session not yet expired) is waited out.
-        Raises ConfigError when another broker holds the id, or one of our addresses.
+        Waits for a registration of this broker's previous process (killed, its session not yet expired) to expire.
+        Raises ConfigError when another broker has the id, or one of our addresses.
         """
         await self._brokers.refuse_taken_endpoints(self._broker_id, self._endpoints)
         deadline = self._clock.monotonic_s() + self._config.zookeeper_session_timeout_ms / 1000.0 + _EXPIRY_SLACK_S
@@ -60,19 +60,19 @@ class Registration:
                         f"broker.id {self._broker_id} is in use: a broker with this id is registered in ZooKeeper"
                     ) from None
             if not waited:
-                log.info("Waiting for the session of this broker's former life to expire")
+                log.info("Waiting for the ZooKeeper session of this broker's previous process to expire")
                 waited = True
             await asyncio.sleep(_FORMER_LIFE_POLL_S)
 
     async def register(self) -> int:
-        """Registers in the present session; returns the broker epoch. Raises NodeExists."""
+        """Registers in the current session; returns the broker epoch. Raises NodeExists."""
         epoch = await self._brokers.register(self._broker_id, self._znode())
         listed = ", ".join(self.endpoints)
         log.info("Broker %d is registered as %s, epoch %d", self._broker_id, listed, epoch)
         return epoch
 
     async def advertise(self, advertised: Sequence[Endpoint]) -> None:
-        """Rewrites the registration where the advertised listeners have changed. Raises NoNode."""
+        """Rewrites the registration if the advertised listeners have changed. Raises NoNode."""
         endpoints = _endpoints_of(advertised)
         if endpoints != self._endpoints:
             self._endpoints = endpoints
@@ -89,7 +89,7 @@ class Registration:
         )
 
     async def _is_former_life(self) -> bool:
-        """Whether what is registered under our id has our addresses: we hold the ports, so its process is gone."""
+        """Whether the registration under our id has our addresses: we hold the ports, so its process has ended."""
         registered = await self._brokers.one(self._broker_id)
         if registered is None:
             return True

@@ -1,7 +1,7 @@
-"""The server: starts a broker in Kafka's order, and stops it again (I/O).
+"""The server: starts and stops a broker in Kafka's order (I/O).
 
-Everything that reaches outside comes in: clock, files, ZooKeeper session, event loop. What a handler may use is the
-Node; assembly.py makes it. Source: docs/reference/zookeeper.md, section 15; docs/reference/log.md, sections 12 and 17.
+Clock, files, ZooKeeper session and network are passed in. Handlers use the Node, which assembly.py creates.
+Source: docs/reference/zookeeper.md, section 15; docs/reference/log.md, sections 12 and 17.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _CONTROLLER_STOP_S = 10.0
 
 
 class BrokerState(IntEnum):
-    """What the process is at; the numbers are the metric's."""
+    """State of the broker; the numbers are those of the metric."""
 
     NOT_RUNNING = 0
     STARTING = 1
@@ -63,9 +63,9 @@ class BrokerState(IntEnum):
 
 
 class KafkaServer:
-    """One broker. `start`, then `shutdown`; `failed` is done when it cannot go on (all log directories are lost).
+    """One broker: `start`, then `shutdown`; `failed` is done when all its log directories have failed.
 
-    environment: the machine's own, unless given.
+    environment: default: that of the machine.
     """
 
     node: Node
@@ -109,13 +109,14 @@ class KafkaServer:
 
     @property
     def ports(self) -> dict[str, int]:
-        """By listener; empty until the broker has started."""
+        """The bound ports by listener; empty until the broker has started."""
         return self._listeners.ports
 
-    # ---- start
+    # ---- start-up
 
     async def start(self) -> None:
-        """Comes up, or raises and leaves nothing behind: ConfigError, BindFailed, ZkError, LogDirError and the like."""
+        """Starts the broker, or releases everything and raises ConfigError, BindFailed, ZkError, LogDirError or the
+        like."""
         self.state = BrokerState.STARTING
         try:
             await self._start()
@@ -188,7 +189,7 @@ class KafkaServer:
         await self._listener.start()
         self._start_tasks()
         sockets.start()
-        # "Started" is what scripts wait for; a client that comes then should find the cluster described.
+        # Scripts wait for "started"; clients that connect then should get the metadata of the cluster.
         await self.node.wait_cluster_known()
 
     def _open_log_dirs(self) -> LogDirs:
@@ -211,7 +212,7 @@ class KafkaServer:
         return log_dirs
 
     async def _find_broker_id(self, log_dirs: LogDirs) -> int:
-        """The id given, stored or generated. Raises InconsistentBrokerId, InconsistentClusterId."""
+        """The configured, stored or generated broker id. Raises InconsistentBrokerId, InconsistentClusterId."""
         assert self.cluster_id is not None
         config = self.config
         meta = log_dirs.read_meta()
@@ -235,7 +236,7 @@ class KafkaServer:
         )
 
     async def _take_config(self, config: BrokerConfig) -> None:
-        """Puts the broker's settings in place everywhere; also at the start, when little is there yet."""
+        """Applies the broker's settings in all parts; also called at start-up, before most parts exist."""
         await self._topic_configs.set_broker(config)
         if isinstance(self._executor, ResizablePool):
             self._executor.resize(config.num_io_threads)
@@ -248,7 +249,7 @@ class KafkaServer:
         if self._controller is not None:
             self._controller.reconfigure(config)
             self.node.replication.reconfigure(config)
-        if self._sockets is not None and self._registration is not None:  # last: a port may be in use by now
+        if self._sockets is not None and self._registration is not None:  # last: it fails if a port is in use
             self._sockets.reconfigure(config)
             self._listeners.relisten(self._sockets, self._registration, config)
 
@@ -272,7 +273,7 @@ class KafkaServer:
         )
 
     async def _register_again(self) -> None:
-        """A new ZooKeeper session: the broker is back under a new epoch, so requests for its former life are stale."""
+        """Registers the broker in a new ZooKeeper session; requests with the previous broker epoch are stale then."""
         assert self._registration is not None
         self.node.begin_epoch(await self._registration.register())
 
@@ -290,14 +291,14 @@ class KafkaServer:
         self.supervisor.every(self._timers.schedule, interval_ms, work, activity)
 
     def _checkpoint_high_watermarks(self) -> None:
-        """Not before the controller was heard: until then the high watermarks are those of the checkpoint."""
+        """Not before the first LeaderAndIsr: until then the high watermarks are those of the checkpoint."""
         if self.node.roles.heard_from_controller:
             self.node.log_dirs.checkpoint_high_watermarks()
 
-    # ---- stop
+    # ---- shutdown
 
     async def shutdown(self) -> None:
-        """Leaves in order: leaders move away, nobody is served any more, logs are closed, the session ends."""
+        """Stops in order: moves leaders away, stops serving requests, closes the logs and the ZooKeeper session."""
         if self.state is not BrokerState.RUNNING:
             return
         log.info("[KafkaServer id=%d] shutting down", self.broker_id)
@@ -332,7 +333,7 @@ class KafkaServer:
         self.node.replicas.close()
         self.node.topic_waits.close()
         self.node.election_waits.close()
-        await asyncio.sleep(0)  # answers that were set off just now leave with the connections' last flush
+        await asyncio.sleep(0)  # the last flush of the connections includes responses that were just completed
         self._sockets.close()
 
     async def _stop_controller(self) -> None:
@@ -341,10 +342,10 @@ class KafkaServer:
             async with asyncio.timeout(_CONTROLLER_STOP_S):
                 await self._controller.shutdown()
         except TimeoutError:
-            log.warning("The controller did not stop within %.0f s, going on without it", _CONTROLLER_STOP_S)
+            log.warning("The controller did not stop within %.0f s, continuing without it", _CONTROLLER_STOP_S)
 
     async def _close_logs(self) -> None:
-        """The last words on disk; only a directory whose logs all closed well is marked clean."""
+        """Flushes and closes the logs; only a directory whose logs all closed without error is marked clean."""
         assert self._log_dirs is not None
         self._log_dirs.cleaner.stop()
         self._timers.close()
@@ -356,7 +357,7 @@ class KafkaServer:
         self._cleaner_pool.shutdown(wait=True)
 
     async def _abandon(self) -> None:
-        """The start failed half-way: gives back what was taken, writing nothing."""
+        """Releases everything after a failed start, without writing to disk."""
         self.state = BrokerState.NOT_RUNNING
         await self.observation.close()
         if self._sockets is not None:
@@ -364,7 +365,7 @@ class KafkaServer:
         if self._listener is not None:
             await self._listener.stop()
         if self._controller is not None:
-            await self.node.replication.close()  # it is there with the controller
+            await self.node.replication.close()  # exists as soon as the controller does
             await self._stop_controller()
         self._timers.close()
         self.supervisor.cancel()

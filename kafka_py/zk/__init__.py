@@ -1,13 +1,13 @@
-"""ZooKeeper: what the cluster agrees on, and the only package that imports a ZooKeeper client.
+"""ZooKeeper: the shared state of the cluster. The only package that imports a ZooKeeper client.
 
-In reading order: session.py (the protocol every other file is written against: requests, watches, states, errors),
+In reading order: session.py (the protocol that every other file uses: requests, watches, states, errors),
 znodes.py (the znode table: every path and the JSON in it; config_znodes.py has those of settings, schema.py reads the
 declarations), store.py (typed reads and writes; its parts are brokers.py, election.py, topics.py, partitions.py,
-entity_configs.py, notifications.py, consumers.py and admin.py, which rest on access.py), configs.py (settings),
-metrics.py (what is counted), lifecycle.py and watches.py (what every kind of session shares), kazoo_session.py over
-kazoo_connection.py, kazoo_bridge.py and requests.py (the real session).
+entity_configs.py, notifications.py, consumers.py and admin.py, which use access.py), configs.py (settings), metrics.py,
+lifecycle.py and watches.py (shared by all kinds of sessions), kazoo_session.py over kazoo_connection.py,
+kazoo_bridge.py and requests.py (the real session).
 
-Not obvious: a session that expires is replaced by the session object itself, but nothing is watched or registered
-again: the hooks do that. A mere loss of the connection within one session is invisible here: requests wait and are
-sent again, watches are armed again and missed changes fire.
+Not obvious: the session object replaces an expired session itself, but the hooks must set watches and registrations
+again. A loss of the connection within one session is not visible to callers: requests wait and are resent, watches are
+set again, and missed changes fire.
 """

@@ -1,7 +1,7 @@
-"""What all typed reads and writes rest on: fenced writes, recursive create and delete, set-or-create, bulk reads.
+"""Base of all typed reads and writes: fenced writes, recursive create and delete, set-or-create, bulk reads.
 
-Knows paths only as arguments. The parts of the store (brokers.py, topics.py ...) are written over one ZkAccess, which
-store.py makes. Source: docs/reference/zookeeper.md, section 3.
+Knows paths only as arguments. The parts of the store (brokers.py, topics.py ...) share one ZkAccess, which store.py
+creates. Source: docs/reference/zookeeper.md, section 3.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ Found = tuple[bytes | None, Stat]
 """A znode that exists: its data and Stat."""
 
 NOT_FENCED = ANY_VERSION
-"""As `epoch_zk_version`: write whoever is controller."""
+"""As `epoch_zk_version`: the write is not fenced."""
 
 
 class ControllerMoved(KafkaError):
-    """Another broker was elected since: the znode version of /controller_epoch is not the remembered one."""
+    """Another broker was elected controller: the znode version of /controller_epoch is not the remembered one."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(ErrorCode.STALE_CONTROLLER_EPOCH, detail or "another broker has become controller")
 
 
 PIPELINE_WIDTH = 64
-"""Calls under way at once: more than a session has in flight, few enough to start in one turn of the loop."""
+"""Concurrent calls: more than a session has in flight, few enough to start in one turn of the loop."""
 
 BATCH_SIZE = 50
-"""Writes sent as one request, an even number. A request may have a million bytes (jute.maxbuffer); these have 30,000
-where topics have the longest names."""
+"""Writes sent as one request, an even number. A request may have 1 MiB (jute.maxbuffer); these have 30,000 bytes where
+topics have the longest names."""
 
 
 async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-    """Makes all calls, many at a time and begun in order; the results in order, a failed one as its exception.
+    """Runs all calls, many at a time and started in order; returns the results in order, a failed one as its exception.
 
-    A call is taken from `calls` when its turn has come: to make very many coroutines at once would take long.
+    A call is taken from `calls` only when it starts: creating very many coroutines at once would take long.
     """
     results: list[Any] = []
     remaining: Iterator[Coroutine[Any, Any, T]] = iter(calls)
@@ -80,7 +80,7 @@ async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | Excepti
     finally:
         for call in remaining:  # only if this was cancelled
             call.close()
-        results = []  # a failure's traceback leads to `work`, which would lead back to the failure
+        results = []  # breaks a reference cycle: a failure's traceback refers to `work`, which refers to the results
 
 
 def raise_first(results: Iterable[Any]) -> None:
@@ -123,8 +123,8 @@ class ZkAccess:
     async def fenced(self, op: CreateOp | SetOp | DeleteOp, epoch_zk_version: int) -> OpResult:
         """Sends one write; unless NOT_FENCED, together with a check of the controller epoch's version.
 
-        Returns the result of the write as if it were sent alone, and raises its error likewise.
-        Raises ControllerMoved if the check finds another version; another failure of the check as it is.
+        Returns the result of the write, and raises its errors, as if it were sent alone. Raises ControllerMoved if the
+            check finds another version; other errors of the check are raised unchanged.
         """
         if epoch_zk_version == NOT_FENCED:
             return await self._send(op)
@@ -139,10 +139,10 @@ class ZkAccess:
     async def fenced_many(
         self, ops: Sequence[CreateOp | SetOp | DeleteOp], epoch_zk_version: int
     ) -> list[OpResult | ZkError]:
-        """Each write as `fenced` does it: the results in order, a failed one as its ZkError. Raises ControllerMoved.
+        """Sends each write as `fenced` does; the results in order, a failed one as its ZkError. Raises ControllerMoved.
 
-        They are carried out in order unless one fails, many by one request, which costs both sides a small part of
-        what as many requests would.
+        They are carried out in order unless one fails, many per request, which costs client and server far less than
+        single requests.
         """
         batches = [ops[first : first + BATCH_SIZE] for first in range(0, len(ops), BATCH_SIZE)]
         results: list[Any] = await pipelined(self._fenced_batch(batch, epoch_zk_version) for batch in batches)
@@ -152,7 +152,7 @@ class ZkAccess:
     async def _fenced_batch(
         self, ops: Sequence[CreateOp | SetOp | DeleteOp], epoch_zk_version: int
     ) -> list[OpResult | ZkError]:
-        """All in one; where one is refused nothing has been done, and they go one by one."""
+        """Sends all writes as one request; if one of them fails, none was carried out, and they are sent one by one."""
         fence = [] if epoch_zk_version == NOT_FENCED else [CheckOp(ControllerEpochZNode.path(), epoch_zk_version)]
         try:
             return [*(await self.session.multi([*fence, *ops]))[len(fence) :]]
@@ -191,7 +191,7 @@ class ZkAccess:
         if not missing:
             raise NoNode(path, "the chroot does not exist")
         for index, parent in enumerate(missing):
-            # Nearest first: usually one is missing, so this costs two requests and not one per level.
+            # Nearest first: usually one parent is missing, so this takes two requests instead of one per level.
             try:
                 await self.fenced(CreateOp(parent), epoch_zk_version)
             except NodeExists:
@@ -212,14 +212,14 @@ class ZkAccess:
         return str(await self.fenced(op, epoch_zk_version))
 
     async def ensure_path(self, path: str) -> None:
-        """Creates a persistent znode with null data, and its parents, unless it is there."""
+        """Creates a persistent znode with null data, and its parents, unless it exists."""
         try:
             await self.create_recursive(path)
         except NodeExists:
             pass
 
     async def set_or_create(self, path: str, data: bytes, *, epoch_zk_version: int = NOT_FENCED) -> None:
-        """Writes a znode whatever its version, creating it and its parents if missing."""
+        """Writes a znode with any version; creates it and its parents if missing."""
         try:
             await self.fenced(SetOp(path, data), epoch_zk_version)
         except NoNode:
@@ -235,17 +235,16 @@ class ZkAccess:
         *,
         epoch_zk_version: int = NOT_FENCED,
     ) -> bool:
-        """Reads a znode, has `change` say what it should hold, and writes that unless somebody wrote it meanwhile;
-        then it starts over with what is there now. Whether it was written.
+        """Reads a znode and writes what `change` returns; retried if another client wrote it meanwhile.
 
-        change: what was found (None: no such znode) -> the new data, or None to leave the znode as it is; what it
-        raises is raised here. A missing znode is created with its parents.
+        change: the znode (None if missing) -> its new data, or None to leave it unchanged; its exceptions are raised
+        here. A missing znode is created with its parents. Returns whether it was written.
         """
         attempt: tuple[bytes, int] | None = None
         while True:
             found = await self.read(path)
             if attempt is not None and found is not None and attempt == (found[0], found[1].version):
-                return True  # our write was carried out, its answer was lost, and it was sent again
+                return True  # our write was carried out, its response was lost, and it was resent
             data = await change(found)
             if data is None:
                 return False
@@ -263,7 +262,7 @@ class ZkAccess:
                     attempt = data, found[1].version + 1
 
     async def delete_if_present(self, path: str, *, epoch_zk_version: int = NOT_FENCED) -> bool:
-        """Deletes a childless znode whatever its version; whether it was there."""
+        """Deletes a childless znode with any version; whether it existed."""
         try:
             await self.fenced(DeleteOp(path), epoch_zk_version)
         except NoNode:
@@ -276,9 +275,9 @@ class ZkAccess:
         raise_first(result for result in results if not isinstance(result, NoNode))
 
     async def delete_recursive(self, path: str, *, epoch_zk_version: int = NOT_FENCED) -> bool:
-        """Deletes a znode with all that is below it, level by level from the bottom; whether it was there.
+        """Deletes a znode and all its descendants, level by level from the bottom; whether it existed.
 
-        A child that appears meanwhile makes it start over.
+        It starts over if a child is created meanwhile.
         """
         while True:
             levels = [[path]]

@@ -1,4 +1,4 @@
-"""What is left: the old tools' request nodes, producer id blocks and the /feature node.
+"""Other admin znodes: the old tools' request nodes under /admin, producer id blocks, /feature.
 
 Source: docs/reference/zookeeper.md, sections 11 to 13.
 """
@@ -31,20 +31,20 @@ _MAX_LONG = (1 << 63) - 1
 
 
 class ProducerIdBlock(NamedTuple):
-    """Producer ids that this broker may hand out, both ends inclusive."""
+    """A block of producer ids allocated to one broker; both ends inclusive."""
 
     first: int
     last: int
 
 
 class AdminStore:
-    """Request nodes of the old tools, id blocks, features."""
+    """Request nodes of the old tools, producer id blocks, features."""
 
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
     async def reassignments(self, watch: Watch | None = None) -> dict[TopicPartition, list[int]] | None:
-        """What /admin/reassign_partitions asks for; None if it does not exist; {} if unreadable (logged).
+        """The target replicas in /admin/reassign_partitions; None if it does not exist; {} if unreadable (logged).
 
         The watch fires when the node is created, changed or deleted, whether it exists now or not.
         """
@@ -57,16 +57,16 @@ class AdminStore:
         return _requested(found[0])
 
     async def request_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int]]) -> None:
-        """What the old tool does. Raises NodeExists while a reassignment runs."""
+        """Creates /admin/reassign_partitions, as the old tool does. Raises NodeExists while a reassignment runs."""
         await self._znodes.create_recursive(ReassignPartitionsZNode.path(), _reassignment(wanted))
 
     async def keep_reassignments(
         self, stays: Callable[[TopicPartition, list[int]], bool], epoch_zk_version: int
     ) -> dict[TopicPartition, list[int]] | None:
-        """Rewrites /admin/reassign_partitions with the rows that stay, or deletes it when none does; what a tool wrote
-        meanwhile is looked at as well. Returns what stays; None if no row had to go.
+        """Removes completed rows from /admin/reassign_partitions; deletes it when no row is left.
 
-        stays: partition and wanted replicas of a row.
+        Rows that a tool writes meanwhile are checked as well. stays: (partition, target replicas) -> whether the row is
+        kept. Returns the kept rows; None if no row was removed.
         """
         path = ReassignPartitionsZNode.path()
         while True:
@@ -84,7 +84,7 @@ class AdminStore:
             return staying
 
     async def preferred_elections(self, watch: Watch | None = None) -> set[TopicPartition] | None:
-        """What /admin/preferred_replica_election asks for; None if it does not exist; empty if unreadable (logged).
+        """The partitions in /admin/preferred_replica_election; None if it does not exist; empty if unreadable (logged).
 
         The watch fires when the node is created, changed or deleted, whether it exists now or not.
         """
@@ -102,19 +102,19 @@ class AdminStore:
         return {TopicPartition(*row) for row in rows}
 
     async def request_preferred_elections(self, partitions: Sequence[TopicPartition]) -> None:
-        """What the old tool does. Raises NodeExists while an election is pending."""
+        """Creates /admin/preferred_replica_election, as the old tool does. Raises NodeExists while one is pending."""
         rows = [PartitionRow(*partition) for partition in partitions]
         path, data = PreferredReplicaElectionZNode.path(), PreferredReplicaElectionZNode(rows).encode()
         await self._znodes.create_recursive(path, data)
 
     async def delete_preferred_elections(self, epoch_zk_version: int) -> None:
-        """The attempt was made."""
+        """Deletes /admin/preferred_replica_election after the election."""
         await self._znodes.delete_if_present(PreferredReplicaElectionZNode.path(), epoch_zk_version=epoch_zk_version)
 
     async def claim_producer_ids(self, broker_id: int) -> ProducerIdBlock:
-        """The next block of producer ids, for this broker alone.
+        """Allocates the next block of producer ids to this broker.
 
-        Raises MalformedZNode if the node holds anything but a block or null, OverflowError at the end of all ids.
+        Raises MalformedZNode if the node holds anything but a block or null, OverflowError when all ids are used up.
         """
         path = ProducerIdBlockZNode.path()
         while True:
@@ -128,7 +128,7 @@ class AdminStore:
             try:
                 await self._znodes.session.set(path, value.encode(), stat.version)
             except BadVersion:
-                # A lost reply of an attempt that succeeded looks like this too.
+                # Also the case when an attempt succeeded and its response was lost.
                 if await self._holds(value):
                     return block
                 continue
@@ -146,9 +146,9 @@ class AdminStore:
         return None if found is None else FeatureZNode.decode(found[0])
 
     async def ensure_features(self, status: int) -> None:
-        """A new controller's first write: no finalised features, with this status; written only if different.
+        """Writes /feature with this status and no finalised features, if it differs; a new controller's first write.
 
-        Raises MalformedZNode for what cannot be read.
+        Raises MalformedZNode for unreadable data.
         """
         wanted = FeatureZNode(status, {})
 
@@ -159,7 +159,7 @@ class AdminStore:
 
 
 def _requested(data: bytes | None) -> dict[TopicPartition, list[int]]:
-    """The wanted replicas by partition; none if the data cannot be read, which is logged."""
+    """The target replicas by partition; empty if the data cannot be read (logged)."""
     try:
         rows = ReassignPartitionsZNode.decode(data).partitions
     except MalformedZNode as error:

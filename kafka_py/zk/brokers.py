@@ -36,7 +36,7 @@ class RegisteredBroker(NamedTuple):
     features: dict[str, VersionRange]
 
     def endpoint(self, listener: str) -> BrokerEndpoint | None:
-        """The endpoint of the listener named so, None if the broker has none."""
+        """The endpoint of the named listener, None if the broker does not have it."""
         return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
 
 
@@ -46,10 +46,10 @@ class BrokerStore:
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
         self._registered_by: int | None = None
-        """The session that made our own registration."""
+        """The session that created this broker's registration."""
 
     async def ensure_top_level_paths(self) -> None:
-        """Creates what every broker expects to exist, with null data."""
+        """Creates the persistent top-level znodes, with null data."""
         raise_first(await pipelined(self._znodes.ensure_path(path) for path in TOP_LEVEL_PATHS))
 
     async def cluster_id(self) -> str | None:
@@ -58,7 +58,7 @@ class BrokerStore:
         return None if found is None else ClusterIdZNode.decode(found[0]).id
 
     async def cluster_id_or_create(self, new_uuid: Callable[[], UUID]) -> str:
-        """The cluster's id; the first broker makes it: 16 random uuid bytes, 22 characters."""
+        """The cluster's id; the first broker generates it: 16 random uuid bytes, 22 characters."""
         known = await self.cluster_id()
         if known is not None:
             return known
@@ -70,7 +70,7 @@ class BrokerStore:
         return made
 
     async def generate_id(self, reserved_max: int = 1000) -> int:
-        """A fresh id above `reserved_max` (reserved.broker.max.id): the next version of the sequence node."""
+        """Generates an id above `reserved_max` (reserved.broker.max.id) from the next version of the sequence node."""
         try:
             stat = await self._znodes.session.set(BrokerSequenceZNode.path(), b"")
         except NoNode:
@@ -85,7 +85,7 @@ class BrokerStore:
         try:
             return sorted(int(name) for name in names)
         except ValueError:
-            raise MalformedZNode(f"{path}: a broker id that is not a number: {sorted(names)}") from None
+            raise MalformedZNode(f"{path}: broker id is not a number: {sorted(names)}") from None
 
     async def one(self, broker_id: int, watch: Watch | None = None) -> RegisteredBroker | None:
         """One registration, None if that broker is not live. Raises MalformedZNode."""
@@ -95,7 +95,7 @@ class BrokerStore:
     async def all(self, watch: Watch | None = None) -> dict[int, RegisteredBroker]:
         """All live brokers by id; `watch` is for the list of ids, not for each registration.
 
-        Raises MalformedZNode for the first registration that cannot be read: no part of the list is given then.
+        Raises MalformedZNode for the first registration that cannot be read.
         """
         ids = await self.ids(watch)
         found = await self._znodes.read_many(BrokerIdZNode.path(broker_id) for broker_id in ids)
@@ -106,22 +106,22 @@ class BrokerStore:
         }
 
     async def refuse_taken_endpoints(self, broker_id: int, endpoints: Iterable[BrokerEndpoint]) -> None:
-        """Before the first registration: raises ConfigError if another live broker advertises one of our host:port."""
+        """Raises ConfigError if another live broker advertises one of these host:port."""
         ours = {(endpoint.host, endpoint.port) for endpoint in endpoints}
         for other in (await self.all()).values():
             taken = {(endpoint.host, endpoint.port) for endpoint in other.endpoints} & ours
             if taken and other.id != broker_id:
                 listed = ",".join(f"{host}:{port}" for host, port in sorted(taken))
                 raise ConfigError(
-                    f"advertised.listeners: broker {other.id} is registered with {listed} already"
+                    f"advertised.listeners: broker {other.id} is already registered with {listed}"
                 )
 
     async def register(self, broker_id: int, registration: BrokerIdZNode) -> int:
-        """Registers this broker in the present session; returns the broker epoch.
+        """Registers this broker in the current session; returns the broker epoch.
 
         The payload is written by a second operation, so its znode version is 1 and its Stat comes with the reply.
-        A registration left by this process's previous session is replaced; one of the present session (lost reply) is
-        taken as ours. Raises NodeExists if another session holds the id.
+        A registration left by this process's previous session is replaced; one of the current session (lost response)
+        counts as ours. Raises NodeExists if another session holds the id.
         """
         path = BrokerIdZNode.path(broker_id)
         while True:
@@ -141,7 +141,7 @@ class BrokerStore:
                 return stat.czxid
 
     async def _own_registration(self, path: str) -> Stat | None:
-        """The Stat of an existing registration that is ours; None to try again. Raises NodeExists."""
+        """The Stat of an existing registration that is ours; None to retry. Raises NodeExists."""
         found = await self._znodes.read(path)
         if found is None:
             return None
@@ -154,7 +154,7 @@ class BrokerStore:
         return None
 
     async def update(self, broker_id: int, registration: BrokerIdZNode) -> None:
-        """Rewrites our registration after a change of listeners. Raises NoNode."""
+        """Rewrites this broker's registration after a change of listeners. Raises NoNode."""
         await self._znodes.session.set(BrokerIdZNode.path(broker_id), registration.encode())
 
 

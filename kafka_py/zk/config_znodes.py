@@ -1,4 +1,4 @@
-"""Znodes of the settings: the overrides of topics, clients, users, brokers and addresses, and the notices of changes.
+"""Znodes of dynamic configs: the overrides of topics, clients, users, brokers and ips, and change notifications.
 
 Part of the table in znodes.py. Source: docs/reference/zookeeper.md, section 10.
 """
@@ -21,7 +21,7 @@ class ConfigTypeZNode(ZNode):
 
 @znode("/config/{entity_path}", version=1)
 class ConfigZNode(ZNode):
-    """The overrides of one entity; see `entity_path`. No override left is an empty map, not a missing node."""
+    """The overrides of one entity; see `entity_path`. Without overrides the map is empty, and the znode remains."""
 
     config: dict[str, str] = field(default_factory=dict)
 
@@ -31,7 +31,7 @@ class ConfigZNode(ZNode):
         try:
             return super().decode(data)
         except MalformedZNode:
-            raise MalformedZNode(f"{cls.__name__}: {len(data or b'')} bytes that are no overrides") from None
+            raise MalformedZNode(f"{cls.__name__}: {len(data or b'')} bytes that are not overrides") from None
 
 
 @znode("/config/changes")
@@ -41,7 +41,7 @@ class ConfigChangesZNode(ZNode):
 
 @znode("/config/changes/config_change_", version=2)
 class ConfigChangeZNode(ZNode):
-    """Tells every broker to re-read one entity. Sequential."""
+    """Notifies every broker to re-read one entity. Sequential."""
 
     entity_path: str
 
@@ -59,7 +59,7 @@ class ConfigChangeZNode(ZNode):
 
 
 def sanitize(name: str) -> str:
-    """A user or client name as part of a path; the default entity's name stays as it is."""
+    """A user or client name as part of a path; the default entity's name is not changed."""
     if name == DEFAULT_ENTITY:
         return name
     return quote_plus(name, safe="*-._").replace("*", "%2A").replace("+", "%20").replace("~", "%7E")

@@ -24,7 +24,7 @@ class ConnectString(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, name: str = "zookeeper.connect") -> Self:
-        """Raises ConfigError naming the setting `name`."""
+        """Parses a connect string. Raises ConfigError naming the setting `name`."""
         listed, slash, path = text.strip().partition("/")
         servers = tuple(_server(item.strip(), text, name) for item in listed.split(",") if item.strip())
         if not servers:
@@ -36,7 +36,7 @@ class ConnectString(NamedTuple):
 
     @property
     def hosts(self) -> str:
-        """The servers alone."""
+        """The servers without the chroot."""
         return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.servers)
 
     def __str__(self) -> str:
@@ -52,28 +52,28 @@ def _server(item: str, text: str, name: str) -> tuple[str, int]:
 
 
 class ZkTlsOptions(OptionTable, no_effect="connections to ZooKeeper cannot use TLS"):
-    """How a TLS connection to ZooKeeper is made, where zookeeper.ssl.client.enable asks for one."""
+    """Settings of TLS connections to ZooKeeper (zookeeper.ssl.client.enable)."""
 
     zookeeper_ssl_keystore_location = Option(
         "zookeeper.ssl.keystore.location", None, kind=Kind.STRING, about="The client's key and certificate."
     )
     zookeeper_ssl_keystore_password = Option(
-        "zookeeper.ssl.keystore.password", None, kind=Kind.PASSWORD, about="Opens the key store."
+        "zookeeper.ssl.keystore.password", None, kind=Kind.PASSWORD, about="Password of the key store."
     )
     zookeeper_ssl_keystore_type = Option(
         "zookeeper.ssl.keystore.type", None, kind=Kind.STRING, about="JKS, PKCS12 or PEM; null: by file name."
     )
     zookeeper_ssl_truststore_location = Option(
-        "zookeeper.ssl.truststore.location", None, kind=Kind.STRING, about="The certificates to trust."
+        "zookeeper.ssl.truststore.location", None, kind=Kind.STRING, about="File with the trusted certificates."
     )
     zookeeper_ssl_truststore_password = Option(
-        "zookeeper.ssl.truststore.password", None, kind=Kind.PASSWORD, about="Opens the trust store."
+        "zookeeper.ssl.truststore.password", None, kind=Kind.PASSWORD, about="Password of the trust store."
     )
     zookeeper_ssl_truststore_type = Option(
         "zookeeper.ssl.truststore.type", None, kind=Kind.STRING, about="JKS, PKCS12 or PEM; null: by file name."
     )
     zookeeper_ssl_protocol = Option(
-        "zookeeper.ssl.protocol", "TLSv1.2", importance="low", about="The TLS version to negotiate with."
+        "zookeeper.ssl.protocol", "TLSv1.2", importance="low", about="The preferred TLS version."
     )
     zookeeper_ssl_enabled_protocols = Option(
         "zookeeper.ssl.enabled.protocols", None, kind=Kind.LIST, importance="low",
@@ -84,18 +84,18 @@ class ZkTlsOptions(OptionTable, no_effect="connections to ZooKeeper cannot use T
     )
     zookeeper_ssl_endpoint_identification_algorithm = Option(
         "zookeeper.ssl.endpoint.identification.algorithm", "HTTPS", importance="low",
-        about="Check the server's name against its certificate; empty: do not.",
+        about="Algorithm that checks the server's name against its certificate; empty: no check.",
     )  # fmt: skip
     zookeeper_ssl_crl_enable = Option(
         "zookeeper.ssl.crl.enable", False, importance="low", about="Check revocation lists."
     )
     zookeeper_ssl_ocsp_enable = Option(
-        "zookeeper.ssl.ocsp.enable", False, importance="low", about="Ask for revocation online."
+        "zookeeper.ssl.ocsp.enable", False, importance="low", about="Check revocation online."
     )
 
 
 class ZkOptions(ZkTlsOptions):
-    """How a broker reaches ZooKeeper."""
+    """Settings of a broker's connection to ZooKeeper."""
 
     zookeeper_connect = Option(
         "zookeeper.connect", None, kind=Kind.STRING, importance="high",
@@ -103,14 +103,14 @@ class ZkOptions(ZkTlsOptions):
     )  # fmt: skip
     zookeeper_session_timeout_ms = Option(
         "zookeeper.session.timeout.ms", 18000, at_least(1), unit="ms", importance="high",
-        about="Unheard of for so long, this broker counts as dead.",
+        about="A broker that sends nothing for this time counts as dead.",
     )  # fmt: skip
     zookeeper_connection_timeout_ms: Option[int | None] = Option(
         "zookeeper.connection.timeout.ms", None, kind=Kind.INT, unit="ms", importance="high",
         about="How long to wait for the first connection; null: the session timeout.",
     )  # fmt: skip
     zookeeper_sync_time_ms = Option(
-        "zookeeper.sync.time.ms", 2000, unit="ms", importance="low", no_effect="nothing waits for it",
+        "zookeeper.sync.time.ms", 2000, unit="ms", importance="low", no_effect="nothing waits for followers",
         about="How far a ZooKeeper follower may be behind its leader.",
     )
     zookeeper_set_acl = Option(
@@ -119,7 +119,7 @@ class ZkOptions(ZkTlsOptions):
     )  # fmt: skip
     zookeeper_max_in_flight_requests = Option(
         "zookeeper.max.in.flight.requests", 10, at_least(1), importance="high",
-        about="So many requests may wait for their answers; more wait for them to be sent.",
+        about="Most requests in flight; further requests wait until a response arrives.",
     )  # fmt: skip
     zookeeper_ssl_client_enable = Option("zookeeper.ssl.client.enable", False, about="Connect with TLS.")
     zookeeper_client_cnxn_socket = Option(
@@ -127,12 +127,12 @@ class ZkOptions(ZkTlsOptions):
         about="Class of the Java client's socket.",
     )
     def connect_string(self) -> ConnectString:
-        """Where ZooKeeper is. Raises ConfigError if zookeeper.connect is not set or malformed."""
+        """The parsed zookeeper.connect. Raises ConfigError if it is not set or malformed."""
         if not self.zookeeper_connect:
             raise ConfigError("Missing required configuration zookeeper.connect which has no default value.")
         return ConnectString.parse(self.zookeeper_connect)
 
     def connection_timeout_ms(self) -> int:
-        """How long the first connection may take."""
+        """Time limit for the first connection, in ms."""
         given = self.zookeeper_connection_timeout_ms
         return self.zookeeper_session_timeout_ms if given is None else given

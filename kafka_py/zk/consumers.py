@@ -1,4 +1,4 @@
-"""Offsets that old consumers keep in ZooKeeper: what OffsetCommit and OffsetFetch of version 0 write and read.
+"""Offsets in ZooKeeper, written and read by OffsetCommit and OffsetFetch version 0 for old consumers.
 
 Source: docs/reference/zookeeper.md, section 2; docs/reference/groups.md, section 7.
 """
@@ -16,13 +16,13 @@ log = logging.getLogger(__name__)
 
 
 class OldConsumerStore:
-    """/consumers/<group>/offsets."""
+    """Reads and writes of /consumers/<group>/offsets."""
 
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
     async def offset(self, group: str, topic_partition: TopicPartition) -> int | None:
-        """The stored offset; None when there is none, or none that is a number (logged)."""
+        """The stored offset; None when there is none, or when it is not a number (logged)."""
         path = OldConsumerOffsetZNode.path(group, *topic_partition)
         found = await self._znodes.read(path)
         if found is None:
@@ -30,10 +30,10 @@ class OldConsumerStore:
         try:
             return OldConsumerOffsetZNode.decode(found[0]).offset
         except MalformedZNode as error:
-            log.warning("%s is left aside: %s", path, error)
+            log.warning("%s is ignored: %s", path, error)
             return None
 
     async def set_offset(self, group: str, topic_partition: TopicPartition, offset: int) -> None:
-        """Stores the offset, making the path where it is missing."""
+        """Stores the offset; creates missing parents."""
         path = OldConsumerOffsetZNode.path(group, *topic_partition)
         await self._znodes.set_or_create(path, OldConsumerOffsetZNode(offset=offset).encode())

@@ -1,4 +1,4 @@
-"""Who is controller: the ephemeral /controller and the epoch that fences what previous controllers still send.
+"""Controller election: the ephemeral /controller, and the epoch that fences requests of previous controllers.
 
 Source: docs/reference/zookeeper.md, sections 4 and 5.
 """
@@ -18,14 +18,14 @@ log = logging.getLogger(__name__)
 
 
 class ControllerEpoch(NamedTuple):
-    """The epoch and the znode version that holds it. As the result of an election: what to fence writes with."""
+    """The controller epoch and the znode version of /controller_epoch, with which writes are fenced."""
 
     epoch: int
     epoch_zk_version: int
 
 
 class ElectionStore:
-    """The controller's seat."""
+    """Election of the controller."""
 
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
@@ -49,15 +49,15 @@ class ElectionStore:
             return None
 
     async def controller_epoch(self) -> ControllerEpoch | None:
-        """The present epoch, None before the first election. Raises MalformedZNode."""
+        """The current epoch, None before the first election. Raises MalformedZNode."""
         found = await self._znodes.read(ControllerEpochZNode.path())
         return None if found is None else ControllerEpoch(ControllerEpochZNode.decode(found[0]).epoch, found[1].version)
 
     async def elect(self, broker_id: int, now_ms: int) -> ControllerEpoch:
-        """Takes the seat if it is free: creates /controller and raises the epoch by one, both or none.
+        """Elects this broker if there is no controller: creates /controller and increments the epoch atomically.
 
-        A refusal is looked at twice, for the reply of an attempt that succeeded may have been lost.
-        Raises ControllerMoved if another broker is, or meanwhile was, elected.
+        A rejected write is checked by a read, because the response of a successful attempt may have been lost. Raises
+        ControllerMoved if another broker is, or was meanwhile, elected.
         """
         current = await self.controller_epoch() or await self._create_epoch()
         epoch = current.epoch + 1
@@ -90,7 +90,7 @@ class ElectionStore:
     async def _elected_after_all(self, broker_id: int, epoch: int) -> ControllerEpoch:
         holder = await self.controller_id()
         if holder is None:
-            raise ControllerMoved("the new controller is gone already")
+            raise ControllerMoved("the new controller has resigned already")
         if holder != broker_id:
             raise ControllerMoved(f"broker {holder} was elected controller")
         found = await self.controller_epoch()
@@ -99,5 +99,5 @@ class ElectionStore:
         return found
 
     async def delete_controller(self, epoch_zk_version: int) -> None:
-        """Forces a new election. Raises ControllerMoved if one has happened."""
+        """Deletes /controller, which forces an election. Raises ControllerMoved if one has taken place already."""
         await self._znodes.delete_if_present(ControllerZNode.path(), epoch_zk_version=epoch_zk_version)

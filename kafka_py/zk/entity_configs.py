@@ -1,6 +1,6 @@
-"""Dynamic configs: the overrides of topics, clients, users, brokers and ips, and the announcement of a change.
+"""Dynamic configs: the overrides of topics, clients, users, brokers and ips, and their change notifications.
 
-Values are text, as stored; what they mean is the business of the settings tables.
+Values are text, as stored; the settings tables interpret them.
 Source: docs/reference/zookeeper.md, section 10.
 """
 
@@ -27,7 +27,7 @@ def _overrides(entity: str, found: Found | None) -> dict[str, str]:
 
 
 def _require_overrides(found: Found | None) -> None:
-    """Raises MalformedZNode for a JSON object that cannot be read: to write it again would lose what it says."""
+    """Raises MalformedZNode for a JSON object that cannot be read: rewriting it would lose its content."""
     if found is None:
         return
     try:
@@ -38,13 +38,13 @@ def _require_overrides(found: Found | None) -> None:
 
 
 class ConfigStore:
-    """Overrides by entity. An entity path is made by `znodes.entity_path(("topics", "t"))`."""
+    """Overrides by entity. `entity_path(("topics", "t"))` makes an entity path."""
 
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
     async def of_entity(self, entity: str) -> dict[str, str]:
-        """The overrides of one entity; none if it has no znode, or one that cannot be read (which is logged)."""
+        """The overrides of one entity; empty if its znode is missing or cannot be read (logged)."""
         return _overrides(entity, await self._znodes.read(ConfigZNode.path(entity)))
 
     async def of_entities(self, entities: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -67,7 +67,7 @@ class ConfigStore:
     async def entity_names(self, entity_type: str) -> list[str]:
         """The names configured under a type ("topics", "users", "users/alice/clients"), sorted.
 
-        User and client names come out as they are, not as they are spelled in the path.
+        User and client names are returned desanitized.
         """
         names = await self._znodes.children_or_empty(ConfigTypeZNode.path(entity_type))
         kind = entity_type.rpartition("/")[2]
@@ -83,9 +83,9 @@ class ConfigStore:
         return {name: found[path] for name, path in zip(names, paths, strict=True)}
 
     async def change(self, entity: str, config: Mapping[str, str]) -> None:
-        """Replaces all overrides of one entity, whatever they are, then notifies every broker.
+        """Replaces all overrides of one entity, then notifies every broker.
 
-        No override left is an empty map. To change some of them, use `edit_entity_config`.
+        An empty map removes all overrides. To change some of them, use `edit`.
         """
         await self._znodes.set_or_create(ConfigZNode.path(entity), ConfigZNode(dict(config)).encode())
         await self.announce_change(entity)
@@ -95,9 +95,10 @@ class ConfigStore:
     ) -> bool:
         """Changes the overrides of one entity, then notifies every broker. Whether something was written.
 
-        edit: the overrides as they are -> as they should be, or None to leave them. It is called again, with the newer
-        overrides, when somebody else wrote them meanwhile; so no edit is lost. What it raises is raised here.
-        Raises MalformedZNode for an object that holds something else than overrides; what is no JSON object is none.
+        edit: the current overrides -> the new ones, or None to leave them unchanged. It is called again, with the newer
+        overrides, when another client wrote them meanwhile, so that no edit is lost. Its exceptions are raised here.
+        Raises MalformedZNode for a JSON object that cannot be parsed as overrides; data that is not a JSON object
+        counts as no overrides.
         """
 
         async def change(found: Found | None) -> bytes | None:
@@ -111,5 +112,5 @@ class ConfigStore:
         return written
 
     async def announce_change(self, entity: str) -> None:
-        """Tells every broker to read one entity again."""
+        """Notifies every broker to re-read one entity."""
         await self._znodes.create_recursive(ConfigChangeZNode.path(), ConfigChangeZNode(entity).encode(), sequence=True)

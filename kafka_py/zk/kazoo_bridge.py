@@ -1,9 +1,9 @@
-"""Between kazoo's connection thread and the event loop: an inbox for the loop, and kazoo's handler made lean.
+"""Connects kazoo's connection thread with the event loop: an inbox for the loop, and a single-threaded kazoo handler.
 
-kazoo is given a handler (its own extension point) with one thread instead of three: answers and watches are not
-called back on worker threads but posted to the loop, in the order in which they came off the wire, many per wake-up.
-The handler also lends kazoo a socket that reads in large pieces; kazoo would poll and read twice per answer.
-Knows kazoo's thread rules, nothing of sessions.
+kazoo gets a handler (its own extension point) with one thread instead of three: responses and watches are not called
+back on worker threads but posted to the loop, in the order in which they were received, many per wake-up. The handler
+also gives kazoo a buffered socket; kazoo itself would poll and read twice per response. Knows kazoo's thread rules,
+nothing of sessions.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 _READ_SIZE = 1 << 16
 
 FIRST_ANSWER_S = 1.0
-"""How long the first attempt to open a session waits for the server, to accept and then to answer. Each attempt after
-one that got no answer waits twice as long. A ZooKeeper that has just bound its port may accept a connection and never
-answer it, while the next connection is answered at once; and a slow one must get its time."""
+"""Time limit of the first attempt to open a session, for the connection and for the first response. After an attempt
+without a response the limit doubles. A ZooKeeper that has just bound its port may accept a connection and never respond
+to it, while the next connection gets a response at once; a slow server needs the longer limits."""
 
 
 class LoopInbox:
-    """Calls posted from any thread run on the loop in order; however many wait, the loop is woken once."""
+    """Calls posted from any thread run on the loop in order; the loop is woken once for all waiting calls."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -40,7 +40,7 @@ class LoopInbox:
         self._awake = False
 
     def post(self, call: Callable[..., None], *arguments: Any) -> None:
-        """From any thread. Posts to a closed loop are dropped."""
+        """Posts a call, from any thread. Posts to a closed loop are dropped."""
         self._calls.append((call, arguments))
         if not self._awake:
             self._awake = True
@@ -50,7 +50,7 @@ class LoopInbox:
                 self._calls.clear()
 
     def _drain(self) -> None:
-        # Cleared before reading: whoever posts from here on wakes the loop again, so that no call is left behind.
+        # Cleared before reading: a later post wakes the loop again, so that no call is missed.
         self._awake = False
         while self._calls:
             call, arguments = self._calls.popleft()
@@ -61,9 +61,9 @@ class LoopInbox:
 
 
 class BufferedSocket:
-    """A connected non-blocking socket whose reads are taken from a buffer of what has arrived.
+    """A connected non-blocking socket with a read buffer.
 
-    was_answered: whether anything ever arrived.
+    was_answered: whether any byte has been received.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -86,18 +86,18 @@ class BufferedSocket:
         self._socket.close()
 
     def shutdown(self) -> None:
-        """Breaks the connection, whoever uses it; from any thread."""
+        """Shuts the connection down; from any thread."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
 
     def pending(self) -> int:
-        """How much can be read without a system call; kazoo asks before it polls."""
+        """Bytes that can be read without a system call; kazoo checks it before it polls."""
         return len(self._buffer) - self._position
 
     def recv(self, size: int) -> bytes:
-        """Up to `size` bytes, b"" at the end of the stream. Raises BlockingIOError when nothing has arrived."""
+        """Up to `size` bytes, b"" at the end of the stream. Raises BlockingIOError when no data is available."""
         if self._position == len(self._buffer):
             self._buffer = self._socket.recv(max(size, _READ_SIZE))
             self.was_answered = True
@@ -107,11 +107,11 @@ class BufferedSocket:
         return piece
 
     def allow_write(self, timeout_s: float | None) -> None:
-        """How long the next `send` may wait."""
+        """Sets the time limit of the next `send`."""
         self._write_timeout = timeout_s
 
     def send(self, data: bytes | memoryview) -> int:
-        """Waits only if the kernel's buffer is full. Raises KazooTimeoutError."""
+        """Sends; waits only if the kernel's buffer is full. Raises KazooTimeoutError."""
         try:
             return self._socket.send(data)
         except BlockingIOError:
@@ -123,10 +123,10 @@ class BufferedSocket:
 
 
 class Bell:
-    """One end of what kazoo uses as a socket pair: a byte for every request queued, to wake its thread.
+    """One end of kazoo's socket pair, to which a byte is sent for every queued request to wake its thread.
 
-    A counter in the kernel instead of a pair of sockets, whose buffer a few hundred bytes would fill: the loop would
-    then block, and with it everything.
+    An eventfd instead of a pair of sockets, whose buffer would be full after a few hundred bytes and block the event
+    loop.
     """
 
     def __init__(self, fd: int) -> None:
@@ -134,7 +134,7 @@ class Bell:
 
     @classmethod
     def pair(cls) -> tuple[Bell, Bell]:
-        """Writer and reader, in either order: both ends can do both."""
+        """Two equal ends, each for reading and writing."""
         fd = os.eventfd(0, os.EFD_SEMAPHORE | os.EFD_CLOEXEC)
         return cls(fd), cls(os.dup(fd))
 
@@ -142,12 +142,12 @@ class Bell:
         return self._fd
 
     def send(self, data: bytes) -> int:
-        """Rings, never waiting."""
+        """Wakes the thread; does not block."""
         os.eventfd_write(self._fd, len(data))
         return len(data)
 
     def recv(self, _size: int) -> bytes:
-        """Takes one ring, waiting for it."""
+        """Takes one wake-up; blocks until there is one."""
         os.eventfd_read(self._fd)
         return b"\0"
 
@@ -158,9 +158,9 @@ class Bell:
 
 
 class LoopHandler:
-    """kazoo's handler interface with a single thread, the one that reads and writes the connection.
+    """kazoo's handler interface with a single thread, which reads and writes the connection.
 
-    server_count: of the connect string; the time to connect is shared out among them.
+    server_count: servers in the connect string, among which the connection time-out is divided.
     """
 
     name = "event_loop_handler"
@@ -174,7 +174,7 @@ class LoopHandler:
         self.running = False
 
     def bar(self) -> None:
-        """From now on no connection may be made: the session has expired, and kazoo would silently make another."""
+        """Forbids new connections: the session has expired, and kazoo would silently open another one."""
         self._barred = True
 
     def start(self) -> None:
@@ -244,7 +244,7 @@ class LoopHandler:
 
 
 def _readable(readers: list[Any], timeout_s: float | None) -> list[Any]:
-    """Those of the readers that can be read, as soon as one can; none after the timeout."""
+    """The readers that can be read, as soon as there is one; none after the time-out."""
     poll = select.poll()
     by_fd = {reader.fileno(): reader for reader in readers}
     for fd in by_fd:

@@ -1,10 +1,10 @@
-"""One kazoo client: one ZooKeeper session at most, from the first connection to its end.
+"""One kazoo client, which has at most one ZooKeeper session.
 
-The thread's side of kazoo_session.py. kazoo is used as a connection (framing, pings, reconnects within the session);
-everything it notices is posted to the owner on the loop. Its own habits are switched off: it keeps no watches for us,
-and once the session has expired it is barred from connecting again, which would silently make another session.
-Uses kazoo members that are not documented: `_call`, `_connection._read_watch_event`, `_connection._socket`; the
-contract suite fails if one of them changes.
+The part of kazoo_session.py that runs on kazoo's thread. kazoo is used as a connection (framing, pings, reconnects
+within the session); all its events are posted to the owner on the loop. It keeps no watches, and after the session has
+expired it must not connect again, which would silently open another session. Uses kazoo members that are not
+documented: `_call`, `_connection._read_watch_event`, `_connection._socket`; the contract suite fails if one of them
+changes.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from kafka_py.zk.session import (
 log = logging.getLogger(__name__)
 
 _KAZOO_LOG = logging.getLogger("kafka_py.zk.kazoo")
-"""What kazoo itself says: several lines for every attempt to connect, so only its errors; we say the rest."""
+"""kazoo logs several lines for every attempt to connect; only its errors are passed on."""
 _KAZOO_LOG.setLevel(logging.ERROR)
 
 RETRY_S = 0.25
-"""The longest pause between attempts to connect: a session of half a second must be able to outlast a broken one."""
+"""The longest pause between attempts to connect: a session with a time-out of 0.5 s must survive a lost connection."""
 
 _ERRORS: dict[type[Exception], type[ZkError]] = {
     kazoo_errors.NoNodeError: NoNode,
@@ -60,7 +60,7 @@ _ERRORS: dict[type[Exception], type[ZkError]] = {
     kazoo_errors.BadArgumentsError: BadArguments,
     kazoo_errors.ConnectionLoss: ConnectionLoss,
     kazoo_errors.ConnectionClosedError: ConnectionLoss,
-    # The server we are connected to no longer owns the session: it drops us, and we connect to the one that does.
+    # The server no longer owns the session and closes the connection; we connect to the server that owns it.
     kazoo_errors.SessionMovedError: ConnectionLoss,
     kazoo_errors.SessionExpiredError: SessionExpired,
     kazoo_errors.AuthFailedError: AuthFailed,
@@ -74,18 +74,18 @@ def zk_error(error: BaseException, path: str) -> ZkError:
 
 
 class ConnectionOwner(Protocol):
-    """Whom a connection tells what happens; all calls come on the loop, in the order in which things happened."""
+    """The receiver of a connection's events; called on the loop, in the order of the events."""
 
     def on_connected(self, connection: KazooConnection, credentials: tuple[int, bytes]) -> None:
-        """credentials: session id and password."""
+        """The session is connected. credentials: session id and password."""
         ...
 
     def on_suspended(self, connection: KazooConnection, last_zxid: int) -> None:
-        """last_zxid: of the last answer read; what is newer may have been missed."""
+        """The connection is lost. last_zxid: of the last response read; newer changes may have been missed."""
         ...
 
     def on_lost(self, connection: KazooConnection, state: SessionState) -> None:
-        """The session is over: EXPIRED or AUTH_FAILED."""
+        """The session has ended. state: EXPIRED or AUTH_FAILED."""
         ...
 
     def on_event(self, connection: KazooConnection, event: WatchEvent) -> None: ...
@@ -94,9 +94,9 @@ class ConnectionOwner(Protocol):
 
 
 class Request:
-    """A request on its way; kazoo sees it as its "async result" and sets it, once or (when it fails) even twice.
+    """A pending request; kazoo sees it as its "async result" and sets it once, or twice if it fails.
 
-    operation: as requests.py declares it. number: order of issue, which also is the order of sending again.
+    operation: as requests.py declares it. number: order of issue, which is also the order of resending.
     """
 
     __slots__ = ("_connection", "answer", "issued_s", "number", "operation", "path", "tag")
@@ -119,7 +119,7 @@ class Request:
         self._connection: KazooConnection | None = None
 
     def sent_by(self, connection: KazooConnection | None) -> None:
-        """None: it has been answered, and further answers are repetitions."""
+        """connection: None after the response, so that further responses are ignored."""
         self._connection = connection
 
     def set(self, value: Any = None) -> None:
@@ -146,12 +146,12 @@ class KazooConnection:
         max_in_flight: int,
         credentials: tuple[int, bytes] | None = None,
     ) -> None:
-        """credentials: session id and password, to take over an existing session."""
+        """credentials: session id and password of an existing session to take over."""
         self.owner = owner
         self.inbox = LoopInbox(asyncio.get_running_loop())
         self._handler = LoopHandler(len(connect.servers))
         self._ending = False
-        # The window is kept on both threads: an answer lets the next request go without a turn of the loop.
+        # Both threads use the window: a response lets the next request be sent without a turn of the loop.
         self._lock = threading.RLock()
         self._max_in_flight = max_in_flight
         self._in_flight = 0
@@ -172,26 +172,26 @@ class KazooConnection:
         self._client._connection._read_watch_event = self._on_watch_bytes
 
     def start(self) -> None:
-        """Begins to connect, without end and without blocking."""
+        """Starts to connect, with unlimited retries; does not block."""
         self._client.start_async()
 
     def call(self, request: Request) -> None:
-        """Sends a request as soon as the window lets it; every request is answered, if only with ConnectionLoss."""
+        """Sends a request as soon as the window allows; every request gets a result, at least ConnectionLoss."""
         request.sent_by(self)
         with self._lock:
             self._queue.append(request)
             self._pump()
 
     def answered(self) -> None:
-        """A request left the window; on kazoo's thread."""
+        """Removes an answered request from the window; called on kazoo's thread."""
         with self._lock:
             self._in_flight -= 1
             self._pump()
 
     def _pump(self) -> None:
-        """Fills the window. With the lock held."""
+        """Fills the window; the caller holds the lock."""
         if self._pumping:
-            # Inside `_call` below, which answers at once when the session has ended: the loop there continues.
+            # Called within `_call` below, which responds at once when the session has ended: the outer loop continues.
             return
         self._pumping = True
         try:
@@ -203,15 +203,15 @@ class KazooConnection:
             self._pumping = False
 
     def drop(self) -> None:
-        """Breaks the connection as the network would; kazoo connects again within the session."""
+        """Breaks the connection like a network failure; kazoo reconnects within the session."""
         sock = self._client._connection._socket
         if sock is not None:
             sock.shutdown()
 
     def stop(self) -> asyncio.Future[None]:
-        """Closes the session, if connected; the future is done when the thread has ended.
+        """Closes the session, if connected; the future is done when kazoo's thread has ended.
 
-        The work is done by a thread of its own, which never keeps the process from exiting.
+        Runs in a daemon thread, which does not keep the process from exiting.
         """
         self._ending = True
         if not self._client.connected:

@@ -1,7 +1,8 @@
-"""The real ZooKeeper session, over kazoo: what waits, what is sent again, which watches are set, when it is renewed.
+"""The real ZooKeeper session, over kazoo: waiting requests, resending, watches, renewal.
 
-All on the loop; kazoo_connection.py has the thread's side and the window (zookeeper.max.in.flight.requests). In order
-of a request's life: `_submit`, `on_answer`, and if the connection broke meanwhile `_send_again`, `on_connected`.
+Runs on the loop; kazoo_connection.py has the thread's side and the window (zookeeper.max.in.flight.requests). In the
+order of a request's processing: `_submit`, `on_answer`, and if the connection broke meanwhile `_send_again`,
+`on_connected`.
 Source: docs/reference/zookeeper.md, section 3.
 """
 
@@ -59,19 +60,19 @@ log = logging.getLogger(__name__)
 CLOSE_TIMEOUT_S = 6.0
 ABANDON_TIMEOUT_S = 0.5
 MAX_PACKET_BYTES = 0xFFFFF
-"""jute.maxbuffer unless configured: the server hangs up on larger requests."""
+"""Default of jute.maxbuffer: the server closes the connection on larger requests."""
 
 _SET_WATCHES_BYTES = 128 * 1024
 _ROLLED_BACK = (0, -2)
-"""Codes of a multi's operations that failed only because another did."""
+"""Error codes of multi operations that failed only because another operation failed."""
 
 
 class KazooSession(SessionLifecycle):
-    """A ZkSession on a real ensemble.
+    """A ZkSession with a real ensemble.
 
     connect: servers and chroot. connection_timeout_ms: for the first connection only; None: the session timeout.
-    create_chroot: make the chroot's znodes when connecting, as brokers do; tools do not.
-    credentials: session id and password, to take over a session that exists.
+    create_chroot: create the chroot's znodes when connecting, as brokers do; tools do not. credentials: session id and
+        password of an existing session to take over.
     """
 
     def __init__(
@@ -98,9 +99,10 @@ class KazooSession(SessionLifecycle):
         self._session_id = 0
         self._last_zxid = 0
         self._numbers = itertools.count()
-        # Requests that wait for a connection: issued without one, or lost with one.
+        # Requests that wait for a connection: issued without one, or pending when one was lost.
         self._waiting: list[Request] = []
-        # The connection broke, though its report may still be on its way: nothing may overtake what was lost.
+        # The connection is broken, even if on_suspended was not called yet: new requests must not overtake the lost
+        # ones.
         self._broken = False
 
     @classmethod
@@ -129,7 +131,7 @@ class KazooSession(SessionLifecycle):
 
     @property
     def credentials(self) -> tuple[int, bytes] | None:
-        """Id and password of the present session; whoever has them can take the session over. None before it."""
+        """Id and password of the current session, with which it can be taken over; None before the first connection."""
         return self._credentials
 
     async def connect(self) -> None:
@@ -170,22 +172,22 @@ class KazooSession(SessionLifecycle):
         if self._state is CLOSED:
             return
         self._stop_renewals()
-        # Without a connection there is nobody to take leave of: the thread is only given the time to end.
+        # Without a connection the session cannot be closed at the server; only kazoo's thread has to end.
         patience_s = CLOSE_TIMEOUT_S if self._state is CONNECTED else ABANDON_TIMEOUT_S
         self._become(CLOSED)
         self._fail_waiting(SessionClosed)
         if self._opened is not None and not self._opened.done():
             self._opened.set_exception(SessionClosed())
-            self._opened.exception()  # whoever waits for it sees it; if nobody does, that is no error
+            self._opened.exception()  # marks the exception as retrieved, in case no caller waits for it
         if self._connection is not None:
             await asyncio.wait([self._connection.stop()], timeout=patience_s)
 
     def drop_connection(self) -> None:
-        """Breaks the connection, within the session; for tests of what comes after."""
+        """Breaks the connection within the session; for tests."""
         if self._connection is not None:
             self._connection.drop()
 
-    # --- what the connection tells us ---
+    # --- events of the connection ---
 
     def on_connected(self, connection: KazooConnection, credentials: tuple[int, bytes]) -> None:
         if connection is not self._connection or self._state is CLOSED:
@@ -213,7 +215,7 @@ class KazooSession(SessionLifecycle):
         self._connection = None
         connection.stop()
         if self._state is CONNECTING and state is EXPIRED:
-            # Credentials of a session that is gone, or a client that failed: start afresh, nobody has seen a session.
+            # The given session has ended, or the client failed, before any caller had a session: open a new one.
             self._connection = self._new_connection(None)
             self._connection.start()
             return
@@ -230,7 +232,7 @@ class KazooSession(SessionLifecycle):
     def on_answer(self, connection: KazooConnection, request: Request, value: Any, error: ZkError | None) -> None:
         if request.answer is None:
             if error is not None and not isinstance(error, ConnectionLoss):
-                log.warning("the watches were not set again: %s", error)
+                log.warning("watches could not be set again: %s", error)
             return
         if self._report_latency is not None and not isinstance(error, ConnectionLoss):
             self._report_latency((self._clock.monotonic_s() - request.issued_s) * 1000)
@@ -256,7 +258,7 @@ class KazooSession(SessionLifecycle):
             request.answer.set_result(value)
 
     def _send_again(self, request: Request) -> None:
-        """Keeps a request until we are connected again, unless nothing will come of that."""
+        """Keeps a request until the session is connected again, unless it can never succeed."""
         if len(request.operation.serialize()) > MAX_PACKET_BYTES:
             _fail(request, ConnectionLoss(request.path, f"the request is larger than {MAX_PACKET_BYTES} bytes"))
         else:
@@ -270,7 +272,7 @@ class KazooSession(SessionLifecycle):
     # --- sending ---
 
     def _submit(self, operation: Any, path: str, tag: Any = None) -> asyncio.Future[Any]:
-        """Sends a request, or keeps it until connected. tag: watch and kind to set when it succeeds."""
+        """Sends a request, or keeps it until connected. tag: watch and kind to register when it succeeds."""
         self._refuse_if_lost()
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         request = Request(next(self._numbers), operation, path, answer, tag, self._clock.monotonic_s())
@@ -281,7 +283,7 @@ class KazooSession(SessionLifecycle):
         return answer
 
     def _watches_to_arm(self) -> Iterator[SetWatchesRequest]:
-        """What to send first on a new connection of the same session, in pieces that no server refuses."""
+        """The requests to send first on a new connection of the same session, each within jute.maxbuffer."""
         paths = [
             (kind, path if path == "/" and not self._chroot else self._full(path))
             for kind in WatchKind

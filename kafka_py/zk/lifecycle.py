@@ -1,4 +1,4 @@
-"""What every kind of session shares: its state, its listeners and the renewal after an expiry, hooks included.
+"""Base of every kind of session: state, listeners, and renewal after an expiry with its hooks.
 
 Knows no client: a subclass opens sessions. Source: docs/reference/zookeeper.md, section 3.
 """
@@ -42,7 +42,7 @@ _LOUDNESS = {
 
 _ACTIVITY = "ZooKeeper session"
 RENEWAL_PAUSE_S = 1.0
-"""Between attempts to make a new session, and before one after a refused authentication."""
+"""Pause between attempts to open a new session, and after a failed authentication."""
 
 
 class SessionLifecycle:
@@ -81,7 +81,7 @@ class SessionLifecycle:
         self._supervisor = supervisor.child()
 
     def _become(self, state: SessionState) -> None:
-        """Moves, tells the listeners, and renews the session if it has just been lost for good."""
+        """Changes the state, calls the listeners, and renews the session if it has ended."""
         previous, self._state = self._state, MOVES.after(self._state, state)
         log.log(_LOUDNESS[state], "ZooKeeper session: %s", state.value)
         for listener in list(self._listeners):
@@ -102,15 +102,15 @@ class SessionLifecycle:
             await self._run(self._before)
             if self._state is CLOSED:
                 return
-            while not await self._try_to_open():  # noqa: ASYNC110 (an attempt, not a look)
+            while not await self._try_to_open():  # noqa: ASYNC110 (each call is an attempt, not a poll)
                 await asyncio.sleep(RENEWAL_PAUSE_S)
             if self._state is CLOSED:
                 return
-            log.info("a new session replaces the lost one")
+            log.info("a new session has replaced the expired one")
             await self._run(self._after)
 
     async def _try_to_open(self) -> bool:
-        """False if it has to be tried again, which never ends by itself: without a session a broker can do nothing."""
+        """Tries once; False if it must be retried. Retries are unlimited, because a broker needs a session."""
         if self._state in (EXPIRED, AUTH_FAILED):
             self._become(CONNECTING)
         try:
@@ -130,14 +130,14 @@ class SessionLifecycle:
                 await hook()
 
     async def _open(self) -> None:
-        """Makes a session and returns when it is connected, however long that takes."""
+        """Opens a session and returns when it is connected; without a time limit."""
         raise TypeError(f"{type(self).__name__} does not open sessions")
 
     def _stop_renewals(self) -> None:
         self._supervisor.cancel()
 
     def _refuse_if_lost(self) -> None:
-        """Raises what a request gets in the states in which it cannot wait."""
+        """Raises the error of a request in the states in which it cannot wait."""
         if self._state is EXPIRED:
             raise SessionExpired()
         if self._state is AUTH_FAILED:

@@ -1,4 +1,4 @@
-"""What a broker counts about its ZooKeeper session.
+"""Metrics of a broker's ZooKeeper session.
 
 Source: docs/reference/metrics.tsv (SessionExpireListener, ZooKeeperClientMetrics).
 """
@@ -17,11 +17,11 @@ STATE_NAMES = {
     SessionState.AUTH_FAILED: "AUTH_FAILED",
     SessionState.CLOSED: "CLOSED",
 }
-"""Our states under the names of the Java client's."""
+"""The Java client's names of our session states."""
 
 
 class ZkSessionMetrics(MetricTable, group="kafka.server:type=SessionExpireListener"):
-    """What happens to the session. Its owner is the session."""
+    """State changes of the session, which is the owner."""
 
     state = Gauge("SessionState", of=lambda session: STATE_NAMES[session.state], about="The client's state.")
     connects = Rate("ZooKeeperSyncConnectsPerSec", unit="syncconnects", about="Connections made.")
@@ -35,13 +35,13 @@ class ZkSessionMetrics(MetricTable, group="kafka.server:type=SessionExpireListen
 
 
 class ZkClientMetrics(MetricTable, group="kafka.server:type=ZooKeeperClientMetrics"):
-    """What the session's requests cost."""
+    """Latency of the session's requests."""
 
-    latency = Distribution("ZooKeeperRequestLatencyMs", unit="ms", about="From a request to its answer.")
+    latency = Distribution("ZooKeeperRequestLatencyMs", unit="ms", about="Time from a request to its response.")
 
 
 def measure(session: ZkSession, registry: MetricRegistry) -> None:
-    """From now on the registry has this session's metrics. Call it before `connect`."""
+    """Registers the session's metrics. To be called before `connect`."""
     metrics, client = ZkSessionMetrics(registry, session), ZkClientMetrics(registry, session)
 
     def count(state: SessionState) -> None:

@@ -1,5 +1,4 @@
-"""Sequential notifications: ISR changes and log directory events for the controller, and the listener that every
-broker runs for config (and later ACL and token) changes.
+"""Sequential notifications: ISR changes and log directory events for the controller, and every broker's config changes.
 
 Source: docs/reference/zookeeper.md, sections 10 and 11.
 """
@@ -30,13 +29,13 @@ Handler = Callable[[bytes], Awaitable[None]]
 
 
 class NotificationStore:
-    """Notifications whose only reader is the controller. Names are those of the children, as listed."""
+    """Notifications that only the controller reads. names: the children's names, as listed."""
 
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
     async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
-        """A leader tells the controller which partitions' ISR it changed."""
+        """Notifies the controller of partitions whose ISR this leader changed."""
         rows = [PartitionRow(*partition) for partition in partitions]
         await self._znodes.create_recursive(IsrChangeZNode.path(), IsrChangeZNode(rows).encode(), sequence=True)
 
@@ -45,7 +44,7 @@ class NotificationStore:
         return sorted(await self._znodes.children_or_empty(IsrChangesZNode.path(), watch))
 
     async def read_isr_changes(self, names: Iterable[str]) -> set[TopicPartition]:
-        """The partitions these notifications list; unreadable ones are logged and list none."""
+        """The partitions in these notifications; unreadable ones are logged and ignored."""
         changed: set[TopicPartition] = set()
         found = await self._znodes.read_many(f"{IsrChangesZNode.path()}/{name}" for name in names)
         for one in found:
@@ -58,13 +57,13 @@ class NotificationStore:
         return changed
 
     async def delete_isr_changes(self, names: Iterable[str], epoch_zk_version: int) -> None:
-        """Deletes exactly these notifications."""
+        """Deletes these notifications only."""
         await self._znodes.delete_many(
             [f"{IsrChangesZNode.path()}/{name}" for name in names], epoch_zk_version=epoch_zk_version
         )
 
     async def announce_log_dir_failure(self, broker_id: int) -> None:
-        """A broker tells the controller that it lost a log directory."""
+        """Notifies the controller that a log directory of this broker has failed."""
         event = LogDirEventZNode(broker_id)
         await self._znodes.create_recursive(LogDirEventZNode.path(), event.encode(), sequence=True)
 
@@ -73,7 +72,7 @@ class NotificationStore:
         return sorted(await self._znodes.children_or_empty(LogDirEventsZNode.path(), watch))
 
     async def read_log_dir_events(self, names: Iterable[str]) -> set[int]:
-        """The brokers these events name; unreadable ones are logged and name none."""
+        """The brokers in these events; unreadable ones are logged and ignored."""
         brokers: set[int] = set()
         found = await self._znodes.read_many(f"{LogDirEventsZNode.path()}/{name}" for name in names)
         for one in found:
@@ -84,19 +83,19 @@ class NotificationStore:
         return brokers
 
     async def delete_log_dir_events(self, names: Iterable[str], epoch_zk_version: int) -> None:
-        """Deletes exactly these events."""
+        """Deletes these events only."""
         await self._znodes.delete_many(
             [f"{LogDirEventsZNode.path()}/{name}" for name in names], epoch_zk_version=epoch_zk_version
         )
 
 
 class NotificationListener:
-    """Reads one root's notifications in order and hands each one's data to a handler, once per process.
+    """Reads the notifications under one parent in order and calls a handler with each one's data, once per process.
 
-    All that exist at start are replayed. A handler that raises is logged and the notification counts as handled, but
-    not one to which ZooKeeper did not answer: its notification is handled again.
-    After a round, listed notifications older than EXPIRY_MS are deleted, by every broker. A name whose suffix is no
-    number stops the whole list, each time: nobody knows what comes after it.
+    All notifications that exist at start are replayed. If the handler raises, the error is logged and the notification
+    counts as handled, except after a ZooKeeper error: then it is handled again. After a round, every broker deletes the
+    listed notifications older than EXPIRY_MS. A name whose suffix is not a number stops every round, because the order
+    of the notifications is unknown then.
     One task runs the rounds; watches and new sessions only wake it.
     """
 
@@ -109,7 +108,7 @@ class NotificationListener:
         clock: Clock,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """root: the parent's path; prefix: of the children's names, before the number; handler: gets the data."""
+        """root: path of the parent. prefix: of its children's names, before the number. handler: gets the data."""
         self._supervisor = supervisor or Supervisor(clock)
         self._is_closed = False
         self._znodes = znodes
@@ -122,7 +121,7 @@ class NotificationListener:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Replays what is there, then listens."""
+        """Replays the existing notifications, then listens."""
         self._znodes.session.add_expiry_hooks(after=self._on_new_session)
         await self._round()
         self._task = self._supervisor.loop(
@@ -130,7 +129,7 @@ class NotificationListener:
         )
 
     async def stop(self) -> None:
-        """Stops listening; a handler that runs is interrupted."""
+        """Stops listening; cancels a running handler."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -143,22 +142,22 @@ class NotificationListener:
         self._woken.set()
 
     async def _listen(self) -> None:
-        """One round, once there is something new. One that failed is tried again; its watch may not be set."""
+        """Waits for a change and runs one round. A failed round is retried, because its watch may not be set."""
         await self._woken.wait()
         self._woken.clear()
         try:
             await self._round()
         except SessionClosed:
             self._is_closed = True
-        except SessionExpired as error:  # the hook of the new session wakes us
+        except SessionExpired as error:  # the hook of the new session starts the next round
             log.error("the notifications of %s were not read: %s", self._root, error)
         except ZkError as error:
-            log.error("the notifications of %s were not read, trying again: %s", self._root, error)
+            log.error("the notifications of %s were not read, retrying: %s", self._root, error)
             await asyncio.sleep(RETRY_S)
             self._woken.set()
 
     async def _round(self) -> None:
-        """Handles what is new. Sets the watch before it reads, so that nothing slips through."""
+        """Handles new notifications. Sets the watch before it reads, so that none is missed."""
         names = sorted(await self._znodes.session.children(self._root, self._on_change))
         try:
             numbers = {name: int(name.removeprefix(self._prefix)) for name in names}

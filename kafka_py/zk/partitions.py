@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 class PartitionState(NamedTuple):
     """Leader (NO_LEADER if none) and in-sync replicas of a partition.
 
-    controller_epoch: of the controller that wrote it last, or sent its epoch to the leader that wrote it.
-    zk_version: the znode's version, which the next writer must know; LeaderAndIsr carries it.
+    controller_epoch: of the controller that wrote it last, or that sent LeaderAndIsr to the leader that wrote it.
+        zk_version: the znode's version, which the next write must expect; LeaderAndIsr carries it.
     """
 
     leader: int
@@ -37,7 +37,7 @@ class PartitionState(NamedTuple):
 
 
 class StateUpdates(NamedTuple):
-    """What became of a batch of updates: written (with the new zk_version), to read again and retry, failed."""
+    """Result of a batch of updates: written (with the new zk_version), to be re-read and retried, failed."""
 
     updated: dict[TopicPartition, PartitionState]
     conflicts: list[TopicPartition]
@@ -49,20 +49,20 @@ def _path(partition: TopicPartition) -> str:
 
 
 class PartitionStore:
-    """Who leads what, durably."""
+    """The state znodes of partitions."""
 
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
     async def state(self, partition: TopicPartition, watch: Watch | None = None) -> PartitionState | None:
-        """One partition, None if it has no state, or none that can be read (which is logged)."""
+        """The state of one partition, None if it is missing or cannot be read (logged)."""
         found = await self._znodes.read(_path(partition), watch)
         return None if found is None else _state(partition, *found)
 
     async def states(
         self, partitions: Iterable[TopicPartition], watch_of: Callable[[TopicPartition], Watch] | None = None
     ) -> dict[TopicPartition, PartitionState]:
-        """The named partitions, pipelined; those without (readable) state are left out. Raises the first ZkError."""
+        """The states of these partitions, pipelined, without missing and unreadable ones. Raises the first ZkError."""
         wanted = list(partitions)
         found = await pipelined(
             self.state(one, watch_of(one) if watch_of is not None else None) for one in wanted
@@ -78,9 +78,9 @@ class PartitionStore:
     async def create_states(
         self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
     ) -> dict[TopicPartition, ZkError | None]:
-        """First states of new partitions, with both levels of parents.
+        """Creates the states of new partitions, with both levels of parents.
 
-        Only the outcome of the states counts: None is success, with zk_version 0. Raises ControllerMoved.
+        Returns the result by partition: None is success, with zk_version 0. Raises ControllerMoved.
         """
         parents = [CreateOp(TopicPartitionsZNode.path(topic)) for topic in dict.fromkeys(one.topic for one in states)]
         await self._znodes.fenced_many(parents, epoch_zk_version)
@@ -95,7 +95,7 @@ class PartitionStore:
         }
         exist = [one for one, outcome in outcomes.items() if isinstance(outcome, NodeExists)]
         for one, found in (await self.states(exist)).items():
-            if found == states[one]:  # made by an attempt of ours whose reply was lost
+            if found == states[one]:  # created by an attempt of ours whose response was lost
                 outcomes[one] = None
         return outcomes
 
@@ -119,12 +119,11 @@ class PartitionStore:
         return updates
 
     async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
-        """A leader changes its ISR: not fenced, expecting the zk_version of its last LeaderAndIsr or own write.
+        """Writes a leader's new ISR: not fenced, expecting the zk_version of its last LeaderAndIsr or own write.
 
-        Returns the new zk_version; None if someone else wrote or deleted the state, so this broker may have ceased
-        to lead.
-        A refused version is looked at again: if the stored state is the very one we wanted to write, an earlier
-        attempt of ours succeeded and its reply was lost.
+        Returns the new zk_version; None if another broker wrote or deleted the state, so this broker may no longer be
+            leader. After BadVersion the state is re-read: if it equals the one to be written, an earlier attempt
+            succeeded and its response was lost.
         """
         value = state.to_znode()
         try:

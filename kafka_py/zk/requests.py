@@ -1,8 +1,8 @@
-"""The requests we send through kazoo, as kazoo's connection wants them: `type`, `serialize()`, `deserialize()`.
+"""The requests sent through kazoo, in the form that its connection expects: `type`, `serialize()`, `deserialize()`.
 
-kazoo's own watch requests hand the callback to kazoo, which forgets all watches at every disconnect; these only set
-the server's flag. Creation returns the Stat too, and SetWatches (the Java client's way to arm watches again after a
-reconnect) is one kazoo does not have. Layout: jute, big-endian, length-prefixed text and buffers.
+kazoo's own watch requests register the callback in kazoo, which drops all watches at every disconnect; these only set
+the server's flag. Create also returns the Stat, and SetWatches (with which the Java client sets watches again after a
+reconnect) does not exist in kazoo. Layout: jute, big-endian, length-prefixed text and buffers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _read_stat(buffer: bytes, offset: int) -> Stat:
 
 
 def read_watch_event(buffer: bytes, offset: int) -> WatchEvent | None:
-    """A notification; None for a kind we never ask for. Layout: type i32, state i32, path."""
+    """A notification; None for a kind that is not used here. Layout: type i32, state i32, path."""
     kind, _state = _TWO_INTS.unpack_from(buffer, offset)
     path, _ = read_string(buffer, offset + _TWO_INTS.size)
     return WatchEvent(_EVENTS[kind], path) if kind in _EVENTS else None
@@ -64,7 +64,7 @@ class _Read:
 
 
 class ExistsRequest(_Read):
-    """The Stat; kazoo turns the error NoNode into None for this type."""
+    """Returns the Stat; kazoo turns the error NoNode into None for this type."""
 
     __slots__ = ()
     type = 3
@@ -75,7 +75,7 @@ class ExistsRequest(_Read):
 
 
 class GetRequest(_Read):
-    """Data and Stat."""
+    """Returns data and Stat."""
 
     __slots__ = ()
     type = 4
@@ -87,7 +87,7 @@ class GetRequest(_Read):
 
 
 class ChildrenRequest(_Read):
-    """The names of the children."""
+    """Returns the names of the children."""
 
     __slots__ = ()
     type = 8
@@ -104,7 +104,7 @@ class ChildrenRequest(_Read):
 
 
 class _Write:
-    """A write that kazoo spells as we do; only its answer is read here."""
+    """A write that kazoo serializes; only its response is read here."""
 
     __slots__ = ("operation",)
     type: ClassVar[int]
@@ -120,7 +120,7 @@ class _Write:
 
 
 class CreateRequest(_Write):
-    """The path as created, and the Stat."""
+    """Returns the path as created, and the Stat."""
 
     __slots__ = ()
     type = 15
@@ -132,7 +132,7 @@ class CreateRequest(_Write):
 
 
 class SetRequest(_Write):
-    """The new Stat."""
+    """Returns the new Stat."""
 
     __slots__ = ()
     type = 5
@@ -143,7 +143,7 @@ class SetRequest(_Write):
 
 
 class DeleteRequest(_Write):
-    """Nothing comes back."""
+    """Returns None."""
 
     __slots__ = ()
     type = 2
@@ -154,7 +154,7 @@ class DeleteRequest(_Write):
 
 
 class ZkSyncRequest:
-    """The answer comes when the server has caught up."""
+    """Responds when the server has caught up with the leader."""
 
     __slots__ = ("path",)
     type = 9
@@ -207,7 +207,7 @@ class MultiRequest:
 
 
 class SetWatchesRequest:
-    """Arms watches again on a new connection; what changed after `last_zxid` fires at once.
+    """Sets watches again on a new connection; changes after `last_zxid` fire at once.
 
     Layout: last_zxid i64, then three lists of paths: data, exist, child.
     """

@@ -1,7 +1,7 @@
-"""How a znode is declared: @znode(path, version) over a class whose annotated fields are the JSON keys.
+"""Declaration of znodes: @znode(path, version) over a class whose annotated fields are the JSON keys.
 
 A declared class is a frozen dataclass with `path(...)`, `encode()` and `decode(data)`. Types are checked strictly on
-reading (a number is never taken from a string, nor the other way round), unknown keys are ignored, and an optional
+reading (a string is never accepted for a number, nor a number for a string), unknown keys are ignored, and an optional
 key (annotated `| None`) that is None is left out of the JSON, never written as null.
 Knows no znode by name: znodes.py is the table. Source: docs/reference/zookeeper.md, section 1.
 """
@@ -36,7 +36,7 @@ _SHOWN_BYTES = 200
 
 
 class MalformedZNode(ValueError):
-    """Data that is not what the table declares for that znode."""
+    """The data does not match the declaration of the znode."""
 
 
 class NumberText(int):
@@ -51,7 +51,7 @@ class JsonType(NamedTuple):
 
 
 class ZNode:
-    """Base of the declared znodes; the decorator fills in what is listed here."""
+    """Base of the declared znodes; the decorator sets the attributes listed here."""
 
     TEMPLATE: ClassVar[str] = ""
     VERSION: ClassVar[int | str | None] = None
@@ -66,7 +66,7 @@ class ZNode:
         return cls.FORMAT % parameters
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON object, keys in the order in which Kafka writes them."""
+        """The JSON object, with the keys in the order in which Kafka writes them."""
         row: dict[str, Any] = {}
         for key in self.ORDER:
             if key == "version" and key not in self.FIELDS:
@@ -115,7 +115,7 @@ def load_json(data: bytes | None, name: str) -> dict[str, Any]:
     """A JSON object. Raises MalformedZNode for anything else; `name` is for the message."""
     try:
         row = json.loads(data or b"")
-    except (ValueError, RecursionError):  # the latter for brackets within brackets, thousands of them
+    except (ValueError, RecursionError):  # the latter for thousands of nested brackets
         raise MalformedZNode(f"{name}: not JSON: {_beginning(data)}") from None
     if not isinstance(row, dict):
         raise MalformedZNode(f"{name}: not a JSON object: {_beginning(data)}")
@@ -123,7 +123,7 @@ def load_json(data: bytes | None, name: str) -> dict[str, Any]:
 
 
 def _beginning(data: bytes | None) -> str:
-    """Data as a log line can bear it."""
+    """Data for a log line, truncated."""
     return repr(data) if data is None or len(data) <= _SHOWN_BYTES else f"{data[:_SHOWN_BYTES]!r}..."
 
 

@@ -1,7 +1,7 @@
-"""The ZooKeeper session as the rest of the package sees it: requests, one-shot watches, states, errors.
+"""Interface of a ZooKeeper session: requests, one-shot watches, states, errors.
 
 Holds no client: kazoo_session.py is the real session, kafka_py.testing.zookeeper an in-memory one, and one suite
-(tests/contracts) runs on both. Paths are relative to the chroot. Everything happens on the event loop.
+(tests/contracts) runs on both. Paths are relative to the chroot. All calls and callbacks run on the event loop.
 
 Ordering: requests issued without an await between them are sent in that order and answered in that order (pipelining
 is `asyncio.gather`); a watch runs before the answer to any request that could already show the change.
@@ -20,7 +20,7 @@ ANY_VERSION = -1
 
 
 class Stat(NamedTuple):
-    """A znode's bookkeeping, in the order of the wire. `czxid` of a broker's registration is its broker epoch."""
+    """A znode's metadata, in wire order. `czxid` of a broker's registration is its broker epoch."""
 
     czxid: int
     mzxid: int
@@ -36,7 +36,7 @@ class Stat(NamedTuple):
 
 
 class EventType(enum.Enum):
-    """What a watch saw."""
+    """The kind of change that a watch reports."""
 
     CREATED = "NodeCreated"
     DELETED = "NodeDeleted"
@@ -57,8 +57,8 @@ Watch = Callable[[WatchEvent], None]
 class SessionState(enum.Enum):
     """The state of a session; listeners are called with each change.
 
-    CONNECTING: never connected so far. SUSPENDED: the connection is lost, the session may still live; requests wait.
-    EXPIRED: the session is gone with its ephemerals and watches; a new one follows (CONNECTED) unless closed.
+    CONNECTING: not connected yet. SUSPENDED: the connection is lost, the session may still be alive; requests wait.
+    EXPIRED: the session has ended with its ephemerals and watches; a new one follows (CONNECTED) unless closed.
     AUTH_FAILED: the server refused our credentials.
     """
 
@@ -75,7 +75,7 @@ Hook = Callable[[], Awaitable[None]]
 
 
 class ZkError(Exception):
-    """A request that ZooKeeper or the session refused; `path` is the znode concerned, where one is."""
+    """ZooKeeper or the session rejected a request; `path` is the znode concerned, if any."""
 
     reason = "ZooKeeper request failed"
 
@@ -101,7 +101,7 @@ class NodeExists(ZkError):
 
 
 class BadVersion(ZkError):
-    """The znode's version is not the expected one: someone else wrote it."""
+    """The znode's version is not the expected one: another client wrote it."""
 
     reason = "znode has another version"
 
@@ -145,14 +145,14 @@ class ServerError(ZkError):
 class ConnectionLoss(ZkError):
     """The connection broke before the answer; whether the request was carried out is unknown.
 
-    Sessions send such requests again by themselves, so callers see it only from a session that is being closed.
+    Sessions resend such requests themselves, so callers see it only from a session that is being closed.
     """
 
     reason = "connection to ZooKeeper lost"
 
 
 class SessionExpired(ZkError):
-    """The session is gone; this request was not carried out in it, or its result is lost."""
+    """The session has expired; the request was not carried out, or its result is lost."""
 
     reason = "ZooKeeper session expired"
 
@@ -176,7 +176,7 @@ class ConnectTimeout(ZkError):
 
 
 class MultiFailed(ZkError):
-    """A multi of which nothing was carried out: operation `index` failed with `error`."""
+    """No operation of a multi was carried out, because operation `index` failed with `error`."""
 
     reason = "multi failed"
 
@@ -187,14 +187,14 @@ class MultiFailed(ZkError):
 
 
 class CheckOp(NamedTuple):
-    """Holds if the znode exists with this version; its result is None."""
+    """Succeeds if the znode exists with this version; its result is None."""
 
     path: str
     version: int
 
 
 class CreateOp(NamedTuple):
-    """Creates a znode; data None is a null buffer, which is not an empty one. Its result is the path."""
+    """Creates a znode; data None is a null buffer, which differs from an empty one. Its result is the path."""
 
     path: str
     data: bytes | None = None
@@ -222,18 +222,18 @@ OpResult = str | Stat | None
 
 
 def check_path(path: str) -> None:
-    """Raises BadArguments for what the server would refuse, or worse, take for something else."""
+    """Raises BadArguments for a path that the server would reject or misinterpret."""
     if path == "/" or (path.startswith("/") and not path.endswith("/") and "//" not in path and "\0" not in path):
         return
     raise BadArguments(path, "a path starts with / and has no empty part")
 
 
 class ZkSession(Protocol):
-    """One ZooKeeper session, or the chain of sessions of one process: expired ones are replaced.
+    """The ZooKeeper session of a process; an expired one is replaced by a new one.
 
-    Every request raises ZkError subclasses. While the connection is lost requests wait (without limit) and are sent
-    again, so a write may have been carried out already when its retry is refused: writers compare what they find.
-    They raise SessionExpired once the session is gone, SessionClosed after close().
+    Every request raises ZkError subclasses. While the connection is lost requests wait (without limit) and are resent,
+    so a write may have been carried out already when its retry fails: writers must compare the stored data. They raise
+    SessionExpired after the session has expired, SessionClosed after close().
 
     A watch is called once, on the loop, at the first matching change after the request that set it; a request that
     raised sets none, but `exists` sets one for an absent znode too. The same callable set twice is called once.
@@ -245,7 +245,7 @@ class ZkSession(Protocol):
 
     @property
     def session_id(self) -> int:
-        """Of the present session, signed 64 bit as in `Stat.ephemeral_owner`; 0 before the first connection."""
+        """Id of the current session, signed 64 bit as in `Stat.ephemeral_owner`; 0 before the first connection."""
         ...
 
     async def connect(self) -> None:
@@ -253,25 +253,25 @@ class ZkSession(Protocol):
         ...
 
     async def close(self) -> None:
-        """Ends the session: ephemerals vanish at once. Waiting requests raise SessionClosed."""
+        """Ends the session; its ephemerals are deleted at once. Waiting requests raise SessionClosed."""
         ...
 
     def add_listener(self, listener: StateListener) -> None:
-        """Called on the loop at each change of state."""
+        """Adds a listener, which is called on the loop at each change of state."""
         ...
 
     def remove_listener(self, listener: StateListener) -> None: ...
 
     def add_expiry_hooks(self, *, before: Hook | None = None, after: Hook | None = None) -> None:
-        """What to await when the session has expired: `before` a new one is made, `after` it is connected."""
+        """Adds coroutines to await after an expiry: `before` a new session is opened, `after` it is connected."""
         ...
 
     def supervise(self, supervisor: Supervisor) -> None:
-        """Reports what fails in the renewal, in listeners, hooks and watches to `supervisor` from now on."""
+        """Reports failures of the renewal, of listeners, hooks and watches to `supervisor` from now on."""
         ...
 
     def report_latency(self, report: Callable[[float], None]) -> None:
-        """Calls `report` with the ms that each request took, from its issue to its answer."""
+        """Calls `report` with the latency of each request, in ms from its issue to its response."""
         ...
 
     async def get(self, path: str, watch: Watch | None = None) -> tuple[bytes | None, Stat]:
@@ -283,13 +283,13 @@ class ZkSession(Protocol):
         ...
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str]:
-        """Names of the children, in no order. Watches for children made or deleted, and deletion of the znode."""
+        """Names of the children, unordered. Watches for children created or deleted, and deletion of the znode."""
         ...
 
     async def create(
         self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False
     ) -> tuple[str, Stat]:
-        """The path as created (a sequence number of 10 digits is appended if asked for) and its Stat."""
+        """The path as created (with `sequence`, a sequence number of 10 digits is appended) and its Stat."""
         ...
 
     async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat: ...
@@ -297,9 +297,9 @@ class ZkSession(Protocol):
     async def delete(self, path: str, version: int = ANY_VERSION) -> None: ...
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """All or nothing, in order. Raises MultiFailed naming the first operation that failed."""
+        """Carries out all operations in order, or none. Raises MultiFailed with the first operation that failed."""
         ...
 
     async def sync(self, path: str) -> None:
-        """Waits until the server we are connected to has caught up with the leader."""
+        """Waits until the connected server has caught up with the ensemble's leader."""
         ...

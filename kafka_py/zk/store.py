@@ -1,12 +1,12 @@
-"""The store: every typed read and write of the cluster's state over one session, in one part for each subject.
+"""The store: all typed reads and writes of the cluster's state over one session, one part per subject.
 
-Where to look: access.py (fencing, recursive create and delete, raw reads), brokers.py (registration, broker and
+Parts: access.py (fencing, recursive create and delete, raw reads), brokers.py (registration, broker and
 cluster ids), election.py (the controller role), topics.py (assignments, creation, deletion), partitions.py (leader
 and ISR), entity_configs.py (overrides), notifications.py (ISR changes, log dir events, the change listener),
 admin.py (the old tools' request nodes, producer ids, features), consumers.py (offsets of old consumers).
 
-Conventions: reads of what may be absent return None or leave it out; data that cannot be read raises MalformedZNode
-unless the docstring says it is logged; refused writes raise the ZkError of session.py; a write fenced with
+Conventions: reads of a missing znode return None or leave it out; unreadable data raises MalformedZNode unless the
+docstring says that it is logged; rejected writes raise the ZkError of session.py; a write fenced with
 `epoch_zk_version` raises ControllerMoved; batches are pipelined. Source: docs/reference/zookeeper.md, sections 3 and 4.
 """
 
@@ -23,9 +23,9 @@ from kafka_py.zk.topics import TopicStore
 
 
 class ZkStore:
-    """All parts together, as in `store.topics.create("t", assignment)`; see the module docstring for what is where.
+    """All parts together, as in `store.topics.create("t", assignment)`; the module docstring lists them.
 
-    session: what everything goes through. znodes: reads and writes by path, on which the other parts rest.
+    session: used by all parts. znodes: reads and writes by path, on which the other parts are based.
     """
 
     def __init__(self, session: ZkSession) -> None:

@@ -26,7 +26,7 @@ from kafka_py.zk.znodes import (
 
 
 class ReplicaAssignment(NamedTuple):
-    """Who holds a partition. While it is reassigned, `replicas` starts with the target and has all old ones too."""
+    """The replicas of a partition. During a reassignment `replicas` has the target first, then the old ones."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...] = ()
@@ -34,25 +34,25 @@ class ReplicaAssignment(NamedTuple):
 
 
 class TopicIdentity(NamedTuple):
-    """The id that ZooKeeper has for a topic. is_original: the topic has had it, and no other, since it was created."""
+    """The topic id in ZooKeeper. is_original: the topic has had this id since it was created."""
 
     topic_id: TopicId | None
     is_original: bool
 
 
 class TopicAssignment(NamedTuple):
-    """A topic's partitions, by number; numbers may have gaps when somebody wrote the znode by hand."""
+    """A topic's partitions by number; numbers may have gaps if the znode was written by hand."""
 
     partitions: dict[int, ReplicaAssignment]
     topic_id: TopicId | None = None
 
     @classmethod
     def of(cls, partitions: Mapping[int, Sequence[int]], topic_id: TopicId | None = None) -> Self:
-        """An assignment in which nothing is being reassigned."""
+        """An assignment without reassignments."""
         return cls({number: ReplicaAssignment(tuple(replicas)) for number, replicas in partitions.items()}, topic_id)
 
     def to_znode(self) -> TopicZNode:
-        """As written: a partition without adding (removing) replicas is left out of that map."""
+        """The znode; partitions without adding (removing) replicas are left out of that map."""
         rows = sorted(self.partitions.items())
         return TopicZNode(
             partitions={number: list(row.replicas) for number, row in rows},
@@ -76,26 +76,26 @@ class TopicAssignment(NamedTuple):
 
 
 class TopicStore:
-    """What topics there are, and which are to go."""
+    """Topics, their assignments, and the deletion queue."""
 
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
     async def names(self, watch: Watch | None = None) -> set[str]:
-        """The names of all topics, those to be deleted included."""
+        """The names of all topics, including those queued for deletion."""
         return set(await self._znodes.children_or_empty(TopicsZNode.path(), watch))
 
     async def exists(self, topic: str) -> bool:
-        """Whether the topic's znode is there."""
+        """Whether the topic's znode exists."""
         return await self._znodes.session.exists(TopicZNode.path(topic)) is not None
 
     async def assignment(self, topic: str, watch: Watch | None = None) -> TopicAssignment | None:
-        """One topic, None if it does not exist. Raises MalformedZNode."""
+        """The assignment of one topic, None if it does not exist. Raises MalformedZNode."""
         found = await self._znodes.read(TopicZNode.path(topic), watch)
         return None if found is None else TopicAssignment.from_znode(TopicZNode.decode(found[0]))
 
     async def identity(self, topic: str) -> TopicIdentity | None:
-        """The topic's id as ZooKeeper's leader has it now, None if the topic does not exist. Raises MalformedZNode."""
+        """The topic's id, read after a sync; None if the topic does not exist. Raises MalformedZNode."""
         path = TopicZNode.path(topic)
         await self._znodes.session.sync(path)
         found = await self._znodes.read(path)
@@ -106,9 +106,9 @@ class TopicStore:
     async def assignments(
         self, topics: Iterable[str], watch_of: Callable[[str], Watch] | None = None
     ) -> dict[str, TopicAssignment]:
-        """The named topics, pipelined; missing ones are left out. `watch_of(topic)`: data watch to set on it.
+        """The assignments of these topics, pipelined, without missing ones. watch_of: topic -> data watch to set.
 
-        Raises MalformedZNode for the first that cannot be read.
+        Raises MalformedZNode for the first unreadable one.
         """
         names = list(topics)
         found = await pipelined(
@@ -118,22 +118,22 @@ class TopicStore:
         return {name: one for name, one in zip(names, found, strict=True) if isinstance(one, TopicAssignment)}
 
     async def partition_count(self, topic: str) -> int | None:
-        """How many partitions a topic has, None if it does not exist."""
+        """The number of partitions of a topic, None if it does not exist."""
         assignment = await self.assignment(topic)
         return None if assignment is None else len(assignment.partitions)
 
     async def partitions_with_state(self, topic: str) -> set[int]:
-        """The partition numbers the controller has made znodes for: those that really exist."""
+        """The partition numbers for which the controller has created znodes."""
         return {int(name) for name in await self._znodes.children_or_empty(TopicPartitionsZNode.path(topic))}
 
     async def create(
         self, topic: str, assignment: TopicAssignment, configs: Mapping[str, str] | None = None
     ) -> None:
-        """Writes a new topic with its configs (even if there are none) in one transaction: whoever sees the topic sees
-        its configs, and a topic that is refused leaves the configs of the one that exists alone. The controller watches
-        the assignment; no config change notification is needed.
+        """Creates a topic and its configs (even if empty) in one transaction.
 
-        Raises KafkaError(TOPIC_ALREADY_EXISTS).
+        So every reader of the topic sees its configs, and a rejected creation does not change the configs of an
+        existing topic. The controller watches the topics; no config change notification is needed. Raises
+        KafkaError(TOPIC_ALREADY_EXISTS).
         """
         config_path = ConfigZNode.path(entity_path(("topics", topic)))
         config = ConfigZNode(dict(configs or {})).encode()
@@ -159,7 +159,7 @@ class TopicStore:
                         raise failure.error from None
 
     async def _is_ours(self, topic: str, topic_id: TopicId | None) -> bool:
-        """Whether the topic that exists is the one we wrote: a request whose answer was lost is sent again."""
+        """Whether the existing topic is the one we wrote: a request is resent if its response was lost."""
         if topic_id is None:
             return False
         try:
@@ -171,7 +171,7 @@ class TopicStore:
     async def set_assignment(
         self, topic: str, assignment: TopicAssignment, *, epoch_zk_version: int = NOT_FENCED
     ) -> None:
-        """Rewrites a topic, whatever it is now. Raises NoNode. To change what is there, use `edit_topic`."""
+        """Replaces the assignment of a topic. Raises NoNode. To change an assignment, use `edit`."""
         await self._znodes.fenced(SetOp(TopicZNode.path(topic), assignment.to_znode().encode()), epoch_zk_version)
 
     async def edit(
@@ -183,9 +183,9 @@ class TopicStore:
     ) -> TopicAssignment:
         """Changes a topic's assignment; returns it as written.
 
-        edit: the assignment as it is (without partitions if it cannot be read) -> as it should be. It is called again,
-        with the newer assignment, when somebody else wrote the topic meanwhile. What it raises is raised here.
-        Raises NoNode.
+        edit: the current assignment (without partitions if it cannot be read) -> the new one. It is called again, with
+            the newer assignment, when another client wrote the topic meanwhile. Its exceptions are raised here. Raises
+            NoNode.
         """
         written = TopicAssignment({})
 
@@ -208,16 +208,16 @@ class TopicStore:
         return set(await self._znodes.children_or_empty(DeleteTopicsZNode.path(), watch))
 
     async def mark_for_deletion(self, topic: str) -> None:
-        """Queues a topic for deletion by the controller; queued already is fine."""
+        """Queues a topic for deletion by the controller; no error if it is queued already."""
         await self._znodes.ensure_path(DeleteTopicZNode.path(topic))
 
     async def unmark_for_deletion(self, topics: Iterable[str], epoch_zk_version: int) -> None:
-        """Takes topics off the deletion queue."""
+        """Removes topics from the deletion queue."""
         paths = [DeleteTopicZNode.path(topic) for topic in topics]
         await self._znodes.delete_many(paths, epoch_zk_version=epoch_zk_version)
 
     async def delete(self, topic: str, epoch_zk_version: int) -> None:
-        """The last act of a deletion: topic, then configs, then queue entry, so that a new controller can resume."""
+        """Completes a deletion: removes topic, then configs, then queue entry, so that a new controller can resume."""
         await self._znodes.delete_recursive(TopicZNode.path(topic), epoch_zk_version=epoch_zk_version)
         overrides = ConfigZNode.path(entity_path(("topics", topic)))
         await self._znodes.delete_recursive(overrides, epoch_zk_version=epoch_zk_version)

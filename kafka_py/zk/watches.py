@@ -1,4 +1,4 @@
-"""Which watches are set: the client's table of one-shot callbacks by path.
+"""The client's watches: a table of one-shot callbacks by path.
 
 Three kinds, as the server keeps them: "data" (set on an existing znode by get or exists), "exist" (set by exists on an
 absent one), "child" (set by children). Knows no connection.
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class WatchKind(enum.Enum):
-    """What was asked about the path."""
+    """The request that set the watch."""
 
     DATA = "data"
     EXIST = "exist"
@@ -32,10 +32,10 @@ FIRED_BY: dict[EventType, tuple[WatchKind, ...]] = {
 
 
 class WatchTable:
-    """Callbacks by kind and path; each callback at most once per kind and path."""
+    """Callbacks by kind and path; a callback is stored at most once per kind and path."""
 
     def __init__(self) -> None:
-        # A dict of callbacks keeps their order and drops repetitions.
+        # A dict of callbacks keeps their order and drops duplicates.
         self._set: dict[WatchKind, dict[str, dict[Watch, None]]] = {kind: {} for kind in WatchKind}
 
     def add(self, kind: WatchKind, path: str, watch: Watch) -> None:
@@ -43,7 +43,7 @@ class WatchTable:
         self._set[kind].setdefault(path, {})[watch] = None
 
     def fire(self, event: WatchEvent) -> None:
-        """Removes and calls whatever the event fires; a callback that raises is logged."""
+        """Removes and calls the callbacks of the event; an exception of a callback is logged."""
         fired: dict[Watch, None] = {}
         for kind in FIRED_BY[event.type]:
             fired |= self._set[kind].pop(event.path, {})
@@ -54,10 +54,10 @@ class WatchTable:
                 log.exception("a watch failed on %s", event)
 
     def paths(self, kind: WatchKind) -> Iterable[str]:
-        """The paths on which such a watch is set."""
+        """The paths on which a watch of this kind is set."""
         return self._set[kind].keys()
 
     def clear(self) -> None:
-        """Forgets all without calling any, as an expiry does."""
+        """Removes all watches without calling them, as at an expiry."""
         for watches in self._set.values():
             watches.clear()

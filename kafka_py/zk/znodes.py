@@ -1,4 +1,4 @@
-"""The znode table: every path, the JSON version and the fields under their JSON names. No other module spells a path.
+"""The znode table: every path, the JSON version and the fields under their JSON names. No other module has paths.
 
 A path's parameters are given in the order of its template: `PartitionStateZNode.path("t", 0)`. A class without fields
 is a parent, or a node without data. `keys=` is the order in which 2.8 writes the keys; readers never depend on it.
@@ -28,7 +28,7 @@ _ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 
 @znode("/consumers")
 class ConsumersZNode(ZNode):
-    """Root of the old consumers' tree; its access list is always open."""
+    """Root of the old consumers' tree; its access list is always unrestricted."""
 
 
 @znode("/consumers/{group}/offsets/{topic}/{partition}")
@@ -58,7 +58,7 @@ class VersionRange(NamedTuple):
 
 
 class BrokerEndpoint(NamedTuple):
-    """One advertised listener. `text()` is how a registration and `advertised.listeners` spell it."""
+    """One advertised listener. `text()` is its form in a registration and in `advertised.listeners`."""
 
     listener: str
     protocol: str
@@ -75,7 +75,7 @@ class BrokerEndpoint(NamedTuple):
     keys="features listener_security_protocol_map endpoints rack jmx_port port host version timestamp",
 )
 class BrokerIdZNode(ZNode):
-    """A live broker. Ephemeral; its czxid is the broker epoch; `version` 4 has no features key, 5 has.
+    """A live broker. Ephemeral; its czxid is the broker epoch; only version 5 has the features key.
 
     host, port: of the first PLAINTEXT endpoint, None and -1 if there is none; not read back from version 2 on.
     """
@@ -91,7 +91,7 @@ class BrokerIdZNode(ZNode):
     port: int = -1
 
     def to_json(self) -> dict[str, Any]:
-        """`host` alone is written as null: it always was."""
+        """As the base class, but a missing `host` is written as null, as in Apache Kafka."""
         row = super().to_json()
         row["host"] = self.host
         return {key: row[key] for key in self.ORDER if key in row}
@@ -120,7 +120,7 @@ class BrokerIdZNode(ZNode):
             raise MalformedZNode(f"{cls.__name__}: unsupported version {version!r} in {row}")
         if version == 1:
             row = {**row, "endpoints": [f"PLAINTEXT://{row.get('host')}:{row.get('port')}"]}
-        # Writers of other languages put numbers here, and null for no host; nobody reads these three keys.
+        # Other clients write numbers here, and null for no host; these three keys are never used.
         unread = {"host", "port", "timestamp"}
         return super().from_json({key: value for key, value in row.items() if key not in unread})
 
@@ -147,7 +147,7 @@ class BrokerIdZNode(ZNode):
 
 @znode("/brokers/seqid")
 class BrokerSequenceZNode(ZNode):
-    """Makes broker ids: only its version matters."""
+    """Generates broker ids: only its version matters."""
 
 
 @znode("/cluster/id", version="1")
@@ -159,7 +159,7 @@ class ClusterIdZNode(ZNode):
 
 @znode("/controller", version=1)
 class ControllerZNode(ZNode):
-    """Who is controller. Ephemeral; only brokerid is ever read."""
+    """The active controller. Ephemeral; only brokerid is read."""
 
     brokerid: int
     timestamp: NumberText | None = None
@@ -171,7 +171,7 @@ class ControllerZNode(ZNode):
 
 @znode("/controller_epoch")
 class ControllerEpochZNode(ZNode):
-    """How many controllers there have been, as decimal text; its znode version fences their writes."""
+    """The controller epoch, as decimal text; its znode version fences the controllers' writes."""
 
     epoch: int
 
@@ -210,7 +210,7 @@ class FeatureZNode(ZNode):
 
 @znode("/latest_producer_id_block", version=1)
 class ProducerIdBlockZNode(ZNode):
-    """The last block of producer ids handed out, both ends inclusive. Null data: none yet."""
+    """The last allocated block of producer ids, both ends inclusive. Null data: none yet."""
 
     broker: int
     block_start: NumberText
@@ -230,7 +230,7 @@ class TopicZNode(ZNode):
     """A topic's assignment: partition -> replicas, the preferred one first.
 
     adding_replicas, removing_replicas: of the partitions that are being reassigned; always written, may be absent.
-    topic_id: left out when the topic has none; kept by whoever rewrites the node.
+    topic_id: left out when the topic has none; must be kept when the node is rewritten.
     """
 
     partitions: dict[int, list[int]] = field(default_factory=dict)
@@ -255,7 +255,7 @@ class TopicPartitionZNode(ZNode):
     keys="controller_epoch leader version leader_epoch isr",
 )
 class PartitionStateZNode(ZNode):
-    """Leader (-1: none) and in-sync replicas; the znode's version travels in LeaderAndIsr as zkVersion."""
+    """Leader (-1: none) and in-sync replicas; LeaderAndIsr carries the znode's version as zkVersion."""
 
     controller_epoch: int
     leader: int
@@ -274,7 +274,7 @@ class PartitionRow(NamedTuple):
 
 
 class ReassignmentRow(NamedTuple):
-    """A partition and the replicas it shall have."""
+    """A partition and its target replicas."""
 
     topic: str
     partition: int
@@ -300,7 +300,7 @@ class LogDirEventsZNode(ZNode):
 
 @znode("/log_dir_event_notification/log_dir_event_", version=1)
 class LogDirEventZNode(ZNode):
-    """A broker lost a log directory; event is always 1. Sequential."""
+    """A log directory of a broker has failed; event is always 1. Sequential."""
 
     broker: int
     event: int = 1
@@ -318,14 +318,14 @@ class DeleteTopicZNode(ZNode):
 
 @znode("/admin/reassign_partitions", version=1, strict=True)
 class ReassignPartitionsZNode(ZNode):
-    """Partitions to move, as the old tool asks for them."""
+    """Partitions to reassign, as requested by the old tool."""
 
     partitions: list[ReassignmentRow]
 
 
 @znode("/admin/preferred_replica_election", version=1)
 class PreferredReplicaElectionZNode(ZNode):
-    """Partitions to give back to their preferred leader, as the old tool asks for it."""
+    """Partitions for a preferred leader election, as requested by the old tool."""
 
     partitions: list[PartitionRow]
 
@@ -342,11 +342,11 @@ TOP_LEVEL_PATHS = (
     LogDirEventsZNode.path(),
     *(ConfigTypeZNode.path(kind) for kind in ("topics", "clients", "users", "brokers", "ips")),
 )
-"""What every broker creates at start, in this order, with null data."""
+"""The znodes that every broker creates at start-up, in this order, with null data."""
 
 
 def is_json(data: bytes | None) -> bool:
-    """Whether data is a JSON object at all; several readers ignore what is not."""
+    """Whether data is a JSON object; several readers ignore other data."""
     try:
         load_json(data, "")
     except MalformedZNode:

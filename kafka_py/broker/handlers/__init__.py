@@ -1,7 +1,7 @@
-"""One file per API, named as its message file; the dispatch table points to `handle(node, context, request)`.
+"""Request handlers: one file per API, named as its message file, with `handle(node, context, request)` for dispatch.
 
-    records/  what producers, consumers and followers send
-    groups/   what group members and their administrators send
-    admin/    what administrators send, and clients ask first
-    brokers/  what the controller and other brokers send
+    records/  APIs of producers, consumers and followers
+    groups/   APIs of group members and of group administration
+    admin/    APIs of administrators, ApiVersions and Metadata
+    brokers/  APIs of the controller and other brokers
 """

@@ -1,6 +1,6 @@
-"""What this broker knows of the cluster, and who waits until it knows more.
+"""The metadata cache, and operations that wait for its updates.
 
     metadata_cache.py  brokers, partitions, leaders, topic ids, controller
-    topic_waits.py     waiting until a topic is there or gone
-    election_waits.py  waiting until elected leaders are known
+    topic_waits.py     waiting until a topic is created or deleted
+    election_waits.py  waiting until elected leaders are in the cache
 """

@@ -1,6 +1,6 @@
-"""Waiting for the metadata cache to show the leaders that were just elected, before ElectLeaders is answered.
+"""Waiting until newly elected leaders are in the metadata cache, before the response to ElectLeaders.
 
-The controller's answer names the leaders; this broker's cache shows them once its own UpdateMetadata has come.
+The controller returns the new leaders; the cache has them after this broker's own UpdateMetadata.
 Source: docs/reference/controller.md, section 10; docs/reference/replication.md, section 15 (purgatory "ElectLeader").
 """
 
@@ -15,7 +15,7 @@ from kafka_py.broker.metadata.metadata_cache import MetadataCache
 
 
 class DelayedElection(DelayedOperation):
-    """Leaders that the cache does not show yet. The future gets those still not shown when the time is over."""
+    """Waits for leaders to be in the cache. The future gets the partitions that are missing at the time-out."""
 
     __slots__ = ("_expected", "_metadata", "unfinished")
 
@@ -44,7 +44,7 @@ class DelayedElection(DelayedOperation):
 async def wait_for_leaders(
     purgatory: Purgatory[Hashable], metadata: MetadataCache, expected: Mapping[TopicPartition, int], timeout_ms: float
 ) -> set[TopicPartition]:
-    """Waits until the cache shows every one of these leaders, for at most so long; returns those it does not show."""
+    """Waits until all these leaders are in the cache, or the time-out; returns the partitions that are missing."""
     if not expected:
         return set()
     operation = DelayedElection(metadata, expected)

@@ -1,6 +1,6 @@
-"""What this broker knows of the cluster: live brokers, partitions, leaders, topic ids, the controller.
+"""The metadata cache: live brokers, partitions, leaders, topic ids, the controller.
 
-Fed by UpdateMetadata alone. Knows nothing of requests from clients; a Metadata answer is put together from it.
+Only UpdateMetadata changes it. Knows no client requests; Metadata responses are built from it.
 Source: docs/reference/controller.md, sections 13 and 16.
 """
 
@@ -14,7 +14,7 @@ from kafka_py.base.turns import release, sliced
 
 
 class BrokerAddress(NamedTuple):
-    """Where a broker's listener is reached from outside."""
+    """The advertised address of a broker's listener."""
 
     host: str
     port: int
@@ -29,7 +29,7 @@ class LiveBroker(NamedTuple):
 
 
 class PartitionInfo(NamedTuple):
-    """What the controller last said of a partition. leader: NO_LEADER when there is none."""
+    """State of a partition in the last UpdateMetadata. leader: NO_LEADER when there is none."""
 
     controller_epoch: int
     leader: int
@@ -41,7 +41,7 @@ class PartitionInfo(NamedTuple):
 
 
 class MetadataUpdate(NamedTuple):
-    """One UpdateMetadata as values. A partition whose leader is LEADER_DURING_DELETE is to be forgotten."""
+    """One UpdateMetadata as values. A partition whose leader is LEADER_DURING_DELETE is removed from the cache."""
 
     controller_id: int
     live_brokers: list[LiveBroker]
@@ -50,11 +50,11 @@ class MetadataUpdate(NamedTuple):
 
 
 class MetadataCache:
-    """The cluster as the controller last described it to this broker.
+    """The cluster as of the last UpdateMetadata.
 
-    Readers see each update whole or not at all: what it changes is copied first, and put in place at its end. So what
-    `partitions_of` gives stays as it is for as long as somebody holds it.
-    generation: counts the updates; what was made from the cache holds while it stays the same.
+    Updates are atomic: changed parts are copied first, and replaced at the end. So a mapping returned by
+    `partitions_of` never changes. generation: counts the updates; data derived from the cache is valid while it does
+    not change.
     """
 
     def __init__(self) -> None:
@@ -68,10 +68,10 @@ class MetadataCache:
     # ---- writing
 
     async def update(self, update: MetadataUpdate) -> tuple[list[TopicPartition], set[str]]:
-        """Takes an update in: brokers are replaced as a whole, partitions are merged.
+        """Applies an update: brokers are replaced as a whole, partitions are merged.
 
-        A large one is prepared in turns with other work. One update at a time, which the caller sees to.
-        Returns the partitions forgotten, and every topic the update mentions.
+        A large one is prepared in turns with other work. The caller must run one update at a time. Returns the removed
+        partitions, and every topic in the update.
         """
         forgotten: list[TopicPartition] = []
         changed: dict[str, dict[int, PartitionInfo]] = {}
@@ -96,7 +96,7 @@ class MetadataCache:
         return forgotten, set(changed)
 
     def _put_in_place(self, changed: dict[str, dict[int, PartitionInfo]]) -> list[PartitionInfo]:
-        """These are the topics' partitions now; one without any is forgotten with its id. Returns what was before."""
+        """Replaces these topics' partitions; removes topics without partitions. Returns the previous partitions."""
         replaced: list[PartitionInfo] = []
         for topic, partitions in changed.items():
             replaced += self.partitions_of(topic).values()
@@ -110,7 +110,7 @@ class MetadataCache:
         return replaced
 
     def snapshot(self) -> MetadataCache:
-        """A cache with what this one holds now; it stays so, for work that takes several turns."""
+        """An unchanging copy of the cache, for work that takes several turns."""
         copied = MetadataCache()
         copied.generation, copied.controller_id, copied.brokers = self.generation, self.controller_id, self.brokers
         copied._topics, copied._topic_ids = self._topics.copy(), self._topic_ids.copy()
@@ -126,7 +126,7 @@ class MetadataCache:
         return topic in self._topics
 
     def missing(self, topics: Iterable[str]) -> list[str]:
-        """Those of the topics that the cluster does not have."""
+        """Those of the topics that are not in the cache."""
         known = self._topics
         return [topic for topic in topics if topic not in known]
 
@@ -135,7 +135,7 @@ class MetadataCache:
         return partitions is not None and topic_partition[1] in partitions
 
     def partitions_of(self, topic: str) -> Mapping[int, PartitionInfo]:
-        """Empty for an unknown topic."""
+        """The partitions of a topic; empty for an unknown one."""
         return self._topics.get(topic) or {}
 
     def partition(self, topic_partition: TopicPartition) -> PartitionInfo | None:
@@ -147,7 +147,7 @@ class MetadataCache:
                 yield TopicPartition(topic, partition), info
 
     def topic_id(self, topic: str) -> TopicId:
-        """The zero uuid for a topic without one."""
+        """The topic's id; the zero uuid if it has none."""
         return self._topic_ids.get(topic, ZERO_UUID)
 
     def topic_name(self, topic_id: TopicId) -> str | None:
@@ -159,15 +159,15 @@ class MetadataCache:
         return broker_id in self.brokers
 
     def address(self, broker_id: int, listener_name: str) -> BrokerAddress | None:
-        """Where clients of that listener reach the broker; None when it is not alive or lacks the listener."""
+        """The broker's address for that listener; None when it is not live or lacks the listener."""
         broker = self.brokers.get(broker_id)
         return broker.addresses.get(listener_name) if broker is not None else None
 
     def rack(self, broker_id: int) -> str | None:
-        """Of a live broker; None when it has none, or is not alive."""
+        """The rack of a live broker; None when it has none, or is not live."""
         broker = self.brokers.get(broker_id)
         return broker.rack if broker is not None else None
 
     def racks(self) -> dict[int, str | None]:
-        """The live brokers with their racks, as replica placement wants them."""
+        """The live brokers with their racks, as needed for replica placement."""
         return {broker.id: broker.rack for broker in self.brokers.values()}

@@ -1,7 +1,7 @@
-"""Waiting for the metadata cache to show what was asked for: a new topic's leaders, a deleted topic's absence.
+"""Waiting until the metadata cache has the leaders of new partitions, or no longer has a deleted topic.
 
-CreateTopics, CreatePartitions and DeleteTopics write to ZooKeeper; the controller acts on that and tells every broker;
-only then is the answer given, or REQUEST_TIMED_OUT.
+CreateTopics, CreatePartitions and DeleteTopics write to ZooKeeper; the controller reacts and sends UpdateMetadata to
+every broker; only then is the response sent, or REQUEST_TIMED_OUT.
 Source: docs/reference/replication.md, section 15 (purgatory "topic").
 """
 
@@ -17,13 +17,13 @@ from kafka_py.broker.metadata.metadata_cache import MetadataCache
 IsDone = Callable[[], bool]
 
 THE_CLUSTER = ""
-"""Stands for a topic where something waits for any description of the cluster at all."""
+"""Watch key of operations that wait for the first UpdateMetadata."""
 
 
 class DelayedTopicChange(DelayedOperation):
-    """Topics that are not there yet, or not gone yet. The future gets those still so when the time is over.
+    """Waits for topics to be created or deleted. The future gets the topics that are not done at the time-out.
 
-    Only the topic that something happened to is looked at: one request may wait for thousands.
+    Only the changed topic is checked, because one request may wait for thousands.
     """
 
     __slots__ = ("_waiting", "unfinished")
@@ -49,7 +49,7 @@ class DelayedTopicChange(DelayedOperation):
 async def wait_for_topics(
     purgatory: Purgatory[Hashable], waiting: Mapping[str, IsDone], timeout_ms: int
 ) -> set[str]:
-    """Waits until every topic is done, for at most `timeout_ms`; returns those that are not."""
+    """Waits until every topic is done, at most `timeout_ms`; returns the topics that are not."""
     if not waiting:
         return set()
     if timeout_ms <= 0:
@@ -60,7 +60,7 @@ async def wait_for_topics(
 
 
 def has_leaders(metadata: MetadataCache, topic: str, partitions: Iterable[int]) -> IsDone:
-    """Whether each of these partitions has a leader in the cache."""
+    """A check whether each of these partitions has a leader in the cache."""
     wanted = [TopicPartition(topic, partition) for partition in partitions]
 
     def is_done() -> bool:
@@ -71,5 +71,5 @@ def has_leaders(metadata: MetadataCache, topic: str, partitions: Iterable[int]) 
 
 
 def is_gone(metadata: MetadataCache, topic: str) -> IsDone:
-    """Whether the cache knows the topic no more."""
+    """A check whether the topic is no longer in the cache."""
     return lambda: not metadata.has_topic(topic)

@@ -1,11 +1,11 @@
-"""What operators see of a broker: metrics, reports, the log of requests, the warnings of the start.
+"""Observability of a broker: metrics, reporters, request log, start-up report.
 
-    metrics.py         what is counted of requests and the broker
+    metrics.py         metrics of requests and of the broker
     request_log.py     a line per request
-    startup_report.py  what the broker says when it is up
-    prometheus.py      metrics as Prometheus reads them
+    startup_report.py  the log lines of a started broker
+    prometheus.py      metrics in the format of Prometheus
     metrics_http.py    GET /metrics
-    reporters.py       metrics as CSV, on the console, by plugins
+    reporters.py       metrics to CSV, console and plug-ins
     reporting.py       calls the reporters
-    instruments.py     all of it started and stopped
+    instruments.py     start and stop of all of it
 """

@@ -1,4 +1,4 @@
-"""What operators see of a running broker: metrics endpoint and reporters, started and stopped together (I/O)."""
+"""Starts and stops the metrics endpoint and the reporters of a broker (I/O)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AVERAGES = "averages of metrics"
 
 
 class Observation:
-    """Of one broker. process: its table, some of which is measured only when somebody scrapes."""
+    """Metrics endpoint and reporters of one broker. process: its metrics, some measured only at a scrape."""
 
     def __init__(
         self,
@@ -44,12 +44,12 @@ class Observation:
 
     @property
     def address(self) -> str | None:
-        """Where the metrics are scraped; None for nowhere."""
+        """The URL of the metrics; None without an endpoint."""
         server = self._server
         return None if server is None else f"http://{server.host or 'localhost'}:{server.port}/metrics"
 
     async def start(self, every: Every) -> None:
-        """Begins to keep averages, to listen and to report, as the settings say. Raises ConfigError."""
+        """Starts averages, endpoint and reporters according to the settings. Raises ConfigError."""
         config = self._config
         every(TICK_MS, self._tick, _AVERAGES)
         if config.metrics_http_port >= 0:
@@ -66,7 +66,7 @@ class Observation:
             every(config.kafka_metrics_polling_interval_secs * 1000.0, self._reporting.report, "metrics reporters")
 
     def _tick(self) -> None:
-        """The averages of thousands of topics are moved on in slices; one round at a time."""
+        """Updates the moving averages, in slices because there may be thousands; one round at a time."""
         if self._ticking is None or self._ticking.done():
             self._ticking = self._supervisor.spawn(in_slices(self._tick_tables(), self._clock.monotonic_s), _AVERAGES)
 
@@ -78,7 +78,7 @@ class Observation:
             yield
 
     async def close(self) -> None:
-        """Stops all of it; may be called again."""
+        """Stops everything; may be called again."""
         if self._ticking is not None:
             self._ticking.cancel()
         if self._server is not None:

@@ -1,4 +1,4 @@
-"""What the broker counts of requests, and of itself. Source: docs/reference/metrics.tsv."""
+"""Metrics of requests and of the broker itself. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from kafka_py.wire.apis import APIS, Api, ApiKey
 
 _REQUEST = ("request",)
 FOLD_AT = 512
-"""So many finished requests of an API are noted down before their times are worked out."""
+"""Number of finished requests of an API after which their times are evaluated."""
 _SAMPLES_A_SECOND = 200
 _FEWEST, _MOST = 8, 128
-"""Of that many at once a sample is enough, the smaller the faster they come: at least 8, about 200 a second."""
+"""Smallest sample of those requests: at high rates about 200 a second are evaluated."""
 
 
 class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):
-    """Times and sizes of one API's requests; counts by version and by error are instances with one more tag."""
+    """Times and sizes of one API's requests; counts by version and by error have one more tag."""
 
     requests = Rate("RequestsPerSec", unit="requests", tags=("request", "version"), about="Requests.")
     errors = Rate("ErrorsPerSec", unit="requests", tags=("request", "error"), about="Error codes in responses.")
     request_queue_time = Distribution(
-        "RequestQueueTimeMs", unit="ms", tags=_REQUEST, about="From the last byte's arrival until it is taken up."
+        "RequestQueueTimeMs", unit="ms", tags=_REQUEST, about="From the last byte's arrival until processing starts."
     )
     local_time = Distribution("LocalTimeMs", unit="ms", tags=_REQUEST, about="Time in the handler.")
-    remote_time = Distribution("RemoteTimeMs", unit="ms", tags=_REQUEST, about="Time parked, waiting for others.")
+    remote_time = Distribution("RemoteTimeMs", unit="ms", tags=_REQUEST, about="Time parked in a purgatory.")
     response_queue_time = Distribution(
-        "ResponseQueueTimeMs", unit="ms", tags=_REQUEST, about="From the answer until its turn to be sent."
+        "ResponseQueueTimeMs", unit="ms", tags=_REQUEST, about="From the response's completion until it is sent."
     )
     response_send_time = Distribution(
-        "ResponseSendTimeMs", unit="ms", tags=_REQUEST, about="Until the socket has taken the whole answer."
+        "ResponseSendTimeMs", unit="ms", tags=_REQUEST, about="Until the socket has taken the whole response."
     )
-    total_time = Distribution("TotalTimeMs", unit="ms", tags=_REQUEST, about="From arrival until the answer has left.")
+    total_time = Distribution("TotalTimeMs", unit="ms", tags=_REQUEST, about="From arrival until the response is sent.")
     request_bytes = Distribution("RequestBytes", unit="bytes", tags=_REQUEST, about="Size of requests.")
 
     def settle(self) -> None:
@@ -48,10 +48,10 @@ class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):
 
 
 class ApiMetrics:
-    """The tables of one API, made as its versions and errors occur.
+    """The metrics of one API; tables of versions and errors are created on first use.
 
-    whole: the metrics of which these are a part, as FetchConsumer's are of Fetch's; it gets all that these get.
-    finished: requests that are done and whose times are not worked out yet; who appends calls `fold` at FOLD_AT.
+    whole: the metrics that include these, as Fetch includes FetchConsumer; all values are added there too. finished:
+    requests that are done but not evaluated; the appender calls `fold` at FOLD_AT.
     """
 
     __slots__ = ("_errors", "_failed", "_registry", "_turn", "finished", "name", "parts", "times", "versions", "whole")
@@ -68,22 +68,22 @@ class ApiMetrics:
         self._failed = 0
         self._turn = 0
         self.versions: dict[int, RequestMetrics] = {}
-        """The tables of the versions that were asked for so far; see `version`."""
+        """The tables of the versions used so far; see `version`."""
         self._errors: dict[str, RequestMetrics] = {}
 
     def count(self, version: int) -> None:
-        """One more request of that version."""
+        """Counts one request of that version."""
         (self.versions.get(version) or self.version(version)).requests += 1
 
     def version(self, version: int) -> RequestMetrics:
-        """The table of requests of that version, made on first use."""
+        """The table of requests of that version, created on first use."""
         table = self.versions.get(version)
         if table is None:
             table = self.versions[version] = RequestMetrics(self._registry, request=self.name, version=str(version))
         return table
 
     def count_error(self, error_name: str) -> None:
-        """One more error code in a response."""
+        """Counts one error code in a response."""
         self._failed += 1
         self._error_table(error_name).errors += 1
         if self.whole is not None:
@@ -96,7 +96,7 @@ class ApiMetrics:
         return table
 
     def fold(self) -> None:
-        """Works out the times of the requests noted down since this was last done."""
+        """Evaluates the times of the finished requests since the last call."""
         for part in self.parts:
             part.fold()
         finished = self.finished
@@ -109,7 +109,7 @@ class ApiMetrics:
             times = times.whole
 
     def take(self, finished: list[Finished]) -> None:
-        """Counts finished requests, this API's own or those of a part of it."""
+        """Adds the times of finished requests, of this API or of a part of it."""
         self._count_sound(len(finished))
         table, count = self.times, len(finished)
         span_s = finished[-1][5] - finished[0][5]
@@ -130,7 +130,7 @@ class ApiMetrics:
             histogram.extend([max(e - b, 0.0) * 1000.0 for b, e in zip(begins, ends, strict=True)], count)
 
     def _count_sound(self, finished: int) -> None:
-        """Answers without an error code count as NONE. One answer with several codes is taken for as many answers."""
+        """Counts responses without an error code as NONE. A response with several codes counts as several ones."""
         sound = finished - self._failed
         self._failed = max(-sound, 0)
         if sound > 0:
@@ -138,7 +138,7 @@ class ApiMetrics:
 
 
 class AllRequestMetrics:
-    """Every API's metrics, those of fetches by consumers and by followers apart as well; and the log of requests."""
+    """Every API's metrics, with separate ones for fetches of consumers and of followers; and the request log."""
 
     __slots__ = ("_by_key", "fetch_consumer", "fetch_follower", "request_log")
 
@@ -154,7 +154,7 @@ class AllRequestMetrics:
 
 
 class PurgatoryMetrics(MetricTable, group="kafka.server:type=DelayedOperationPurgatory"):
-    """Parked operations of one kind; the owner is the Purgatory."""
+    """Metrics of one purgatory, which is the owner."""
 
     size = Gauge(
         "PurgatorySize",
@@ -171,7 +171,7 @@ class PurgatoryMetrics(MetricTable, group="kafka.server:type=DelayedOperationPur
 
 
 class ServerMetrics(MetricTable, group="kafka.server:type=KafkaServer"):
-    """The owner is the KafkaServer."""
+    """Metrics of the server; the owner is the KafkaServer."""
 
     broker_state = Gauge(
         "BrokerState",
@@ -187,9 +187,9 @@ class ServerMetrics(MetricTable, group="kafka.server:type=KafkaServer"):
 
 
 class HandlerMetrics(MetricTable, group="kafka.server:type=KafkaRequestHandlerPool"):
-    """The event loop as the pool of handler threads; the owner is its LoopWatch."""
+    """Idle share of the event loop, in place of the handler threads; the owner is its LoopWatch."""
 
-    idle = Rate("RequestHandlerAvgIdlePercent", unit="percent", per_ns=True, about="Share of time waited, 0 to 1.")
+    idle = Rate("RequestHandlerAvgIdlePercent", unit="percent", per_ns=True, about="Share of idle time, 0 to 1.")
 
     def settle(self) -> None:
         if isinstance(self.owner, LoopWatch):
@@ -197,7 +197,7 @@ class HandlerMetrics(MetricTable, group="kafka.server:type=KafkaRequestHandlerPo
 
 
 class AppInfo(MetricTable, group="kafka.server:type=app-info", attributes=True, tags=("id",)):
-    """The build, as JMX tools look for it. The owner is the wall clock's time of the start, in ms."""
+    """Version and start time, in the form of JMX. The owner is the start time, wall clock in ms."""
 
     version = Gauge("Version", of=lambda _: KAFKA_VERSION, about="Release of the classic broker that this one matches.")
     commit = Gauge("CommitId", of=lambda _: f"kafka_py-{__version__}", about="This software.")
@@ -205,7 +205,7 @@ class AppInfo(MetricTable, group="kafka.server:type=app-info", attributes=True, 
 
 
 class AppInfoMetrics(MetricTable, group="kafka.server:type=app-info", attributes=True):
-    """The same among Kafka's second kind of metrics."""
+    """Version and start time among Kafka's second kind of metrics."""
 
     version = Gauge("version", of=lambda _: KAFKA_VERSION, about="Release of the classic broker that this one matches.")
     commit = Gauge("commit-id", of=lambda _: f"kafka_py-{__version__}", about="This software.")
@@ -213,34 +213,34 @@ class AppInfoMetrics(MetricTable, group="kafka.server:type=app-info", attributes
 
 
 class MetricsCount(MetricTable, group="kafka.server:type=kafka-metrics-count", attributes=True):
-    """The owner is the registry."""
+    """Number of metrics; the owner is the registry."""
 
     count = Gauge("count", of=lambda registry: registry.count(one_bean=True), about="Metrics of Kafka's second kind.")
 
 
 class ProcessMetrics(MetricTable, group="kafka_py:type=process", attributes=True):
-    """This process, under the names that Prometheus gives them. The owner is the wall clock's time of the start.
+    """Metrics of this process, with the names of Prometheus. The owner is the start time, wall clock in ms.
 
-    With thousands of open files counting them takes milliseconds: a thread does it for those who want to read.
+    Counting thousands of open files takes milliseconds, so a thread counts them before a scrape.
     """
 
     cpu = Gauge("cpu_seconds_total", of=lambda _: process_time(), unit="s", about="Processor time, user and system.")
     resident = Gauge("resident_memory_bytes", of=lambda _: resident_bytes(), unit="bytes", about="Resident memory.")
     virtual = Gauge("virtual_memory_bytes", of=lambda _: virtual_bytes(), unit="bytes", about="Virtual memory.")
-    open_files = Gauge("open_fds", about="Open files and sockets, as `count_open_files` last found.")
-    most_files = Gauge("max_fds", of=lambda _: getrlimit(RLIMIT_NOFILE)[0], about="How many may be open.")
+    open_files = Gauge("open_fds", about="Open files and sockets at the last `count_open_files`.")
+    most_files = Gauge("max_fds", of=lambda _: getrlimit(RLIMIT_NOFILE)[0], about="Limit on open files and sockets.")
     start_time = Gauge("start_time_seconds", of=lambda started_ms: started_ms / 1000, unit="s", about="The start.")
     threads = Gauge("threads", of=lambda _: active_count(), about="Threads.")
 
 
 class BackgroundMetrics(Fleet, group="kafka_py:type=background", tags=("activity",)):
-    """Work that no request waits for, by activity; one that never failed is not listed."""
+    """Failures of background work by activity; an activity without failures is not listed."""
 
     failures = Gauge("failures_total", of=lambda count: count, about="Unforeseen failures; the log has tracebacks.")
 
 
 def measure_server(server: Any, registry: MetricRegistry, watch: LoopWatch | None, started_ms: int) -> ProcessMetrics:
-    """From now on the registry has what is measured of the broker as a whole. server: the KafkaServer."""
+    """Registers the metrics of the broker as a whole. server: the KafkaServer."""
     ServerMetrics(registry, server)
     HandlerMetrics(registry, watch)
     AppInfoMetrics(registry, started_ms)
@@ -251,7 +251,7 @@ def measure_server(server: Any, registry: MetricRegistry, watch: LoopWatch | Non
 
 
 def disk_bytes(name: str) -> int:
-    """What the process had the disk do, from /proc/self/io; -1 where that cannot be read."""
+    """A counter of disk I/O from /proc/self/io; -1 where that cannot be read."""
     try:
         with open("/proc/self/io", "rb") as file:
             for line in file:
@@ -271,18 +271,18 @@ def _memory(field: int) -> int:
 
 
 def virtual_bytes() -> int:
-    """Memory that the process has mapped."""
+    """Virtual memory of the process."""
     return _memory(0)
 
 
 def resident_bytes() -> int:
-    """Memory that is really there."""
+    """Resident memory of the process."""
     return _memory(1)
 
 
 def count_open_files() -> int:
     """Open file descriptors of the process. May take milliseconds."""
     try:
-        return len(os.listdir("/proc/self/fd")) - 1  # the listing itself has one open
+        return len(os.listdir("/proc/self/fd")) - 1  # without the one of the listing itself
     except OSError:
         return 0

@@ -1,7 +1,7 @@
-"""`GET /metrics` for Prometheus, on a port of its own (metrics.http.port), served by the broker's loop (I/O).
+"""`GET /metrics` for Prometheus, on a separate port (metrics.http.port), served by the broker's loop (I/O).
 
-Just enough of HTTP: one request per connection, nothing but GET and HEAD, small headers, a bound on the time and on
-the scrapes at once. The text is made in slices of a few milliseconds, so that a scrape holds nobody up.
+Minimal HTTP: one request per connection, only GET and HEAD, small headers, bounds on the time and on concurrent
+scrapes. The text is made in slices of a few milliseconds, so that a scrape does not delay other work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_py.broker.observe.metrics import ProcessMetrics, count_open_files
 from kafka_py.broker.observe.prometheus import CONTENT_TYPE, Exposition
 
 SLICE_S = 0.002
-"""So long a scrape works before others get their turn."""
+"""Time that a scrape may hold the event loop in one turn."""
 MOST_AT_ONCE = 4
 TIMEOUT_S = 10
 MOST_HEADER_BYTES = 16 * 1024
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class MetricsServer:
-    """The endpoint. `port` is the one in use, once started."""
+    """The endpoint. port: the bound port, after `start`."""
 
     def __init__(self, host: str, port: int, registry: MetricRegistry, process: ProcessMetrics | None = None) -> None:
         self.host = host
@@ -41,7 +41,7 @@ class MetricsServer:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Stops listening; a scrape on its way ends with its connection."""
+        """Stops listening; a running scrape ends with its connection."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -53,7 +53,7 @@ class MetricsServer:
                 await self._answer(head, writer)
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # whoever it was gets no answer
+            pass  # the client is gone or too slow: no response
         except Exception:
             log.exception("A scrape of the metrics failed")
         finally:
@@ -88,7 +88,7 @@ class MetricsServer:
             writer.write(body)
 
     async def scrape(self) -> str:
-        """The text as it is now."""
+        """The current values as text."""
         if self._process is not None:
             loop = asyncio.get_running_loop()
             self._process.open_files = await loop.run_in_executor(None, count_open_files)
@@ -98,7 +98,7 @@ class MetricsServer:
 
 
 async def in_slices(work: Iterator[object], now_s: Callable[[], float], slice_s: float = SLICE_S) -> None:
-    """Runs a generator to its end, and whenever `slice_s` have passed lets others have the loop first."""
+    """Runs a generator to its end, yielding to the event loop after every `slice_s`."""
     ends = now_s() + slice_s
     for _ in work:
         if now_s() >= ends:

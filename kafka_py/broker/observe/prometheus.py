@@ -1,10 +1,10 @@
-"""The metrics as Prometheus reads them, under the names that the usual rules of its JMX exporter give to Kafka's beans.
+"""The metrics in the format of Prometheus, named as by the usual rules of its JMX exporter for Kafka's beans.
 
     kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec,topic=t   Count
     -> kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 512
 
-`render` is a generator that yields now and then, so that its caller can give others a turn in the middle of thousands
-of partitions. Pure: knows registry and text.
+`render` is a generator that yields at intervals, so that its caller can yield to the event loop among thousands of
+partitions. Pure: knows registry and text.
 Source: docs/operations.md, "Metrics"; the text exposition format 0.0.4 of Prometheus; the example rules of its JMX
 exporter (kafka-2_0_0.yml) and those of Strimzi for percentages and attributes.
 """
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _THINGS_PER_TURN = 100
-"""After so many tables, or things of a fleet, `render` yields."""
+"""`render` yields after this many tables, or members of a fleet."""
 _QUANTILES = {
     "50thPercentile": "0.50", "75thPercentile": "0.75", "95thPercentile": "0.95", "98thPercentile": "0.98",
     "99thPercentile": "0.99", "999thPercentile": "0.999",
@@ -59,7 +59,7 @@ class Exposition:
         self._families: dict[str, Family] = {}
 
     def render(self, registry: MetricRegistry) -> Iterator[None]:
-        """Takes every sample; yields at places where something else may be done in between."""
+        """Takes every sample; yields where other work may run."""
         registry.settle()
         yield
         for number, table in enumerate(registry.tables(), 1):
@@ -72,7 +72,7 @@ class Exposition:
 
     @property
     def text(self) -> str:
-        """The samples by family."""
+        """The text of all samples, by family."""
         return "".join(
             family.head() + "\n".join(family.lines) + "\n" for family in self._families.values() if family.lines
         )
@@ -95,7 +95,7 @@ class Exposition:
             try:
                 for lines, name, read in gauges:
                     lines.append(f"{name}{labels}}} {read(thing)}")
-            except Exception as error:  # it may have gone since `things` listed it
+            except Exception as error:  # it may have been removed since `things` listed it
                 log.debug("%s%s}: %r", fleet.GROUP, labels, error)
             if number % _THINGS_PER_TURN == 0:
                 yield
@@ -105,7 +105,7 @@ class Exposition:
         for row in table.rows():
             try:
                 samples = list(_SAMPLES[type(row)](table, row))
-            except Exception as error:  # one metric that fails does not hide the others
+            except Exception as error:  # one failing metric must not hide the others
                 log.warning("The metric %s,name=%s cannot be read: %r", table.GROUP, row.name, error)
                 continue
             for sample in samples:
@@ -116,7 +116,7 @@ class Exposition:
 
 
 class Sample(NamedTuple):
-    """One value. label: one more label, as it is written, than those of the table."""
+    """One value. label: an additional label, formatted."""
 
     name: str
     kind: str
@@ -149,7 +149,7 @@ def escaped(value: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """A sample's value: infinities and NaN as Prometheus spells them."""
+    """A sample's value; infinities and NaN in the form of Prometheus."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     return str(value)
@@ -167,7 +167,7 @@ def _of_gauge(table: MetricTable, row: Row) -> Iterable[Sample]:
         return [Sample(f"{name}_info", "gauge", 1, f'value="{escaped(value)}"')]
     kind = "counter" if name.endswith("_total") else "gauge"
     samples = [Sample(name, kind, int(value) if isinstance(value, bool) else value)]
-    if "Percent" in row.name:  # the two usual sets of rules name these differently
+    if "Percent" in row.name:  # the two usual rule files name these differently
         samples.append(Sample(_percent_name(table, row), "gauge", value))
     return samples
 

@@ -1,8 +1,8 @@
-"""Metrics written out every few seconds: as CSV files, on the console, or by a class of the operator's own.
+"""Periodic reports of metrics: as CSV files, on the console, or by a plug-in class.
 
-`kafka.metrics.reporters` and `metric.reporters` name classes: the classic CSV reporter, the console reporter, or the
-dotted path of a Python class with the methods of Reporter. What is here runs in a thread; reporting.py takes the
-readings and calls it. Source: docs/reference/configs.tsv; KafkaCSVMetricsReporter (column heads).
+`kafka.metrics.reporters` and `metric.reporters` name classes: Apache Kafka's CSV reporter, the console reporter, or the
+dotted path of a Python class with the methods of Reporter. The reporters run in a thread; reporting.py takes the
+readings and calls them. Source: docs/reference/configs.tsv; KafkaCSVMetricsReporter (column heads).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ CSV_DIRECTORY = "kafka.csv.metrics.dir"
 
 
 class Reporter(Protocol):
-    """What the class must offer; made without arguments, once per broker. All but `configure` is called in a thread."""
+    """Interface of a reporter class; created without arguments, once per broker. Only `configure` runs on the loop."""
 
     def configure(self, configs: Mapping[str, object]) -> None:
-        """Gets the broker's properties as they were given."""
+        """Receives the broker's original properties."""
         ...
 
     def report(self, readings: Sequence[Reading], now_ms: int) -> None:
-        """All metrics as they are now; now_ms is the wall clock."""
+        """Reports all metrics. now_ms: wall clock."""
         ...
 
     def close(self) -> None:
-        """The broker stops."""
+        """Called when the broker stops."""
         ...
 
 
@@ -49,11 +49,11 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "95%": "95thPercentile", "99%": "99thPercentile", "99.9%": "999thPercentile",
     },
 }  # fmt: skip
-"""An attribute that tells the kind of a metric -> the classic column heads and the attributes below them."""
+"""An attribute that identifies the kind of a metric -> Apache Kafka's column heads and their attributes."""
 
 
 def columns_of(attributes: Mapping[str, Value]) -> dict[str, str]:
-    """Column head -> attribute, for a metric with these attributes; of a bean of many attributes all of them."""
+    """Column head -> attribute, for a metric with these attributes; a bean of many attributes has all of them."""
     for tell in ("Min", "OneMinuteRate", "Value"):
         if tell in attributes:
             return _COLUMNS[tell]
@@ -61,10 +61,10 @@ def columns_of(attributes: Mapping[str, Value]) -> dict[str, str]:
 
 
 class CsvReporter:
-    """A file per metric in kafka.csv.metrics.dir: a line every time, with columns for the tags of things it is of.
+    """Writes one file per metric in kafka.csv.metrics.dir: a line per report, with columns for the tags.
 
     `kafka.log.Log.Size-topic-partition.csv` has the sizes of all logs. The time is in seconds since the first line.
-    Files of an earlier run are begun anew.
+    Files of an earlier run are overwritten.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class CsvReporter:
     def _append(self, name: str, head: list[str], lines: list[str]) -> None:
         is_new = name not in self._heads
         known = self._heads.setdefault(name, head)
-        if known != head:  # a bean that has got attributes since: its lines would not fit the file any more
+        if known != head:  # the bean has new attributes: its lines no longer fit the file
             return
         with (self.directory / name).open("w" if is_new else "a", encoding="utf-8") as file:
             if is_new:
@@ -124,7 +124,7 @@ def _cell(value: Value) -> str:
 
 
 class ConsoleReporter:
-    """All metrics that were used, on standard output: the bean's name, and below it what it says now."""
+    """Prints all metrics that were used: the bean's name, and its values below."""
 
     def __init__(self, out: Callable[[], TextIO] = lambda: sys.stdout) -> None:
         self._out = out
@@ -153,18 +153,18 @@ def _shown(value: Value) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-# ---- which reporters there are
+# ---- known reporters
 
 KNOWN: dict[str, Callable[[], Reporter] | None] = {
     "kafka.metrics.KafkaCSVMetricsReporter": CsvReporter,
     "com.yammer.metrics.reporting.ConsoleReporter": ConsoleReporter,
     "org.apache.kafka.common.metrics.JmxReporter": None,
 }
-"""The classic broker's reporters; None for what has nothing to do here."""
+"""Reporters of Apache Kafka 2.8.2; None for those without a function here."""
 
 
 def load_reporters(names: Sequence[str], configs: Mapping[str, object]) -> list[Reporter]:
-    """The reporters that the settings name; what is neither known nor Python is left out (java_classes.py says so)."""
+    """The reporters in the settings; unknown Java classes are left out (java_classes.py warns of them)."""
     made: list[Reporter] = []
     for name in dict.fromkeys(filter(None, names)):
         make = KNOWN[name] if name in KNOWN else find_class(name, REPORTER_METHODS)

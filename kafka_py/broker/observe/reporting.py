@@ -1,4 +1,4 @@
-"""Calls the metrics reporters: takes the readings on the loop, in slices, and hands them over in a thread (I/O)."""
+"""Calls the metrics reporters: takes the readings on the loop, in slices, and reports them in a thread (I/O)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Reporting:
         self._task: asyncio.Task[None] | None = None
 
     def report(self) -> None:
-        """Begins a round, unless the last one is still on its way: a slow reporter misses rounds."""
+        """Starts a round, unless the last one is still running: a slow reporter misses rounds."""
         if self._task is None or self._task.done():
             self._task = self._supervisor.spawn(self._round(), _ACTIVITY)
 
@@ -49,10 +49,10 @@ class Reporting:
                 await loop.run_in_executor(self._executor, reporter.report, readings, self._clock.wall_ms())
 
     def _take(self, readings: list[Reading]) -> Iterator[None]:
-        """Reads all tables; of one that fails, what could be read before is reported."""
+        """Reads all tables; if one fails, its earlier readings are still reported."""
         for table in self._tables.ready(self._registry.tables()):
             with self._supervisor.guard(_ACTIVITY, table):
-                table.settle()  # which may bring new tables about
+                table.settle()  # may create new tables
         for table in self._tables.ready(self._registry.tables()):
             with self._tables.guard(table):
                 for reading in table.read():
@@ -61,7 +61,7 @@ class Reporting:
                         yield
 
     async def close(self) -> None:
-        """Ends the round on its way, then the reporters."""
+        """Waits for the running round, then closes the reporters."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -1,8 +1,8 @@
-"""The log of requests: a line per request, once its answer has left. Off unless the level of its logger is DEBUG.
+"""The request log: a line per request after its response is sent. Off unless the level of its logger is DEBUG.
 
-A line names the request, what was asked and answered, who sent it and how long each step took, in the
-JSON of Apache Kafka 2.8.2. Records are shown by their size, and secrets not at all. Whether it is on is one attribute,
-looked at per request; `look_again` after levels have changed. Source: RequestChannel (kafka.request.logger).
+A line has the request, the response, the client and the time of each step, in the JSON of Apache Kafka 2.8.2. Records
+are replaced by their size, and secrets are left out. `is_on` is one attribute, read per request; `look_again` must be
+called after levels have changed. Source: RequestChannel (kafka.request.logger).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kafka_py.wire.apis import Api, ApiKey
 from kafka_py.wire.schema import Message, schema_of
 
 Finished = tuple[float, float, float, float, float, float, int]
-"""Of a request whose answer has left: when it was read, taken up, parked (0: it was not) and answered, when its answer
-began and ended to leave, all in monotonic seconds; and its size in bytes."""
+"""A finished request: when it was read, started, parked (0: not parked) and answered, and when sending the response
+began and ended, all in monotonic seconds; and its size in bytes."""
 
 
 class LoggedRequest(Protocol):
-    """What a line tells of a request besides its fields."""
+    """The properties of a request in a line, besides its fields."""
 
     api: Api
     api_version: int
@@ -35,14 +35,14 @@ class LoggedRequest(Protocol):
 
 
 _SECRET = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "value"})
-"""Fields that may hold a password or what is as good as one."""
+"""Fields that may hold a password or another secret."""
 _RECORDS = (bytes, bytearray, memoryview, FileSlice)
 
 _log = logging.getLogger(REQUESTS)
 
 
 class RequestLog:
-    """is_on: whether requests are to be kept until their answer has left, for `write`."""
+    """Writes the request log. is_on: whether dispatch keeps requests until their response is sent, for `write`."""
 
     __slots__ = ("is_on",)
 
@@ -51,11 +51,11 @@ class RequestLog:
         self.look_again()
 
     def look_again(self) -> None:
-        """Levels may have changed."""
+        """Reads the log level again, because levels may have changed."""
         self.is_on = _log.isEnabledFor(logging.DEBUG)
 
     def write(self, context: LoggedRequest, request: Any, response: Any, moments: Finished) -> None:
-        """One line. response: None where there is none."""
+        """Writes one line. response: None if there is none."""
         version, connection = context.api_version, context.connection
         row: dict[str, object] = {
             "isForwarded": False,
@@ -97,7 +97,7 @@ def _times(moments: Finished) -> dict[str, float]:
 
 
 def plain(message: Any, version: int) -> dict[str, Any]:
-    """A message as JSON shows it: the fields of that version by Apache's names, records by their size."""
+    """A message as JSON: the fields of that version with Apache Kafka's names, records by their size."""
     shown: dict[str, Any] = {}
     for field in schema_of(type(message)).fields:
         if version not in field.versions:

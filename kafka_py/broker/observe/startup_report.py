@@ -1,6 +1,6 @@
-"""What a broker says of itself when it has come up: a few lines from which its operator sees what runs where.
+"""The start-up report: log lines with the broker's identity, listeners and log directories.
 
-Pure: values in, lines out. The settings that deserve a warning are in configs.py.
+Pure: values in, lines out. Warnings about settings are in configs.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kafka_py import KAFKA_VERSION, __version__
 
 
 class LoadReport(Protocol):
-    """How the loading of one log directory went."""
+    """Result of loading one log directory."""
 
     @property
     def path(self) -> str: ...
@@ -27,7 +27,7 @@ class LoadReport(Protocol):
 
 
 class Started(NamedTuple):
-    """A broker that has come up. endpoints: as advertised. metrics: where they are scraped, None for nowhere."""
+    """A started broker. endpoints: as advertised. metrics: URL of the endpoint, None without one."""
 
     broker_id: int
     cluster_id: str
@@ -43,7 +43,7 @@ def version_line() -> str:
 
 
 def loaded_line(report: LoadReport) -> str:
-    """One log directory: how many logs, after what kind of stop, in what time."""
+    """One log directory: number of logs, kind of the last stop, duration."""
     if report.error is not None:
         return f"Log directory {report.path} has failed: {report.error}"
     logs = "1 log" if report.logs == 1 else f"{report.logs} logs"
@@ -53,7 +53,7 @@ def loaded_line(report: LoadReport) -> str:
 
 
 def report_lines(started: Started) -> Iterator[str]:
-    """What runs where."""
+    """The lines about the broker."""
     yield from map(loaded_line, started.log_dirs)
     yield (
         f"Broker {started.broker_id} of cluster {started.cluster_id}: kafka_py {__version__} (Kafka {KAFKA_VERSION}), "

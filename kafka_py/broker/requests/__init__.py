@@ -1,24 +1,24 @@
-"""The way of a request from its frame to its answer, and what handlers share.
+"""Processing of a request from its frame to its response, and what handlers share.
 
     node.py                 the broker as handlers see it
     request_context.py      what a handler gets besides the request
-    authorization.py        who may do what
-    transactions.py         what is said about transactions
+    authorization.py        the authorizer interface, operations, resources
+    transactions.py         responses about transactions
     routes.py               the table: API -> handler, rule, quota class
     service.py              one API's handler and decoders
-    large_requests.py       requests of many elements, decoded in turns
-    error_responses.py      an error as each API says it
-    item_errors.py          an item that fails alone
-    offered_apis.py         what ApiVersions tells
-    dispatch.py             a request from its frame to its answer
+    large_requests.py       large requests, decoded in turns
+    error_responses.py      error responses of each API
+    item_errors.py          errors of single items
+    offered_apis.py         APIs and versions for ApiVersions
+    dispatch.py             dispatch of requests to handlers
     large_produce.py        produce requests of very many partitions
     fetch_session.py        one fetch session (KIP-227)
     fetch_session_cache.py  all fetch sessions of a broker
-    fetch_contexts.py       what one fetch reads and answers
+    fetch_contexts.py       partitions read and returned by one fetch
     metadata_answers.py     Metadata responses, encoded once
-    auto_creation.py        topics created because somebody asks
+    auto_creation.py        automatic creation of topics
     producer_ids.py         producer ids in blocks from ZooKeeper
-    group_requests.py       what requests about groups have in common
-    config_writes.py        changed settings written to ZooKeeper
+    group_requests.py       checks shared by requests about groups
+    config_writes.py        config changes written to ZooKeeper
     client_quotas.py        quotas in ZooKeeper that match a filter
 """

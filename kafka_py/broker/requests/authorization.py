@@ -1,7 +1,7 @@
-"""Who may do what: the one question that every handler asks, and for now the one answer, yes.
+"""Authorization: the authorizer interface, operations and resource types; so far everything is allowed.
 
-The operations and resource types carry the numbers of the protocol (they are the bits of "authorized operations").
-An authorizer is handed in; ALLOW_ALL stands for a broker without `authorizer.class.name`.
+Operations and resource types have the numbers of the protocol (operations are the bits of "authorized operations"). An
+authorizer is passed in; ALLOW_ALL is that of a broker without `authorizer.class.name`.
 Source: AclAuthorizer, KafkaApis; KIP-430 (authorized operations).
 """
 
@@ -16,7 +16,7 @@ CLUSTER_NAME = "kafka-cluster"
 
 
 class Operation(IntEnum):
-    """What is to be done."""
+    """ACL operations, with the numbers of the protocol."""
 
     ALL = 2
     READ = 3
@@ -32,7 +32,7 @@ class Operation(IntEnum):
 
 
 class ResourceType(IntEnum):
-    """What it is done to."""
+    """ACL resource types, with the numbers of the protocol."""
 
     TOPIC = 2
     GROUP = 3
@@ -42,7 +42,7 @@ class ResourceType(IntEnum):
 
 
 class Asker(Protocol):
-    """Who asks, as far as authorization cares."""
+    """The identity that an authorizer checks."""
 
     @property
     def principal(self) -> Principal: ...
@@ -52,13 +52,13 @@ class Asker(Protocol):
 
 
 class Authorizer(Protocol):
-    """Decides for one principal on one resource."""
+    """Decides whether a principal may do an operation on a resource."""
 
     def allows(self, who: Asker, operation: Operation, resource_type: ResourceType, name: str) -> bool: ...
 
 
 class AllowAll:
-    """Everybody may do everything."""
+    """Allows every operation to every principal."""
 
     __slots__ = ()
 
@@ -91,11 +91,11 @@ OPERATIONS_OF = {
     ),
     ResourceType.TRANSACTIONAL_ID: (Operation.WRITE, Operation.DESCRIBE),
 }
-"""Which operations make sense on which resource."""
+"""The operations that apply to each resource type."""
 
 
 def authorized_operations(authorizer: Authorizer, who: Asker, resource_type: ResourceType, name: str) -> int:
-    """The operations that are allowed, as a bit field (KIP-430)."""
+    """The allowed operations, as a bit field (KIP-430)."""
     return sum(
         1 << operation
         for operation in OPERATIONS_OF[resource_type]

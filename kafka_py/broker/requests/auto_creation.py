@@ -1,4 +1,4 @@
-"""Topics that come into being because somebody asks for them: with the broker's defaults, internal ones with theirs.
+"""Automatic creation of topics: with the broker's defaults, or those of the internal topics.
 
 Source: docs/reference/controller.md, section 14 (auto creation); docs/reference/groups.md, section 9 (settings of
 internal topics).
@@ -18,7 +18,7 @@ _SOON = frozenset((ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT))
 
 
 class AutoCreation:
-    """Creates a topic once, however many ask for it at the same time."""
+    """Creates topics; concurrent requests for one topic create it once."""
 
     def __init__(self, topics: TopicAdmin, config: Callable[[], BrokerConfig]) -> None:
         self._topics = topics
@@ -26,11 +26,11 @@ class AutoCreation:
         self._in_flight: set[str] = set()
 
     def absent_code(self, name: str) -> ErrorCode:
-        """What a request for an unknown topic gets where none may be created."""
+        """The error code for a missing topic that may not be created."""
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if fault_of(name) is None else ErrorCode.INVALID_TOPIC_EXCEPTION
 
     async def create(self, name: str) -> ErrorCode:
-        """Creates the topic and does not wait for its leaders: LEADER_NOT_AVAILABLE is success, clients ask again."""
+        """Creates the topic without waiting for its leaders: LEADER_NOT_AVAILABLE is success, and clients retry."""
         if fault_of(name) is not None:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if name in self._in_flight:

@@ -1,4 +1,4 @@
-"""Client quotas as ZooKeeper holds them, and which of them a filter means (KIP-546).
+"""Client quotas in ZooKeeper, and the filters of DescribeClientQuotas (KIP-546).
 
 Reads only: this broker does not enforce quotas. Source: KIP-546; ClientQuotaFilter.
 """
@@ -23,11 +23,11 @@ KEYS = (
 )
 
 Entity = Mapping[str, str | None]
-"""Name by type, e.g. {"user": "alice", "client-id": None}; None is the default of that type."""
+"""An entity: name by type, e.g. {"user": "alice", "client-id": None}; None is the default of that type."""
 
 
 class Component(NamedTuple):
-    """One condition of a filter. match: the exact name, None the default; is_any: whichever name."""
+    """One condition of a filter. match: the exact name, None for the default; is_any: any name."""
 
     type: str
     match: str | None
@@ -45,7 +45,7 @@ class Quota(NamedTuple):
 
 
 def check_filter(components: Sequence[Component]) -> None:
-    """Raises KafkaError(INVALID_REQUEST, UNSUPPORTED_VERSION) for a filter that makes no sense."""
+    """Raises KafkaError(INVALID_REQUEST, UNSUPPORTED_VERSION) for an invalid filter."""
     types = [component.type for component in components]
     for name in types:
         if not name:
@@ -53,13 +53,13 @@ def check_filter(components: Sequence[Component]) -> None:
         if name not in (USER, CLIENT_ID, IP):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"Custom entity type '{name}' not supported")
         if types.count(name) > 1:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"the entity type {name} is in the filter twice")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"the entity type {name} occurs twice in the filter")
     if IP in types and len(types) > 1:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "an ip has quotas of its own, without user or client id")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "an ip cannot be combined with a user or client id")
 
 
 def matching(quotas: Sequence[Quota], components: Sequence[Component], *, strict: bool) -> list[Quota]:
-    """The quotas that every component accepts; strict: and that have no other entity type."""
+    """The quotas that match every component. strict: only quotas without other entity types."""
     return [
         quota
         for quota in quotas
@@ -69,7 +69,7 @@ def matching(quotas: Sequence[Quota], components: Sequence[Component], *, strict
 
 
 async def stored_quotas(stored: ConfigStore) -> list[Quota]:
-    """Every entity with a quota. Credentials, which are stored beside the quotas of users, are left out."""
+    """Every entity with a quota, without the credentials that are stored with users' quotas."""
     found: list[tuple[Entity, Mapping[str, str]]] = []
     for name, config in (await stored.of_all("users")).items():
         found.append(({USER: _name(name)}, config))

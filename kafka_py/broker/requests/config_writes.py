@@ -1,6 +1,6 @@
-"""Changed settings of one resource: who may, is it allowed, and the write that tells every broker (I/O).
+"""Config changes of one resource: authorization, checks, and the write to ZooKeeper with its notification (I/O).
 
-What IncrementalAlterConfigs and AlterConfigs share; what a change comes to is config_edits.py.
+Shared by IncrementalAlterConfigs and AlterConfigs; config_edits.py computes the new overrides.
 Source: KIP-133, KIP-226, KIP-339, KIP-412.
 """
 
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 async def edit_settings(
     node: Node, context: RequestContext, resource: Resource, edits: Sequence[Edit], *, validate_only: bool
 ) -> ItemError | None:
-    """Changes single settings of a resource; what went wrong, None when nothing did."""
+    """Changes single settings of a resource; the error, or None."""
     try:
         _authorize(node, context, resource)
         check_edits(edits)
@@ -64,11 +64,11 @@ async def edit_settings(
             overrides = edited(first, edits, rows)
             return _checked(node, resource, entity, overrides, validate_only=validate_only, stored=present)
 
-        # One after the other: requests of one connection overlap, and the later one must see what the earlier did.
+        # Under a lock: requests overlap, and a later one must see the changes of an earlier one.
         async with node.config_locks.hold(entity):
             if await node.store.configs.edit(entity, edit):
                 await _use(node, entity)
-    except Exception as error:  # a fault of a policy, too, is the resource's alone
+    except Exception as error:  # an error of a policy, too, affects only this resource
         return _failure(resource, error)
     return None
 
@@ -76,7 +76,7 @@ async def edit_settings(
 async def replace_settings(
     node: Node, context: RequestContext, resource: Resource, overrides: Mapping[str, str | None], *, validate_only: bool
 ) -> ItemError | None:
-    """Replaces all settings of a resource; what went wrong, None when nothing did."""
+    """Replaces all settings of a resource; the error, or None."""
     try:
         _authorize(node, context, resource)
         if resource.type == BROKER_LOGGER:
@@ -97,11 +97,11 @@ async def replace_settings(
 
 
 async def _use(node: Node, entity: str) -> None:
-    """Has this broker use what was just written. A failure is not the change's: its announcement makes up for it."""
+    """Applies the new settings on this broker. An error does not fail the request, because the notification follows."""
     try:
         await node.apply_settings(entity)
     except Exception as error:
-        error_of(error, log, f"The settings of {entity} are stored, but were not put to use at once")
+        error_of(error, log, f"The settings of {entity} are stored, but could not be applied at once")
 
 
 def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
@@ -116,7 +116,7 @@ def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
 
 
 def _require_self(node: Node, name: str, *, or_none: bool = False) -> None:
-    """A broker's own settings are changed by that broker."""
+    """Raises KafkaError for another broker's id, because a broker changes only its own settings."""
     if or_none and not name:
         return
     broker_id = parse_broker_id(name)
@@ -128,7 +128,7 @@ def _require_self(node: Node, name: str, *, or_none: bool = False) -> None:
 
 
 def _entity(node: Node, resource: Resource) -> str:
-    """The path of the resource's overrides. Raises KafkaError when there is no such thing here."""
+    """The path of the resource's overrides. Raises KafkaError when the resource does not exist here."""
     if resource.type == TOPIC:
         if not resource.name:
             raise ConfigError("the topic has no name")
@@ -145,7 +145,7 @@ def _checked(
     node: Node, resource: Resource, entity: str, overrides: dict[str, str], *, validate_only: bool,
     stored: Mapping[str, str] | None = None,
 ) -> dict[str, str] | None:  # fmt: skip
-    """The overrides to write, None where they were only to be checked. Raises KafkaError, ConfigError."""
+    """The overrides to write, None with `validate_only`. Raises KafkaError, ConfigError."""
     if resource.type == TOPIC:
         check_topic(overrides, node.live_config)
     else:
@@ -154,7 +154,7 @@ def _checked(
         node.alter_policy.validate(resource, overrides)
     if validate_only:
         return None
-    log.info("Settings of %s become %s", entity, shown(overrides, known=LogConfig.ROWS))
+    log.info("New settings of %s: %s", entity, shown(overrides, known=LogConfig.ROWS))
     return overrides
 
 

@@ -1,6 +1,6 @@
-"""The way of a request: header, table, authorization, handler, response; an error becomes the API's own error answer.
+"""Request dispatch: parses the header, finds the route, authorizes, calls the handler, sends the response.
 
-What is done about each API is its row in routes.py. Knows handlers only by their row.
+An error becomes the API's error response. Knows handlers only by their row in routes.py.
 Source: docs/reference/protocol.md, sections 1 and 2.
 """
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class Dispatcher:
-    """Takes frames from connections and sees to it that each gets its answer, or loses its connection."""
+    """Receives frames from connections; each gets a response, or its connection is closed."""
 
     def __init__(self, node: Node, metrics: AllRequestMetrics) -> None:
         self._node = node
@@ -49,7 +49,8 @@ class Dispatcher:
         self._tasks: dict[asyncio.Task[None], None] = {}
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
-        """One whole request, without its size. Answers through `connection.respond(slot, ...)`, now or later."""
+        """Processes one whole request, without its size. Responds through `connection.respond(slot, ...)`, now or
+        later."""
         try:
             header, pos = read_request_header(frame)
             service = self._services[header.api_key]
@@ -73,7 +74,7 @@ class Dispatcher:
         self, connection: ClientConnection, slot: int, service: Service, header: RequestHeader, frame: bytearray,
         pos: int,
     ) -> Any:  # fmt: skip
-        """The request; None when it has so many elements that it is decoded in turns, and served after that.
+        """The decoded request; None when it has so many elements that it is decoded in turns, and handled after that.
 
         Raises MalformedMessage, also for a frame that is larger than its API allows.
         """
@@ -112,7 +113,7 @@ class Dispatcher:
         self, connection: ClientConnection, slot: int, service: Service, header: RequestHeader, size: int,
         request: Any, *, is_large: bool = False,
     ) -> None:  # fmt: skip
-        """Counts a request that could be decoded, and handles it. is_large: its connection is muted until then."""
+        """Counts a decoded request, and handles it. is_large: its connection is muted until the response."""
         metrics = service.metrics
         has_short_answer = service.is_in_proportion and size <= PLAIN_BYTES
         context = RequestContext(
@@ -146,14 +147,15 @@ class Dispatcher:
     def _unsupported(
         self, connection: ClientConnection, slot: Any, service: Service, version: int, correlation_id: int
     ) -> None:
-        """A version we lack ends the connection; ApiVersions is answered in v0, which any client reads (KIP-511)."""
+        """Closes the connection for an unsupported version; ApiVersions gets a v0 response, which all clients read
+        (KIP-511)."""
         if service.api.key is not ApiKey.API_VERSIONS:
             connection.close(f"{service.api.name} v{version} is not supported")
             return
         connection.respond(slot, encode_response(unsupported_version(), 0, correlation_id))
 
     def _step(self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Runs a coroutine up to its first wait by hand: most answer without one and need no task."""
+        """Runs a coroutine up to its first wait without a task, because most handlers respond without waiting."""
         try:
             waits_for = coroutine.send(None)
         except StopIteration as done:
@@ -180,7 +182,7 @@ class Dispatcher:
             self._send(context, response)
 
     def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
-        """Answers with the error in the API's own form; what was not foreseen is logged as well."""
+        """Sends the API's error response; unforeseen errors are logged as well."""
         if isinstance(error, KafkaError):
             code, message = error.code, error.detail or None
         elif isinstance(error, (ConnectionLoss, SessionExpired)):
@@ -211,13 +213,13 @@ class Dispatcher:
 
     @staticmethod
     def _cannot_refuse(context: RequestContext) -> None:
-        log.exception("%s v%d: its error answer failed", context.api.name, context.api_version)
+        log.exception("%s v%d: its error response failed", context.api.name, context.api_version)
         context.connection.close("internal error")
 
     def _send(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
-        """Encodes and hands over; a response that cannot be encoded ends the connection.
+        """Encodes and sends a response; one that cannot be encoded closes the connection.
 
-        One with very many elements is encoded in turns. EncodedResponse: it is encoded already. parts: so is this.
+        One with very many elements is encoded in turns. An EncodedResponse, or `parts`, is encoded already.
         """
         if parts is None and response is not None:
             try:
@@ -241,7 +243,8 @@ class Dispatcher:
             context.connection.unmute()
 
     def _send_in_turns(self, context: RequestContext, response: Any) -> None:
-        """The first turn is now, unless a large request has used it; raises what the encoder raises in it."""
+        """Encodes in turns; the first turn is now, unless a large request has used it. Raises errors of the first
+        turn."""
         steps = encode_response_in_turns(response, context.api_version, context.correlation_id)
         done = run_turn(steps, self._now_ms) if context.large_request is None else None
         if done is None:
@@ -257,12 +260,12 @@ class Dispatcher:
         except Exception:
             self._cannot_encode(context)
             return
-        if context.large_request is None:  # else both are
+        if context.large_request is None:  # else both are freed in turns
             self._free(context, [response])
         self._send(context, response, parts)
 
     def _free(self, context: RequestContext, messages: list[Any]) -> None:
-        """Lets these messages go in turns, once those who still work with them have ended."""
+        """Frees these messages in turns, after the tasks that still use them have ended."""
         if context.exchange is None:
             self._spawn(finish(dismantle(messages), self._now_ms))
 
@@ -275,7 +278,7 @@ class Dispatcher:
         context.connection.close("internal error")
 
     def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:
-        """The answers to these requests have left, from `began_s` to `ended_s`: how long all took is known."""
+        """Records the times of these requests, whose responses were sent from `began_s` to `ended_s`."""
         for context in contexts:
             moments = (
                 context.received_s, context.started_s, context.parked_s, context.answered_s, began_s, ended_s,
@@ -291,7 +294,7 @@ class Dispatcher:
                 self._request_log.write(context, request, response, moments)
 
     async def drain(self) -> None:
-        """Ends what still runs; for the shutdown, after the listeners are closed."""
+        """Cancels running handlers; at shutdown, after the listeners are closed."""
         for task in list(self._tasks):
             task.cancel()
         if self._tasks:
@@ -300,10 +303,10 @@ class Dispatcher:
 
 @types.coroutine
 def _continued(coroutine: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any, Any]:
-    """The rest of a coroutine whose first step was run by hand and waits for `waits_for`.
+    """The rest of a coroutine whose first step was run without a task and waits for `waits_for`.
 
-    An error is thrown into it when it is no longer handled here: else it would be the context of the coroutine's next
-    error, and that one of the one after, and a request of many elements would keep them all.
+    An error is thrown into it outside of the except block: otherwise it would be the context of the coroutine's next
+    error, and so on, and a request of many elements would keep all of them.
     """
     error: BaseException | None = None
     value: Any = None
@@ -322,4 +325,4 @@ def _continued(coroutine: Coroutine[Any, Any, Any], waits_for: Any) -> Generator
             except StopIteration as done:
                 return done.value
     finally:
-        error = waits_for = None  # whose tracebacks lead here
+        error = waits_for = None  # their tracebacks refer to this frame

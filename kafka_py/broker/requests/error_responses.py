@@ -1,8 +1,8 @@
-"""An error as each API says it: at the top, or on every item that was asked for.
+"""Error responses of each API: the code at the top level, or on every item of the request.
 
-`refuse(api, version, request, code, message)` makes the response that a failed or refused request gets. The shape is a
-row per API: which lists of the request are mirrored in the response, and which fields are copied; fields not named
-keep their default. Knows messages, nothing of brokers.
+`refuse(api, version, request, code, message)` makes the response to a failed or rejected request. Its shape is a row
+per API: the lists of the request that are mirrored in the response, and the fields that are copied; all other fields
+have their default. Knows messages, nothing of brokers.
 Source: docs/reference/protocol.md, section 2; docs/reference/apis.tsv.
 """
 
@@ -19,8 +19,8 @@ from kafka_py.wire.schema import schema_of
 class Mirror(NamedTuple):
     """One list of the request and the list of the response that mirrors it.
 
-    copies: (response field, request field) pairs; "" as request field is the item itself (a name, an id).
-    fixed: response fields that an error sets to a value other than their default.
+    copies: (response field, request field) pairs; the request field "" is the item itself (a name, an id).
+    fixed: response fields with a value other than their default in an error.
     """
 
     response_list: str
@@ -30,11 +30,11 @@ class Mirror(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How one API answers with an error.
+    """Error response of one API.
 
-    levels: from the outer list to the items that carry the code; none: the code is at the top only.
-    top: whether the code is at the top too, and from which version on. fixed: as in Mirror, for the response itself.
-    items_until: the last version whose items are mirrored; later ones carry the code at the top alone.
+    levels: from the outer list to the items that have the code; empty: the code is at the top only. top: whether the
+        code is at the top too, and from which version on. fixed: as in Mirror, for the response itself. items_until:
+        the last version with mirrored items; later ones have the code at the top only.
     """
 
     levels: tuple[Mirror, ...] = ()
@@ -48,7 +48,7 @@ def _same(*names: str) -> tuple[tuple[str, str], ...]:
 
 
 def _items(*levels: Mirror) -> Shape:
-    """The code on every item, none at the top."""
+    """The code is on every item, and not at the top."""
     return Shape(levels, top_since=None)
 
 
@@ -151,7 +151,7 @@ SHAPES: dict[ApiKey, Shape] = {
 
 
 def refuse(api: Api, version: int, request: Any, code: ErrorCode, message: str | None = None) -> Any:
-    """The response to `request` in which everything asked for failed with `code`."""
+    """The response to `request` in which every item failed with `code`."""
     steps = refusing(api, version, request, code, message)
     while True:
         try:
@@ -163,7 +163,7 @@ def refuse(api: Api, version: int, request: Any, code: ErrorCode, message: str |
 def refusing(
     api: Api, version: int, request: Any, code: ErrorCode, message: str | None = None
 ) -> Generator[None, None, Any]:
-    """As refuse, but a generator that stops after every few elements (base/turns.py)."""
+    """As refuse, but a generator that yields after every few elements (base/turns.py)."""
     shape = SHAPES[api.key]
     response = api.response()
     for name, value in shape.fixed:
@@ -210,22 +210,22 @@ _STEP_ITEMS = 64
 
 
 def _element_class(cls: type, list_name: str) -> Any:
-    """The struct that a list field of a message holds."""
+    """The element class of a list field of a message."""
     return next(field.element for field in schema_of(cls).fields if field.name == list_name)
 
 
-# ---- what a row cannot say
+# ---- special cases that a row cannot express
 
 
 def _metadata(response: Any, version: int, request: Any, _code: ErrorCode, _message: str | None) -> None:
-    """Topics without a name (asked by id) cannot be answered before v12 knows null names."""
+    """Leaves out topics without a name (requested by id) before v12, which allows null names."""
     for topic in response.topics:
         if topic.name is None:
             topic.name = ""
 
 
 def _leader_and_isr(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
-    """Up to v4 an error of the whole request is repeated for every partition; later ones leave the list empty."""
+    """Up to v4 an error of the whole request is repeated for every partition; later versions leave the list empty."""
     if version > 4:
         return
     item_class = _element_class(type(response), "partition_errors")
@@ -238,9 +238,9 @@ def _leader_and_isr(response: Any, version: int, request: Any, code: ErrorCode, 
 
 
 def _stop_replica(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
-    """The code is at the top and at every partition, by which the controller knows what was not deleted.
+    """The code is at the top and at every partition, so that the controller knows what was not deleted.
 
-    A request of a past controller, or to a past life of the broker, gets it at the top alone.
+    A request with a stale controller epoch or broker epoch gets it at the top only.
     """
     if code in (ErrorCode.STALE_CONTROLLER_EPOCH, ErrorCode.STALE_BROKER_EPOCH):
         return
@@ -275,7 +275,7 @@ def _delete_topics(response: Any, version: int, request: Any, code: ErrorCode, m
 
 
 def _alter_replica_log_dirs(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
-    """Asked for by directory, answered by topic."""
+    """The request is grouped by directory, the response by topic."""
     topic_class = _element_class(type(response), "results")
     partition_class = _element_class(topic_class, "partitions")
     by_topic: dict[str, list[int]] = {}

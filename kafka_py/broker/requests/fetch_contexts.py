@@ -1,6 +1,6 @@
-"""What one fetch reads and answers: all that it names, or what has changed in its session (KIP-227).
+"""The partitions that one fetch reads and returns: all in the request, or the changed ones of its session (KIP-227).
 
-Synchronous but for answers of very many partitions; knows no versions and no sockets.
+Synchronous except for responses with very many partitions; knows no versions and no sockets.
 Source: docs/reference/replication.md, section 10.
 """
 
@@ -19,7 +19,7 @@ from kafka_py.wire.fetch_epochs import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, n
 
 
 class FullFetch(PlainSource):
-    """A fetch that names all its partitions; with INITIAL_EPOCH it asks for a session as well."""
+    """A full fetch request, with all its partitions; with INITIAL_EPOCH it also requests a session."""
 
     __slots__ = ("_cache", "_is_privileged", "_now_ms", "_wants_session")
 
@@ -33,7 +33,7 @@ class FullFetch(PlainSource):
         self._now_ms = now_ms
 
     def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
-        """(session id or NO_SESSION, the partitions to answer): all of them, and a session of just these."""
+        """(session id or NO_SESSION, the partitions to return): all of them; creates the session if requested."""
         session = self._new_session(results) if self._wants_session else None
         if session is None:
             return NO_SESSION, results
@@ -59,7 +59,7 @@ class FullFetch(PlainSource):
 
 
 class IncrementalFetch:
-    """A fetch of a session: reads only what can have news, answers only what changed."""
+    """An incremental fetch request: reads only partitions with possible changes, returns only changed ones."""
 
     __slots__ = ("_cache", "session")
 
@@ -72,7 +72,7 @@ class IncrementalFetch:
         return len(self.session.news)
 
     def changed(self, key: Hashable) -> list[SessionEntry]:
-        """Those with news since it was parked, or since the last call."""
+        """The partitions with changes since the fetch was parked, or since the last call."""
         fresh, self.session.fresh = self.session.fresh, {}
         return list(fresh)
 
@@ -80,11 +80,11 @@ class IncrementalFetch:
         return self.session.pending()
 
     def watch_keys(self) -> list[Hashable]:
-        """The session itself: its partitions wake it through their listeners."""
+        """The session itself; its partitions complete the fetch through their listeners."""
         return [self.session] if self.session.entries else []
 
     def parked(self, results: FetchResults) -> None:
-        """Makes sure that partitions new to the session are heard, too, or they could not wake it."""
+        """Sets listeners on partitions that are new in the session, so that they complete the parked fetch too."""
         for entry, read in results:
             assert isinstance(entry, SessionEntry)
             entry.listen_to(read.partition)
@@ -95,7 +95,7 @@ class IncrementalFetch:
         self.session.fresh = {}
 
     def finish(self, results: FetchResults) -> tuple[int, FetchResults]:
-        """(the session's id, the partitions to answer)."""
+        """(the session's id, the partitions to return)."""
         return self.session.id, self._note(results)
 
     async def finish_in_turns(self, results: FetchResults) -> tuple[int, FetchResults]:
@@ -107,7 +107,7 @@ class IncrementalFetch:
         return self.session.id, changed
 
     def _note(self, results: FetchResults) -> FetchResults:
-        """Notes what is answered; returns the partitions that the answer must name."""
+        """Notes the results in the session; returns the partitions that the response must have."""
         session = self.session
         changed: FetchResults = []
         for entry, read in results:
@@ -121,7 +121,7 @@ class IncrementalFetch:
 
 
 def _is_outdated(read: PartitionRead) -> bool:
-    """Whether the high watermark has moved since: this very fetch may have moved it, by what it tells of a follower."""
+    """Whether the high watermark has moved since the read; a follower's fetch itself may have moved it."""
     partition = read.partition
     return partition is not None and partition.log is not None and partition.log.high_watermark != read.high_watermark
 
@@ -139,10 +139,10 @@ def open_context(
     is_privileged: bool,
     now_ms: float,
 ) -> FetchContext:
-    """Finds or drops the session that a fetch names, and applies what it adds, changes and forgets.
+    """Finds or closes the session of a fetch, and adds, updates and removes its partitions.
 
-    Raises KafkaError(FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH) for the request as a whole; the former
-    also for a consumer's session that has become too large, which is dropped.
+    Raises KafkaError(FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH) for the request as a whole;
+    FETCH_SESSION_ID_NOT_FOUND also for a consumer's session that has become too large, which is closed.
     """
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         if session_id != NO_SESSION:
@@ -169,7 +169,7 @@ async def open_in_turns(
     is_privileged: bool,
     now_ms: float,
 ) -> FetchContext:
-    """As `open_context`, for very many partitions: a session takes them in in turns with other work."""
+    """As `open_context`, for very many partitions, which are added in turns with other work."""
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         return open_context(cache, session_id, epoch, wanted, (), is_privileged=is_privileged, now_ms=now_ms)
     session = _found(cache, session_id, epoch, wanted)
@@ -184,10 +184,10 @@ async def open_in_turns(
 
 
 def _found(cache: SessionCache, session_id: int, epoch: int, wanted: list[FetchEntry]) -> FetchSession:
-    """The session that an incremental fetch names; it expects the next epoch from now on. Raises as `open_context`."""
+    """The session of an incremental fetch; increments its epoch. Raises as `open_context`."""
     session = cache.get(session_id)
     if session is None:
-        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"fetch session {session_id} is not known here")
+        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"unknown fetch session {session_id}")
     if session.epoch != epoch:
         raise KafkaError(
             ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id} expects {session.epoch}, not {epoch}"
@@ -199,7 +199,7 @@ def _found(cache: SessionCache, session_id: int, epoch: int, wanted: list[FetchE
 
 
 def _reopened(cache: SessionCache, session: FetchSession, before: int, now_ms: float) -> FetchContext:
-    """A session that has taken in what a fetch adds and forgets; it had `before` partitions. An empty one ends."""
+    """The context of a session after its partitions were updated; it had `before` of them. Closes an empty session."""
     size = len(session.entries)
     if size > before and not session.is_privileged and not cache.has_room_for(size, 0):
         _drop_grown(cache, session)

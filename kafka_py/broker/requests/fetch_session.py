@@ -1,8 +1,8 @@
-"""A fetch session (KIP-227): a reader names its partitions once, and each fetch then costs what has changed.
+"""A fetch session (KIP-227): a client sends its partitions once, and later fetches process only changes.
 
-A session keeps the set of its partitions that can have news. Appends, watermark moves and role changes put partitions
-into it (each partition tells its listeners); a read that finds nothing more takes them out. So an idle partition costs
-nothing per fetch, neither in the request nor in the broker. Synchronous; knows no versions and no sockets.
+A session has the set of its partitions with possible changes. Appends, changes of the high watermark and role changes
+add partitions (each partition calls its listeners); a read without further data removes them. So an idle partition
+costs nothing per fetch, neither in the request nor in the broker. Synchronous; knows no versions and no sockets.
 Source: docs/reference/replication.md, section 10.
 """
 
@@ -19,9 +19,9 @@ from kafka_py.wire.fetch_epochs import INITIAL_EPOCH, next_epoch
 
 
 class SessionEntry(FetchEntry):
-    """One partition of a session, with what was last sent of it.
+    """One partition of a session, with the values last sent for it.
 
-    high_watermark: -1 when it must be sent again. order: position in the session; answered partitions move to the end.
+    high_watermark: -1 when it must be sent again. order: position in the session; returned partitions move to the end.
     """
 
     __slots__ = ("heard_from", "high_watermark", "order", "sent_log_start_offset", "session")
@@ -43,12 +43,12 @@ class SessionEntry(FetchEntry):
 
     @property
     def last_asked_ms(self) -> float:
-        """As FetchEntry: -inf once the session has forgotten it."""
+        """As FetchEntry: -inf after it was removed from the session."""
         session = self.session
         return session.last_used_ms if session.entries.get(self.topic_partition) is self else NEVER
 
     def on_news(self) -> Hashable | None:
-        """The partition moved: the session has something to look at."""
+        """Listener of the partition: notes that it has changed."""
         session = self.session
         session.news[self.topic_partition] = self
         if not session.is_parked:
@@ -57,7 +57,7 @@ class SessionEntry(FetchEntry):
         return session
 
     def take(self, wanted: FetchEntry) -> None:
-        """What the request says of the partition now."""
+        """Takes the partition's new values from a request."""
         self.fetch_offset = wanted.fetch_offset
         self.max_bytes = wanted.max_bytes
         self.current_leader_epoch = wanted.current_leader_epoch
@@ -65,7 +65,7 @@ class SessionEntry(FetchEntry):
         self.log_start_offset = wanted.log_start_offset
 
     def listen_to(self, partition: Partition | None) -> None:
-        """Hears of this partition's news from now on, and no longer of the one before."""
+        """Listens to this partition from now on, and no longer to the previous one."""
         if partition is self.heard_from:
             return
         if self.heard_from is not None:
@@ -75,9 +75,9 @@ class SessionEntry(FetchEntry):
         self.heard_from = partition
 
     def note_answer(self, read: PartitionRead) -> bool:
-        """Compares a read with what was sent last; returns whether the answer must name the partition.
+        """Compares a read with the values last sent; returns whether the response must have the partition.
 
-        Notes the read as sent, and takes the partition off the news when nothing more is to be found in it.
+        Notes the read as sent, and removes the partition from the changed ones when it has no further data.
         """
         if read.error is not ErrorCode.NONE:
             self.high_watermark = -1
@@ -97,9 +97,9 @@ class SessionEntry(FetchEntry):
 
 
 class FetchSession:
-    """The state of one reader: its partitions in order, and those with news.
+    """The state of one client: its partitions in order, and the changed ones.
 
-    epoch: the one the next incremental request must carry. fresh: those with news since its fetch was parked.
+    epoch: that of the next incremental request. fresh: the partitions changed since its fetch was parked.
     """
 
     __slots__ = (
@@ -120,7 +120,7 @@ class FetchSession:
         self._next_order = 0
 
     def add(self, wanted: FetchEntry) -> SessionEntry:
-        """A new partition, or new numbers for a known one; either way it may have news."""
+        """Adds a partition, or updates a known one; it counts as changed."""
         entry = self.entries.get(wanted.topic_partition)
         if entry is None:
             entry = self.entries[wanted.topic_partition] = SessionEntry(self, wanted, self._next_order)
@@ -137,11 +137,11 @@ class FetchSession:
             self.news.pop(topic_partition, None)
 
     def pending(self) -> list[SessionEntry]:
-        """The partitions with news, in the order of the session."""
+        """The changed partitions, in the order of the session."""
         return sorted(self.news.values(), key=_order_of)
 
     def answered(self, entry: SessionEntry) -> None:
-        """It was named in an answer: the others come first next time."""
+        """Moves a returned partition to the end, so that the others come first next time."""
         entry.order = self._next_order
         self._next_order += 1
 

@@ -1,4 +1,4 @@
-"""The fetch sessions of a broker: how many there may be, and which one a new session pushes out (KIP-227).
+"""The fetch session cache of a broker: its bounds, and the eviction for a new session (KIP-227).
 
 Synchronous; knows no versions and no sockets. Source: docs/reference/replication.md, section 10.
 """
@@ -13,13 +13,13 @@ from kafka_py.broker.requests.fetch_session import FetchSession
 from kafka_py.wire.fetch_epochs import NO_SESSION
 
 MOST_PARTITIONS = 20_000
-"""Of one consumer's session; a consumer that reads more names them all each time. Followers have no bound."""
+"""Most partitions of a consumer's session; a consumer with more sends full requests. Followers have no bound."""
 MOST_CACHED_PARTITIONS = 500_000
-"""Of all sessions of consumers together, about 200 MB: a session may name partitions that do not exist."""
+"""Most partitions of all consumers' sessions, about 200 MB; bounded, because partitions need not exist."""
 
 
 class FetchSessionMetrics(MetricTable, group="kafka.server:type=FetchSessionCache"):
-    """The owner is the cache."""
+    """Metrics of the cache, which is the owner."""
 
     sessions = Gauge("NumIncrementalFetchSessions", of=lambda cache: len(cache), about="Cached fetch sessions.")
     partitions = Gauge(
@@ -28,12 +28,12 @@ class FetchSessionMetrics(MetricTable, group="kafka.server:type=FetchSessionCach
         about="Partitions over all cached sessions.",
     )
     evictions = Rate(
-        "IncrementalFetchSessionEvictionsPerSec", unit="evictions", about="Sessions pushed out of the cache."
+        "IncrementalFetchSessionEvictionsPerSec", unit="evictions", about="Sessions evicted from the cache."
     )
 
 
 class SessionCache:
-    """At most `slots` sessions; a new one may push an idle or smaller one out.
+    """At most `slots` sessions; a new one may evict an idle or smaller one.
 
     new_id: draws a random id from 1 to 2^31-1.
     """
@@ -56,7 +56,7 @@ class SessionCache:
         return self._sessions.get(session_id)
 
     def touch(self, session: FetchSession, now_ms: float) -> None:
-        """Used just now: last in the line of those to be pushed out."""
+        """Marks the session as used: it is the last one to be evicted."""
         session.last_used_ms = now_ms
         self._sessions[session.id] = self._sessions.pop(session.id)
 
@@ -66,12 +66,12 @@ class SessionCache:
             session.close()
 
     def end_if_removed(self, session: FetchSession) -> None:
-        """A session that was pushed out while a fetch of it took its turns must not listen to partitions."""
+        """Closes a session that was evicted during a fetch in turns, so that it does not listen to partitions."""
         if self._sessions.get(session.id) is not session:
             session.close()
 
     def try_create(self, size: int, *, is_privileged: bool, now_ms: float) -> FetchSession | None:
-        """A new, empty session that will hold `size` partitions; None when it is not worth the room, or too large."""
+        """A new, empty session for `size` partitions; None when it may evict no other session, or is too large."""
         if not is_privileged and not self.has_room_for(size, size):
             return None
         if len(self._sessions) >= self._slots and not self._evict_for(size, is_privileged, now_ms):
@@ -88,10 +88,10 @@ class SessionCache:
         return size <= MOST_PARTITIONS and cached + more <= MOST_CACHED_PARTITIONS
 
     def _evict_for(self, size: int, is_privileged: bool, now_ms: float) -> bool:
-        """Makes room: the longest idle one if stale; else the smallest one that the newcomer may push out.
+        """Evicts the longest idle session if stale, else the smallest one that the new session may evict.
 
-        Followers (privileged) may push out any unprivileged or old session, consumers only old ones; and never a
-        larger one than the newcomer, by (privileged, size).
+        Followers (privileged) may evict any unprivileged or old session, consumers only old ones; never one that is
+        larger than the new session, by (privileged, size).
         """
         if not self._sessions:
             return False

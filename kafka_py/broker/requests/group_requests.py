@@ -1,4 +1,4 @@
-"""What the requests about groups have in common before a group is looked at: rights, and the age of the cluster.
+"""Checks shared by requests about groups: authorization, and the cluster's inter-broker protocol.
 
 Source: docs/reference/groups.md, section 3; docs/reference/apis.tsv.
 """
@@ -23,19 +23,19 @@ def check_group(node: Node, context: RequestContext, operation: Operation, group
 
 
 def knows_static_members(node: Node) -> bool:
-    """Whether all brokers of the cluster keep instance ids (KIP-345): else a static member would turn dynamic."""
+    """Whether all brokers store instance ids (KIP-345); otherwise a static member could become dynamic."""
     return node.config.inter_broker_version().at_least(_FIRST_WITH_STATIC_MEMBERS)
 
 
 def check_static_members(node: Node, group_instance_id: str | None) -> None:
-    """Raises KafkaError(UNSUPPORTED_VERSION) for an instance id before all brokers keep them."""
+    """Raises KafkaError(UNSUPPORTED_VERSION) for an instance id if not all brokers store them."""
     if group_instance_id is not None and not knows_static_members(node):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "static members need inter.broker.protocol.version 2.3")
 
 
 @lru_cache(maxsize=1024)
 def java_address(host: str) -> str:
-    """An address without a name as Java prints it, `/10.0.0.1` or `/0:0:0:0:0:0:0:1`; records of groups hold it so."""
+    """An address in Java's form without a host name, `/10.0.0.1` or `/0:0:0:0:0:0:0:1`, as in group records."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,6 +1,6 @@
-"""What an item of a request gets when its handling fails, while the other items of the request go their way.
+"""Errors of single items of a request, which do not affect the other items.
 
-A KafkaError says it itself. Anything else was not foreseen, or is ZooKeeper's: the log has it, the client gets
+A KafkaError has its code. Any other exception is unforeseen, or ZooKeeper's: it is logged, and the client gets
 UNKNOWN_SERVER_ERROR. Source: ZkAdminManager (which turns every exception into the error of one topic or resource).
 """
 
@@ -15,10 +15,10 @@ from kafka_py.zk.session import ZkError
 
 
 class ItemError(NamedTuple):
-    """The error to answer.
+    """The error of an item in the response.
 
-    No exception: whoever keeps one that was raised to it keeps itself alive by its traceback, and with it the request,
-    until the garbage collector finds both and frees all of it in one piece.
+    Not an exception: the traceback of a stored exception would form a reference cycle with its frame, which keeps the
+    request alive until the garbage collector frees all of it at once.
     """
 
     code: ErrorCode
@@ -26,7 +26,7 @@ class ItemError(NamedTuple):
 
 
 def error_of(failure: Exception, log: logging.Logger, what: str) -> ItemError:
-    """The error to answer. what: what was not done, for the log: "the settings of x were not changed"."""
+    """The error for the response. what: the failed action, for the log: "the settings of x were not changed"."""
     if isinstance(failure, KafkaError):
         return ItemError(failure.code, failure.message)
     if isinstance(failure, (ZkError, MalformedZNode)):

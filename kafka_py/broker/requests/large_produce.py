@@ -1,8 +1,8 @@
-"""Produce requests of many partitions: taken a few partitions at a time, and answered as one.
+"""Produce requests of many partitions: processed a few partitions at a time, with one response.
 
-Each piece goes the way of a request by itself (handlers/records/produce.py), but for its answer, which waits for the
-others. Its connection is muted until all have been handed over, so nothing that it sends later overtakes a piece; what
-it sends while they wait for the other replicas is taken as after any request.
+Each piece is handled like a request (handlers/records/produce.py), but its response waits for the others. The
+connection is muted until all pieces are appended, so that no later request overtakes a piece; requests that arrive
+while they wait for replication are handled as usual.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafka_py.wire.frames import RequestHeader
 from kafka_py.wire.messages.produce import ProduceRequest, ProduceResponse, TopicProduceData
 
 PIECE = 32
-"""Partitions; an append to one takes some 30 microseconds."""
+"""Partitions per piece; an append to one takes some 30 microseconds."""
 
 Handle = Callable[[Node, RequestContext, ProduceRequest], object]
 
@@ -27,7 +27,7 @@ async def in_pieces(
 ) -> object:
     """Handles a large request in turns with other work.
 
-    handle: takes one piece. is_whole: whether records must not be parted from the others of their request.
+    handle: handles one piece. is_whole: whether records must stay in one piece with the others of their request.
     """
     turn = Turn(node.clock)
     may_be_parted = True
@@ -39,7 +39,7 @@ async def in_pieces(
     for piece in pieces(request) if may_be_parted else [request]:
         await turn.maybe_yield()
         handle(node, answers.expect(), piece)
-    context.large_request = None  # the pieces wait without the request, and without its records
+    context.large_request = None  # frees the request and its records while the pieces wait
     context.connection.unmute()
     answers.expect_no_more()
     return ANSWERS_LATER
@@ -70,18 +70,18 @@ def _like(request: ProduceRequest, topics: list[TopicProduceData]) -> ProduceReq
 
 
 class _Answers:
-    """The answers of the pieces; the request is answered with the last one.
+    """The responses of the pieces; the response to the request is sent with the last one.
 
-    With acks=0 a failed piece has no answer: it ends the connection.
+    With acks=0 a failed piece has no response: it closes the connection.
     """
 
     def __init__(self, context: RequestContext) -> None:
         self._context = context
         self._found: list[ProduceResponse | None] = []
-        self._missing = 1  # one for the pieces that have not been handed over yet
+        self._missing = 1  # one until `expect_no_more`
 
     def expect(self) -> RequestContext:
-        """The context of one more piece."""
+        """Creates the context of one more piece."""
         place = len(self._found)
         self._found.append(None)
         self._missing += 1
@@ -97,7 +97,7 @@ class _Answers:
         )
 
     def expect_no_more(self) -> None:
-        """All pieces have been handed over."""
+        """Called when all pieces have been handled."""
         self._count_down()
 
     def _count_down(self) -> None:
@@ -107,7 +107,7 @@ class _Answers:
 
 
 def _joined(responses: list[ProduceResponse]) -> ProduceResponse | None:
-    """One answer; None if the pieces have none. A topic may have been parted between two of them."""
+    """Merges the responses; None if the pieces have none. A topic may be split between two of them."""
     if not responses:
         return None
     topics = responses[0].responses

@@ -1,7 +1,7 @@
-"""Requests with many elements: decoded a little at a time, so that they hold up nobody but their own connection.
+"""Requests with many elements: decoded in turns, so that they delay only their own connection.
 
-One such request is decoded at a time, in the order in which they came, and its connection is muted from then until its
-answer leaves: what follows on it is handed on after that. How many elements a request may have is in the api table.
+One such request is decoded at a time, in order of arrival, and its connection is muted until its response is sent:
+later requests on it are handled after that. The api table bounds the elements of a request.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kafka_py.wire.primitives import MalformedMessage
 log = logging.getLogger(__name__)
 
 PLAIN_BYTES = 2048
-"""Frames up to this size are decoded as they come: they have no room for many elements."""
+"""Frames up to this size are decoded at once, because they cannot have many elements."""
 AT_ONCE_ELEMENTS = 1000
-"""Larger ones too, when they have at most this many elements."""
+"""Larger frames with at most this many elements are decoded at once, too."""
 AT_ONCE_OF = {ApiKey.PRODUCE: 200}
-"""Fewer where each takes long: a partition's append takes some 15 microseconds."""
+"""The same for APIs with costly elements: a partition's append takes some 15 microseconds."""
 
 
 class LargeRequests:
@@ -42,10 +42,11 @@ class LargeRequests:
         serve: Callable[[Any], None],
         malformed: Callable[[MalformedMessage], None],
     ) -> None:
-        """Decodes one request and hands it to `serve`, or its fault to `malformed`; not when its connection ended.
+        """Decodes one request and passes it to `serve`, or the error to `malformed`; neither if its connection is
+        closed.
 
-        steps: of a stepwise decoder (wire/compiler.py). The connection must be muted; who answers unmutes it. What was
-        not foreseen ends the connection: muted for ever, it would only look alive.
+        steps: of a stepwise decoder (wire/compiler.py). The connection must be muted; sending the response unmutes it.
+        An unforeseen error closes the connection, which would otherwise stay muted.
         """
         try:
             await self._decode(connection, steps, serve, malformed)
@@ -67,11 +68,11 @@ class LargeRequests:
             malformed(error)
             return
         if done is not None:
-            await next_turn()  # its handler has a turn of its own
+            await next_turn()  # its handler runs in a separate turn
             serve(done.value[0])
 
     async def _in_turns(self, connection: ClientConnection, steps: Steps[Any]) -> Done[tuple[Any, int]] | None:
-        """The request; None when nobody waits for it any longer."""
+        """The request; None when its connection is closed."""
         while not connection.closed:
             done = run_turn(steps, self._clock.monotonic_ms)
             if done is not None:

@@ -1,7 +1,8 @@
-"""Answers to Metadata requests, encoded once for all who ask the same until the metadata change.
+"""Metadata responses, encoded once for equal requests until the metadata change.
 
-After a change of leader every client asks at once: the first builds the answer, in turns with other work, and the
-others get the same bytes. Knows neither topics nor who may see them; the handler says what makes two requests equal.
+After a change of leader all clients send Metadata at once: the first request builds the response, in turns with other
+work, and the others get the same bytes. Knows neither topics nor authorization; the handler defines the key of equal
+requests.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.requests.request_context import EncodedResponse
 
 MOST_ANSWERS = 16
-"""Kept at most, one for each version, listener and list of topics that is asked for; the oldest goes first."""
+"""Most cached responses, one per version, listener and list of topics; the oldest is removed first."""
 
 
 class MetadataAnswers:
-    """The answers that hold for the present generation of the cache."""
+    """The cached responses for the current generation of the metadata cache."""
 
     def __init__(self, metadata: MetadataCache) -> None:
         self._metadata = metadata
@@ -28,9 +29,9 @@ class MetadataAnswers:
         return len(self._answers)
 
     async def get(self, key: Hashable, build: Callable[[], Awaitable[EncodedResponse]]) -> EncodedResponse:
-        """The answer under `key`; `build` is called where there is none. Raises what `build` raises.
+        """The response under `key`; calls `build` if there is none. Raises what `build` raises.
 
-        build: must take everything from the cache before it first waits (MetadataCache.snapshot).
+        build: must read the cache before its first wait (MetadataCache.snapshot).
         """
         if self._generation != self._metadata.generation:
             self._answers = {}
@@ -51,7 +52,7 @@ class MetadataAnswers:
             answers.pop(key, None)
             if isinstance(error, Exception):
                 future.set_exception(error)
-                future.exception()  # perhaps nobody else waits for it
+                future.exception()  # marks it as retrieved, in case no other request waits for it
             else:
                 future.cancel()
             raise

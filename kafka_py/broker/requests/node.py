@@ -1,4 +1,5 @@
-"""The broker as its handlers see it: everything they may use, in one value. Built by server.py, by tests from fakes."""
+"""The broker as its handlers see it: everything they may use, in one value. Created by assembly.py, in tests from
+fakes."""
 
 from __future__ import annotations
 
@@ -34,25 +35,25 @@ from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.zk.store import ZkStore
 
 CLUSTER_KNOWN_TIMEOUT_MS = 5000
-"""How long a broker that has just started waits for the controller's first description of the cluster."""
+"""How long a started broker waits for the first UpdateMetadata."""
 
 
 async def _apply_nothing(entity: str) -> None:
-    """Where nothing runs that could use settings."""
+    """Default of `apply_settings`: does nothing."""
 
 
 @dataclass(slots=True)
 class Node:
     """One broker.
 
-    live_config: the settings, which may change at run time. broker_epoch: of the present registration.
-    hosted, appends, fetches: parts of `replicas`, at hand for every produce and fetch.
-    topic_waits: operations that wait for the metadata cache to show a topic, or no longer show it.
-    election_waits: those that wait for it to show a partition's new leader.
+    live_config: the settings, which may change at run time. broker_epoch: of the current registration. hosted, appends,
+        fetches: parts of `replicas`, used by every produce and fetch. topic_waits: operations that wait until a topic
+        is in the metadata cache, or is removed from it. election_waits: operations that wait until a partition's new
+        leader is in the metadata cache.
     had_topics: whether the cluster had topics when this broker started.
-    apply_settings: reads the settings of an entity again and uses them, before the change is announced to this broker:
-    whoever got the answer to a change sees it here.
-    config_locks: held while the settings of an entity, named by its path, are read, changed and written.
+    apply_settings: re-reads and applies the settings of an entity, before the change notification arrives: a client
+        that got the response to a change sees it here.
+    config_locks: by entity path; held while the settings of the entity are read, changed and written.
     """
 
     broker_id: int
@@ -94,15 +95,15 @@ class Node:
         self.fetches = self.replicas.fetches
 
     def begin_epoch(self, broker_epoch: int) -> None:
-        """The broker is registered, for the first time or again after its session was lost."""
+        """Sets the broker epoch, after the first registration or one in a new session."""
         self.broker_epoch = broker_epoch
 
     @property
     def is_cluster_known(self) -> bool:
-        """Whether the controller has described a cluster of which this broker is part, with its topics.
+        """Whether the metadata cache has this broker and, if the cluster has any, topics.
 
-        A new controller first names the live brokers alone; a client that got that answer would take its topics for
-        deleted and give up what it was about to send.
+        A new controller first sends the live brokers only; a client with a Metadata response from that state would
+        treat its topics as deleted and drop its records.
         """
         if not self.described:
             topics_known = not self.had_topics or any(self.metadata.topics())
@@ -110,12 +111,12 @@ class Node:
         return self.described
 
     async def wait_cluster_known(self) -> None:
-        """Returns when the cluster is known; after CLUSTER_KNOWN_TIMEOUT_MS what is known must do."""
+        """Returns when the cluster is known, or after CLUSTER_KNOWN_TIMEOUT_MS."""
         known = {THE_CLUSTER: lambda: self.is_cluster_known}
         await wait_for_topics(self.topic_waits, known, CLUSTER_KNOWN_TIMEOUT_MS)
         self.described = True
 
     @property
     def config(self) -> BrokerConfig:
-        """The settings in force."""
+        """The current settings."""
         return self.live_config.current

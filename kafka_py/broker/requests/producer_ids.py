@@ -1,6 +1,6 @@
-"""Producer ids for idempotent producers: taken from ZooKeeper in blocks of a thousand, handed out one by one.
+"""Producer ids: allocated from ZooKeeper in blocks of a thousand, and assigned one by one.
 
-Knows a way to claim a block; nothing of transactions. Source: docs/reference/zookeeper.md, section 12.
+Knows how to claim a block; nothing of transactions. Source: docs/reference/zookeeper.md, section 12.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ClaimBlock = Callable[[], Awaitable[ProducerIdBlock]]
 
 
 class ProducerIds:
-    """The ids left of this broker's block."""
+    """The remaining ids of this broker's block."""
 
     def __init__(self, claim: ClaimBlock) -> None:
         self._claim = claim
@@ -23,15 +23,15 @@ class ProducerIds:
         self._claiming = asyncio.Lock()
 
     async def claim_first(self) -> None:
-        """Claims a block at start-up, as the classic broker does, so that the first producer need not wait."""
+        """Claims a block at start-up, as Apache Kafka does, so that the first producer need not wait."""
         async with self._claiming:
             await self._claim_block()
 
     async def next_id(self) -> int:
-        """An id that no other producer of the cluster has."""
+        """A producer id that is unique in the cluster."""
         if self._next > self._last:
             async with self._claiming:
-                if self._next > self._last:  # another request has not refilled it meanwhile
+                if self._next > self._last:  # no other request has claimed a block meanwhile
                     await self._claim_block()
         taken = self._next
         self._next += 1

@@ -1,7 +1,7 @@
-"""What a handler gets besides the request: who asks, over what, in which version, and the way to answer.
+"""Context of a request for its handler: client, connection, version, and the method to respond.
 
-Up to its first wait a coroutine handler runs outside of any task, so it must not enter `asyncio.timeout` there; waits
-with a time limit go through a purgatory. Knows the connection only as something that takes response parts.
+Up to its first wait a coroutine handler runs without a task, so it must not enter `asyncio.timeout` there; waits with a
+time limit use a purgatory. Knows the connection only as an interface that takes response parts.
 Source: docs/architecture.md, "Concurrency".
 """
 
@@ -20,7 +20,7 @@ from kafka_py.wire.frames import RequestHeader
 
 
 class ClientConnection(Protocol):
-    """What dispatch needs of a connection."""
+    """The interface of a connection that dispatch uses."""
 
     closed: bool
     listener_name: str
@@ -50,14 +50,14 @@ class _Later(Enum):
 
 
 ANSWERS_LATER = _Later.ANSWERS_LATER
-"""What a handler returns that has answered already, or will, through its context."""
+"""Returned by a handler that responds through its context, or has done so."""
 
 
 Answer = Callable[["RequestContext", Any], None]
 
 
 class EncodedResponse:
-    """A response that was encoded before, perhaps for another client: its bytes behind the correlation id."""
+    """A response that is encoded already, perhaps for another client: its bytes after the correlation id."""
 
     __slots__ = ("_body", "_start")
 
@@ -69,7 +69,7 @@ class EncodedResponse:
         self._body = frame[8:]
 
     def parts_for(self, correlation_id: int) -> list[bytes | FileSlice]:
-        """What leaves as the answer to the request with that id; the large part is shared by all."""
+        """The parts of the response with that correlation id; the large part is shared."""
         return [self._start + correlation_id.to_bytes(4, "big", signed=True), self._body]
 
     def __len__(self) -> int:
@@ -77,15 +77,15 @@ class EncodedResponse:
 
 
 class RequestContext:
-    """One request on its way. A handler that answers later keeps it and calls `answer` once.
+    """One request in progress. A handler that responds later keeps it and calls `answer` once.
 
-    received_s, started_s, parked_s, answered_s: when it was read from the socket, was taken up, was left for later by
-        its handler (0: it was not), and was answered.
+    received_s, started_s, parked_s, answered_s: when it was read from the socket, was started, was parked (0: it was
+        not), and was answered; monotonic seconds.
     exchange: request and response, kept only while requests are logged.
-    has_short_answer: it is small, and its answer has at most as many elements.
+    has_short_answer: the request is small, and its response has at most as many elements.
     large_request: the request if it has so many elements that it was decoded in turns. Its connection is muted until
-        the answer, which is encoded in turns as well; then both are freed in turns. () if its handler is through with
-        it, and has no need to keep it until the answer.
+        the response, which is encoded in turns as well; then both are freed in turns. () if the handler no longer needs
+        the request.
     """
 
     __slots__ = (
@@ -135,20 +135,20 @@ class RequestContext:
         self._send = send
 
     def answer(self, response: Any) -> None:
-        """Sends the response; None means "no response", as acks=0 wants it."""
+        """Sends the response; None means no response (acks=0)."""
         self._send(self, response)
 
     def long_poll(self, end: Callable[[], object]) -> None:
-        """The answer waits for something that may come; `end` has it sent at once, where it holds up a later answer."""
+        """Marks the request as a long poll; `end` completes it at once if it delays a later response."""
         self.connection.long_poll(self.slot, end)
 
     def leave_for_later(self, now_s: float) -> None:
-        """The handler is through; the answer comes when others have done their part (unless it has left already)."""
+        """Notes that the handler has returned and the response comes later (unless it was sent already)."""
         if not self.answered_s:
             self.parked_s = now_s
 
     def drop_connection(self, reason: str) -> None:
-        """Tells the client of a failure that the protocol has no words for: its connection ends."""
+        """Closes the connection, to report an error that the protocol cannot express."""
         self.connection.close(reason)
 
     @property

@@ -1,4 +1,4 @@
-"""The table of APIs: API -> handler, rule that guards the whole request, quota class.
+"""The table of APIs: API -> handler, authorization rule of the whole request, quota class.
 
 The quota class is not used: client quotas are not enforced. Knows handlers only by their name; service.py imports them.
 Source: docs/reference/apis.tsv; docs/reference/protocol.md, section 2.
@@ -16,7 +16,7 @@ from kafka_py.wire.apis import ApiKey
 
 
 class QuotaClass(Enum):
-    """What quota a request counts against."""
+    """The quota that a request counts against."""
 
     PRODUCE = "produce"
     FETCH = "fetch"
@@ -26,7 +26,7 @@ class QuotaClass(Enum):
 
 
 class Rule(NamedTuple):
-    """What a request as a whole needs; finer rules (per topic, per group) are the handler's."""
+    """Authorization of a request as a whole; handlers check topics and groups."""
 
     operation: Operation
     resource_type: ResourceType
@@ -41,8 +41,8 @@ DESCRIBE_CLUSTER = Rule(Operation.DESCRIBE, ResourceType.CLUSTER, ErrorCode.CLUS
 
 
 class Route(NamedTuple):
-    """One row. handler: a module of handlers/, or the error with which an API of a later release of ours answers;
-    text: what that error says, "" for its meaning."""
+    """One row. handler: a module of handlers/, or the error code of an API that is not implemented yet. text: its error
+    message, "" for the code's default."""
 
     handler: str | ErrorCode
     rule: Rule | None = None

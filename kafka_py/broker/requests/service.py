@@ -22,20 +22,20 @@ from kafka_py.wire.apis import Api, ApiKey
 from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder
 
 Handle = Callable[[Node, RequestContext, Any], Any]
-"""(node, context, request) -> response, a coroutine that gives one, or ANSWERS_LATER."""
+"""(node, context, request) -> response, a coroutine that returns one, or ANSWERS_LATER."""
 
 ANSWERED_IN_PROPORTION = frozenset((
     ApiKey.PRODUCE, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FOR_LEADER_EPOCH, ApiKey.FIND_COORDINATOR,
     ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.INIT_PRODUCER_ID,
 ))  # fmt: skip
-"""APIs whose answer has at most as many elements as the request, so a small request has a small answer.
+"""APIs whose response has at most as many elements as the request, so that a small request has a small response.
 
-An answer to Produce has more where single records are refused; its handler then says so in the request's context.
+A Produce response has more when single records are rejected; its handler then clears `has_short_answer`.
 """
 
 
 class Service:
-    """One route made ready: what is looked up once per API instead of once per request."""
+    """One API with the values that are looked up once per API instead of once per request."""
 
     __slots__ = (
         "_route", "api", "counted_decoders", "decoders", "elements_at_once", "handle", "is_in_proportion", "max_bytes",
@@ -50,7 +50,7 @@ class Service:
         self.metrics = metrics
         self.rule = route.rule
         self._route = route
-        self.handle: Handle | None = None  # until the API is first asked for
+        self.handle: Handle | None = None  # until the first request
         self.is_in_proportion = api.key in ANSWERED_IN_PROPORTION
         self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
         self.counted_decoders: list[CountedDecoder[Any] | None] = [None] * (api.max_version + 1)
@@ -78,7 +78,7 @@ class Service:
 
 
 def _refusing(code: ErrorCode, text: str) -> Handle:
-    """The handler of an API that this broker knows but does not offer."""
+    """The handler of an API that this broker knows but does not implement."""
 
     def handle(node: Node, context: RequestContext, request: Any) -> Any:
         if context.large_request is None:

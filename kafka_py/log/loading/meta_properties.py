@@ -47,7 +47,7 @@ def parse_meta_properties(text: str, path: str) -> MetaProperties:
     try:
         return MetaProperties(int(broker_id), properties.get("cluster.id"))
     except ValueError:
-        raise InconsistentMetadata(f"{path}: broker.id {broker_id!r} is no number") from None
+        raise InconsistentMetadata(f"{path}: broker.id {broker_id!r} is not a number") from None
 
 
 def read_meta_properties(files: Files, path: str) -> MetaProperties | None:

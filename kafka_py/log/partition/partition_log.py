@@ -49,9 +49,9 @@ class PartitionLog:
     """The log of one partition. Created by recovery.open_log.
 
     log_start_offset <= high_watermark <= log_end_offset. recovery_point: everything below it is synced.
-    held_end: records from this offset on count as replicated only after a flush; None when no flush is due by
-        flush.messages. files, epochs, producers, failures, flushing, compaction, lookups, topic_id_file: the parts of
-        the log. epochs and producers are read only.
+    held_end: records from this offset on count as replicated only after a flush; None if no flush is due.
+    files, epochs, producers, failures, flushing, compaction, lookups, topic_id_file: the parts of the log. epochs and
+        producers are read only.
     """
 
     __slots__ = (
@@ -220,9 +220,8 @@ class PartitionLog:
     def append_as_follower(self, records: memoryview, now_ms: int, leader_log_start: int = 0) -> AppendInfo:
         """Appends batches fetched from the leader, unchanged; a partial batch at the end is dropped.
 
-        A log without records at or above its own and the leader's log start is restarted at the first batch. Raises
-        KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR); UnexpectedAppendOffset when the records do not continue the
-        log.
+        A log without records at or above its own and the leader's log start is restarted at the first batch.
+        Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR); UnexpectedAppendOffset for a gap or overlap.
         """
         if self.failures.reason:
             self.failures.refuse()

@@ -128,7 +128,7 @@ async def test_an_advertised_address_that_another_broker_has_is_refused(store, z
     await store.brokers.register(1, REGISTRATION)
     await store.brokers.refuse_taken_endpoints(1, [PLAIN])
     await store.brokers.refuse_taken_endpoints(2, [PLAIN._replace(port=9093)])
-    with pytest.raises(ConfigError, match=r"broker 1 is registered with h:9092 already"):
+    with pytest.raises(ConfigError, match=r"broker 1 is already registered with h:9092"):
         await store.brokers.refuse_taken_endpoints(2, [PLAIN._replace(listener="OTHER")])
 
 

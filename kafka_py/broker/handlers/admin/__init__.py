@@ -1,1 +1,1 @@
-"""Handlers of what administrators send, and of what every client asks first: one file per API."""
+"""Handlers of administrators' requests, ApiVersions and Metadata: one file per API."""

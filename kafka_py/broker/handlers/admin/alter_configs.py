@@ -1,4 +1,4 @@
-"""AlterConfigs: all settings of topics and brokers at once; what is not named goes back to its default.
+"""AlterConfigs: replaces all settings of topics and brokers; settings not in the request get their default.
 
 Source: KIP-133, KIP-339 (IncrementalAlterConfigs replaces it).
 """
@@ -19,7 +19,7 @@ from kafka_py.wire.messages.alter_configs import (
 
 
 async def handle(node: Node, context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    """One result per resource; of one that is named twice the last naming counts."""
+    """One result per resource; if a resource occurs twice, the last occurrence counts."""
     turn = Turn(node.clock)
     asked = {}
     for each in request.resources:

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments: replicas begin to move, move elsewhere, or go back (KIP-455).
+"""AlterPartitionReassignments: starts, changes or cancels reassignments (KIP-455).
 
 Source: docs/reference/controller.md, section 8.
 """
@@ -23,7 +23,7 @@ from kafka_py.wire.messages.alter_partition_reassignments import (
 async def handle(
     node: Node, context: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
-    """Begun or refused, partition by partition; the moves themselves take their time.
+    """One result per partition: accepted or rejected; does not wait for the reassignments.
 
     Raises KafkaError(NOT_CONTROLLER).
     """
@@ -37,7 +37,7 @@ async def handle(
     topics: dict[str, ReassignableTopicResponse] = {}
     for partition in targets:
         await turn.maybe_yield()
-        refusal = refusals.pop(partition, None)  # one after the other they are freed in turns
+        refusal = refusals.pop(partition, None)  # popped one by one, so that they are freed in turns
         if refusal is not None:
             context.metrics.count_error(refusal.code.name)
         row = topics.setdefault(partition.topic, ReassignableTopicResponse(name=partition.topic, partitions=[]))

@@ -1,6 +1,6 @@
-"""AlterReplicaLogDirs: moves replicas of this broker to other log directories of it (KIP-113).
+"""AlterReplicaLogDirs: moves replicas between the log directories of this broker (KIP-113).
 
-Answers when the moves have begun; DescribeLogDirs says how far they are. Source: docs/reference/log.md, section 18.
+Responds when the moves have begun; DescribeLogDirs shows their progress. Source: docs/reference/log.md, section 18.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST_NAME = 255
 async def handle(
     node: Node, context: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> AlterReplicaLogDirsResponse:
-    """Asked for by directory, answered by topic. Needs the right to alter the cluster."""
+    """The request is grouped by directory, the response by topic. Requires ALTER on the cluster."""
     allowed = node.authorizer.allows(context, Operation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME)
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     turn = Turn(node.clock)
@@ -50,11 +50,11 @@ async def handle(
 
 
 def _move(node: Node, topic_partition: TopicPartition, directory: str) -> ErrorCode:
-    """Begins one move; the error it met, if any."""
+    """Begins one move; returns its error, or NONE."""
     try:
         _check(node, topic_partition, directory)
         if topic_partition not in node.hosted.partitions:
-            node.log_dirs.prefer(topic_partition, directory)  # where its log will be made, should it ever come here
+            node.log_dirs.prefer(topic_partition, directory)  # for a log that is created here later
             known = node.metadata.has_partition(topic_partition)
             return ErrorCode.REPLICA_NOT_AVAILABLE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         node.replication.mover.move(topic_partition, directory)
@@ -67,7 +67,7 @@ def _move(node: Node, topic_partition: TopicPartition, directory: str) -> ErrorC
 def _check(node: Node, topic_partition: TopicPartition, directory: str) -> None:
     """Raises KafkaError(INVALID_TOPIC_EXCEPTION, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR)."""
     if len(future_directory(topic_partition, ZERO_UUID)) > _LONGEST_NAME:
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"no directory can be named for {topic_partition}")
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic_partition} cannot have a directory")
     if not node.log_dirs.is_live(directory):
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")
     if topic_partition in node.hosted.offline:

@@ -1,4 +1,4 @@
-"""ApiVersions: what this broker speaks. Clients infer features from the set, so it is exactly that of 2.8."""
+"""ApiVersions: the APIs and versions of this broker; exactly those of 2.8, because clients infer features from them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsR
 from kafka_py.wire.version_meanings import API_VERSIONS_NAMES_CLIENT
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-"""What KIP-511 allows as a client's name or version."""
+"""The characters that KIP-511 allows in a client's name or version."""
 
 
 def handle(node: Node, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    """Every API with its versions; from v3 on the client must give its name and version in proper form."""
+    """Every API with its versions; from v3 on, the client's name and version must be valid."""
     if API_VERSIONS_NAMES_CLIENT[context.api_version]:
         if not (
             _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)

@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    """One result per topic, once the new partitions have leaders.
+    """One result per topic, after the new partitions have leaders.
 
-    What all topics need is read once, and the topics many at a time: a request may name very many.
+    Shared data is read once, and topics are processed concurrently, because a request may have very many.
     """
     turn = Turn(node.clock)
     counts: Counter[str] = Counter()
@@ -64,9 +64,9 @@ async def _grow(
     node: Node, context: RequestContext, asked: Sequence[CreatePartitionsTopic],
     results: dict[str, CreatePartitionsTopicResult], *, validate_only: bool,
 ) -> dict[str, list[int]]:  # fmt: skip
-    """Extends these topics; returns the partitions that each now has besides.
+    """Adds partitions to these topics; returns the new partitions by topic.
 
-    Raises KafkaError when nothing can be placed on the brokers there are: then no topic is extended.
+    Raises KafkaError when replicas cannot be placed on the live brokers: then no topic is changed.
     """
     turn = Turn(node.clock)
     added: dict[str, list[int]] = {}
@@ -81,7 +81,7 @@ async def _grow(
             )
             if not validate_only:
                 added[topic.name] = list(planned.added)
-        except Exception as failure:  # this topic's alone
+        except Exception as failure:  # an error of this topic only
             error = error_of(failure, log, f"Topic {topic.name} has no partitions added")
             _fail(context, results[topic.name], error.code, error.message)
 

@@ -1,4 +1,4 @@
-"""CreateTopics: checks, znodes, then the wait until every partition has a leader.
+"""CreateTopics: checks the request, writes the znodes, and waits until every partition has a leader.
 
 Source: docs/reference/controller.md, section 14.
 """
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    """One result per topic; a topic that fails does not keep the others from being made."""
+    """One result per topic; a failing topic does not affect the others."""
     counts: Counter[str] = Counter()
     results: dict[str, CreatableTopicResult] = {}
     created: dict[str, PlannedTopic] = {}
@@ -46,7 +46,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
             groups.setdefault(topic_names.in_metrics(topic.name), []).append(topic)
 
     async def make(colliding: list[CreatableTopic]) -> None:
-        """Topics that would get in each other's way, one after the other."""
+        """Creates topics with colliding names one after the other."""
         for topic in colliding:
             await turn.maybe_yield()
             result = results[topic.name]
@@ -60,7 +60,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
             except KafkaError as error:
                 log.info("Topic %s is not created: %s", topic.name, error.message)
                 _fail(context, result, error.code, error.message)
-            except Exception as failure:  # this topic's alone
+            except Exception as failure:  # an error of this topic only
                 unforeseen = error_of(failure, log, f"Topic {topic.name} is not created")
                 _fail(context, result, unforeseen.code, unforeseen.message)
 
@@ -76,7 +76,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
 
 
 def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrences: int) -> None:
-    """Raises KafkaError for what is wrong before the topic itself is looked at."""
+    """Raises KafkaError for errors that do not depend on the topic's content."""
     if not node.controller.is_active:
         raise KafkaError(ErrorCode.NOT_CONTROLLER)
     if occurrences > 1:
@@ -106,7 +106,7 @@ async def _new_topic(topic: CreatableTopic, turn: Turn) -> NewTopic:
 
 
 def _fill(node: Node, context: RequestContext, result: CreatableTopicResult, planned: PlannedTopic) -> None:
-    """From v5 on the answer says what the topic has come to (KIP-525), if the asker may know."""
+    """Adds the topic's configs to the result, if the principal may describe them (v5 and later, KIP-525)."""
     if planned.topic_id is not None:
         result.topic_id = planned.topic_id
     if not node.authorizer.allows(context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, planned.name):

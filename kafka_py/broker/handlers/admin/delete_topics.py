@@ -1,4 +1,4 @@
-"""DeleteTopics: by name, from v6 on also by id; answered when this broker knows the topic no more.
+"""DeleteTopics: by name, from v6 on also by id; responds when the topic is no longer in the metadata cache.
 
 Source: docs/reference/controller.md, section 9.
 """
@@ -37,7 +37,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
             result.name, result.topic_id = name, node.metadata.topic_id(name)
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)
-        except Exception as failure:  # this topic's alone
+        except Exception as failure:  # an error of this topic only
             error = error_of(failure, log, f"Topic {result.name} is not deleted")
             _fail(context, result, error.code, error.message)
     late = await wait_for_topics(
@@ -50,7 +50,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
 
 
 async def _asked(request: DeleteTopicsRequest, turn: Turn) -> list[tuple[str | None, TopicId]]:
-    """Up to v5 a list of names, from v6 on names or ids; the other list is empty."""
+    """Names and ids of the topics: up to v5 a list of names, from v6 on names or ids; the other list is empty."""
     asked: dict[tuple[str | None, TopicId], None] = dict.fromkeys((name, ZERO_UUID) for name in request.topic_names)
     for topic in request.topics:
         await turn.maybe_yield()

@@ -22,7 +22,7 @@ _EXACT, _DEFAULT, _ANY = range(3)
 async def handle(
     node: Node, context: RequestContext, request: DescribeClientQuotasRequest
 ) -> DescribeClientQuotasResponse:
-    """Any broker answers, from ZooKeeper. Raises KafkaError for a filter that makes no sense."""
+    """Any broker responds, from ZooKeeper. Raises KafkaError for an invalid filter."""
     components = [_component(each) for each in request.components]
     check_filter(components)
     entries: list[EntryData] = []

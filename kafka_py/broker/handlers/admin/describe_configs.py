@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """One result per resource and set of keys, however often it is named; an error is that resource's alone."""
+    """One result per distinct resource and set of keys; an error affects only its resource."""
     turn = Turn(node.clock)
     results = []
     answered: set[tuple[int, str, frozenset[str]]] = set()
@@ -62,10 +62,10 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
                 _entry(context, request, description)
                 for description in _ordered(await _describe(node, resource), wanted)
             ]
-        except Exception as failure:  # this resource's alone
+        except Exception as failure:  # an error of this resource only
             error = error_of(failure, log, f"The settings of {resource.resource_name!r} are not described")
             result.error_code = error.code
-            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # which Apache Kafka 2.8.2 leaves without a text
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # sent without a message
                 result.error_message = error.message
             context.metrics.count_error(error.code.name)
         results.append(result)
@@ -73,7 +73,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
 
 
 def _identity(resource: DescribeConfigsResource) -> tuple[int, str, frozenset[str]]:
-    """What makes two questions the same; a broker's id may be spelled with leading zeros."""
+    """Key of a resource in the request; a broker's id may have leading zeros."""
     name = resource.resource_name
     if resource.resource_type != TOPIC:
         broker_id = parse_broker_id(name)
@@ -91,7 +91,7 @@ def _authorize(node: Node, context: RequestContext, resource: DescribeConfigsRes
 
 
 def _ordered(descriptions: Iterable[Description], wanted: Collection[str]) -> list[Description]:
-    """The wanted ones (none: all) as a Scala hash table lists them; clients show them in this order."""
+    """The requested descriptions (all for an empty list) in the order of a Scala hash table, which clients show."""
     found = {each.name: each for each in descriptions if not wanted or each.name in wanted}
     return [found[name] for name in of_strings(found)]
 
@@ -105,7 +105,7 @@ async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[D
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return describe_topic(await node.store.configs.of_topic(name), node.live_config)
     if resource.resource_type == BROKER and not name:
-        # From ZooKeeper: whichever broker is asked shows a change as soon as it is made.
+        # From ZooKeeper, so that every broker shows a change at once.
         return describe_cluster_default(await node.store.configs.of_entity(entity_path(("brokers", DEFAULT_ENTITY))))
     if resource.resource_type in (BROKER, BROKER_LOGGER):
         _require_self(node, name)
@@ -114,7 +114,7 @@ async def _describe(node: Node, resource: DescribeConfigsResource) -> Iterable[D
 
 
 def _require_self(node: Node, name: str) -> None:
-    """Each broker describes itself only."""
+    """Raises KafkaError for another broker, because each broker describes only itself."""
     broker_id = parse_broker_id(name)
     if broker_id is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: which logs lie in which directory of this broker, and how large they are (KIP-113)."""
+"""DescribeLogDirs: the log directories of this broker with their logs and sizes (KIP-113)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafka_py.wire.messages.describe_log_dirs import (
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """Every directory, offline ones with their error; without the right to see them, none (there is no error field)."""
+    """Every directory, offline ones with their error; none if not authorized (there is no error field)."""
     if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
         return DescribeLogDirsResponse(throttle_time_ms=0, results=[])
     if request.topics is None:

@@ -25,7 +25,7 @@ _MAX_DIGITS = 10
 async def handle(
     node: Node, context: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
-    """All users with credentials, or the named ones; what is wrong with a name is that user's error alone."""
+    """All users with credentials, or the named ones; an error affects only its user."""
     named = Counter(user.name for user in request.users or ())
     results = []
     turn = Turn(node.clock)
@@ -57,7 +57,7 @@ def _named_result(name: str, times: int, config: Mapping[str, str]) -> DescribeU
 
 
 def _described(name: str, config: Mapping[str, str]) -> DescribeUserScramCredentialsResult:
-    """A user with credentials; one that cannot be read is an error of the user."""
+    """The result of one user; an unreadable credential is an error of the user."""
     try:
         return _result(name, ErrorCode.NONE, "", _credentials(config))
     except ValueError:
@@ -82,7 +82,7 @@ def _credentials(config: Mapping[str, str]) -> list[CredentialInfo]:
 
 
 def _iterations(credential: str) -> int:
-    """Of `salt=...,stored_key=...,server_key=...,iterations=...`. Raises ValueError, which does not show it."""
+    """The iterations of `salt=...,stored_key=...,server_key=...,iterations=...`. Raises ValueError without secrets."""
     fields = dict(field.partition("=")[::2] for field in credential.split(","))
     text = fields.get("iterations", "")
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS and int(text) <= MAX_INT):

@@ -1,4 +1,4 @@
-"""ElectLeaders: preferred or unclean elections on request, answered once this broker knows the new leaders.
+"""ElectLeaders: preferred or unclean elections; responds when the new leaders are in the metadata cache.
 
 Source: KIP-183, KIP-460; docs/reference/controller.md, section 10.
 """
@@ -20,12 +20,12 @@ from kafka_py.wire.messages.elect_leaders import (
 
 
 async def handle(node: Node, context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
-    """One result per partition; asked for all, those that needed no election are left out.
+    """One result per partition; a request for all partitions leaves out those without an election.
 
-    Raises KafkaError(UNKNOWN_SERVER_ERROR) for a kind of election that there is not.
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) for an unknown election type.
     """
     if request.election_type not in ElectionType._value2member_map_:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no election type {request.election_type}")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown election type {request.election_type}")
     deadline_ms = node.clock.monotonic_ms() + request.timeout_ms
     partitions = await _asked(node, request)
     try:

@@ -22,7 +22,7 @@ from kafka_py.wire.messages.incremental_alter_configs import (
 async def handle(
     node: Node, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    """One result per resource; of one that is named twice the last naming counts."""
+    """One result per resource; if a resource occurs twice, the last occurrence counts."""
     turn = Turn(node.clock)
     asked = {}
     for each in request.resources:

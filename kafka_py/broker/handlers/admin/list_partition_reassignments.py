@@ -1,4 +1,4 @@
-"""ListPartitionReassignments: which replicas move, as the controller knows it (KIP-455)."""
+"""ListPartitionReassignments: the reassignments in the controller context (KIP-455)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_py.wire.messages.list_partition_reassignments import (
 async def handle(
     node: Node, context: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
-    """Those of the named partitions, or of all, that are being moved. Raises KafkaError(NOT_CONTROLLER)."""
+    """The reassignments of the named partitions, or of all. Raises KafkaError(NOT_CONTROLLER)."""
     asked = None
     if request.topics is not None:
         named: dict[TopicPartition, None] = {}

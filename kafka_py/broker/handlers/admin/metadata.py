@@ -1,6 +1,6 @@
 """Metadata: live brokers, the controller, topics with their leaders.
 
-Asking for a topic that does not exist may create it; the answer is LEADER_NOT_AVAILABLE then, and clients ask again.
+A request for a missing topic may create it; the response then has LEADER_NOT_AVAILABLE, and clients retry.
 Source: docs/reference/controller.md, sections 14 and 16.
 """
 
@@ -36,22 +36,22 @@ from kafka_py.wire.version_meanings import METADATA, MetadataMeaning
 from kafka_py.zk.access import pipelined, raise_first
 
 MOST_CREATED = 500
-"""Topics that one request creates by asking for them; the others are unknown to it, and its client asks again."""
+"""Most topics that one request creates; for the others it gets UNKNOWN_TOPIC_OR_PARTITION, and its client retries."""
 NO_CODES: Mapping[str, ErrorCode] = {}
 _MANY_NAMES = 1000
 _AT_ONCE = 200
-"""An answer with more partitions than this is built in turns."""
+"""A response with more partitions than this is built in turns."""
 
 
 def handle(node: Node, context: RequestContext, request: MetadataRequest) -> object:
-    """Answers from the cache; waits only where a topic has to be created first, or the cluster is not known yet."""
+    """Responds from the cache; waits only if a topic has to be created, or the cluster is not known yet."""
     if not node.is_cluster_known:
         return _once_known(node, context, request)
     return _answer(node, context, request)
 
 
 async def _once_known(node: Node, context: RequestContext, request: MetadataRequest) -> object:
-    """A broker that has just started would answer "no brokers" or "no such topic", and clients would believe it."""
+    """Waits for the first UpdateMetadata: without it the response would list no brokers or topics."""
     await node.wait_cluster_known()
     answer = _answer(node, context, request)
     return await answer if inspect.iscoroutine(answer) else answer
@@ -82,7 +82,7 @@ def _partition_count(node: Node, names: list[str]) -> int:
 async def _answer_many(
     node: Node, context: RequestContext, request: MetadataRequest, asked: list[MetadataRequestTopic]
 ) -> object:
-    """As `_answer`, for so many names that only to look them up takes long."""
+    """As `_answer`, for so many names that the look-up alone takes long."""
     names: dict[str, None] = {}
     async for some in sliced(asked):
         names.update(dict.fromkeys(_names_of(some)))
@@ -97,8 +97,8 @@ async def _answer_many(
 async def _large(
     node: Node, context: RequestContext, request: MetadataRequest, names: list[str] | None
 ) -> MetadataResponse | EncodedResponse:
-    """An answer of many partitions is built in turns, and once for all who ask the same while everybody sees all."""
-    if node.authorizer is not ALLOW_ALL or context.exchange is not None:  # the request log wants the message
+    """A large response is built in turns, and shared by equal requests if all principals may see all topics."""
+    if node.authorizer is not ALLOW_ALL or context.exchange is not None:  # the request log needs the message
         return await _built(node, context, request, names)
     key = (
         context.api_version,
@@ -123,7 +123,7 @@ async def _built(
     names: list[str] | None,
     absent: Mapping[str, ErrorCode] = NO_CODES,
 ) -> MetadataResponse:
-    """The answer from one state of the cache. names: None for all topics that may be seen; absent: see _named."""
+    """The response from one state of the cache. names: None for all visible topics. absent: see _named."""
     metadata = node.metadata.snapshot()
     listener, meaning = context.listener_name, METADATA[context.api_version]
     turn = Turn(node.clock)
@@ -149,7 +149,7 @@ def _names_asked(context: RequestContext, request: MetadataRequest) -> list[str]
 
 
 def _names_of(asked: list[MetadataRequestTopic]) -> list[str]:
-    """Raises KafkaError(INVALID_REQUEST) for topics given by id: 2.8 has the field and does not serve it yet."""
+    """Raises KafkaError(INVALID_REQUEST) for topics given by id: 2.8 has the field but does not support it."""
     names = []
     for topic in asked:
         name, topic_id = topic.name, topic.topic_id
@@ -166,7 +166,7 @@ def _may_describe(node: Node, context: RequestContext, name: str) -> bool:
 async def _with_creation(
     node: Node, context: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
 ) -> MetadataResponse:
-    """Creates what may be created, then answers for all."""
+    """Creates the topics that may be created, then responds for all."""
     visible: list[str] = []
     async for some in sliced(missing):
         visible += [name for name in some if _may_describe(node, context, name)]
@@ -187,7 +187,7 @@ def _named(
     *,
     with_partitions: bool = True,
 ) -> MetadataResponseTopic:
-    """As `_asked`. absent: what to say of topics that were not in the cache, unless they are by now."""
+    """As `_asked`. absent: the codes of topics that were not in the cache, used if they still are not."""
     code = absent.get(name)
     if code is None or metadata.has_topic(name):
         return _asked(node, metadata, context, request, name, with_partitions=with_partitions)
@@ -197,9 +197,9 @@ def _named(
 async def _create_all(
     node: Node, context: RequestContext, request: MetadataRequest, missing: list[str]
 ) -> dict[str, ErrorCode]:
-    """The codes to answer for topics that are not in the cache; those that may be created are, many at a time.
+    """Creates missing topics where allowed, concurrently; returns the code for each of them.
 
-    One request creates MOST_CREATED of them; who asks again gets the next ones.
+    One request creates at most MOST_CREATED; a retry creates the next ones.
     """
     if not (request.allow_auto_topic_creation and node.config.auto_create_topics_enable):
         turn = Turn(node.clock)
@@ -212,7 +212,7 @@ async def _create_all(
     codes = await pipelined(_create(node, context, name) for name in created)
     raise_first(codes)
     outcome = dict.fromkeys(missing[MOST_CREATED:], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    outcome.update(zip(created, codes, strict=True))  # type: ignore[arg-type]  # no exception is left among them
+    outcome.update(zip(created, codes, strict=True))  # type: ignore[arg-type]  # none of them is an exception
     return outcome
 
 
@@ -234,7 +234,7 @@ def _asked(
     *,
     with_partitions: bool = True,
 ) -> MetadataResponseTopic:
-    """A topic asked for by name: unlike in a list of all, one that may not be seen is answered with an error."""
+    """A topic requested by name: unlike in a list of all topics, an unauthorized one gets an error."""
     if not _may_describe(node, context, name):
         return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if not metadata.has_topic(name):
@@ -289,7 +289,7 @@ def _response(
     request: MetadataRequest,
     topics: list[MetadataResponseTopic],
 ) -> MetadataResponse:
-    """Brokers that lack the client's listener are left out: it could not reach them."""
+    """The response; leaves out brokers without the client's listener, which it could not reach."""
     brokers = []
     for broker in metadata.brokers.values():
         address = broker.addresses.get(context.listener_name)

@@ -1,4 +1,4 @@
-"""UpdateFeatures: this release has no features to finalise, so every change is refused by its own reason (KIP-584)."""
+"""UpdateFeatures: this release has no features to finalise, so every change is rejected with its reason (KIP-584)."""
 
 from __future__ import annotations
 

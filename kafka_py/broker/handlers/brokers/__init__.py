@@ -1,1 +1,1 @@
-"""Handlers of what the controller and other brokers send: one file per API."""
+"""Handlers of requests of the controller and other brokers: one file per API."""

@@ -1,6 +1,6 @@
-"""AlterIsr: leaders of a later inter-broker protocol have the controller change in-sync sets (KIP-497).
+"""AlterIsr: leaders with a later inter-broker protocol change in-sync sets through the controller (KIP-497).
 
-Our own leaders write to ZooKeeper; what asks here are brokers of protocol 2.7 or later beside us.
+Leaders of kafka_py write to ZooKeeper themselves; the senders are other brokers with protocol 2.7 or later.
 Source: docs/reference/controller.md, section 13.
 """
 
@@ -16,7 +16,7 @@ from kafka_py.wire.messages.alter_isr import AlterIsrRequest, AlterIsrResponse, 
 
 
 async def handle(node: Node, context: RequestContext, request: AlterIsrRequest) -> AlterIsrResponse:
-    """What holds now, or why nothing was changed. Raises KafkaError(NOT_CONTROLLER | STALE_BROKER_EPOCH)."""
+    """The new state or an error per partition. Raises KafkaError(NOT_CONTROLLER | STALE_BROKER_EPOCH)."""
     proposals = {
         TopicPartition(topic.name, each.partition_index): IsrProposal(
             each.leader_epoch, tuple(each.new_isr), each.current_isr_version

@@ -18,7 +18,7 @@ from kafka_py.wire.messages.controlled_shutdown import (
 async def handle(
     node: Node, context: RequestContext, request: ControlledShutdownRequest
 ) -> ControlledShutdownResponse:
-    """Which replicated partitions the broker still leads. Raises KafkaError as Controller.controlled_shutdown does."""
+    """The replicated partitions that the broker still leads. Raises KafkaError like Controller.controlled_shutdown."""
     remaining = await node.controller.controlled_shutdown(request.broker_id, request.broker_epoch)
     return ControlledShutdownResponse(
         error_code=ErrorCode.NONE,

@@ -1,4 +1,4 @@
-"""LeaderAndIsr: the controller gives this broker its roles. Source: docs/reference/controller.md, section 13."""
+"""LeaderAndIsr: the controller assigns roles to this broker. Source: docs/reference/controller.md, section 13."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from kafka_py.wire.version_meanings import LEADER_AND_ISR_BY_TOPIC_ID
 
 
 def check_broker_epoch(node: Node, broker_epoch: int) -> None:
-    """A request meant for an earlier life of this broker is refused; -1 is never checked, a later one is accepted.
+    """Rejects a request with an earlier broker epoch; -1 is not checked, a later epoch is accepted.
 
     Raises KafkaError(STALE_BROKER_EPOCH).
     """
     if broker_epoch != -1 and broker_epoch < node.broker_epoch:
         raise KafkaError(
-            ErrorCode.STALE_BROKER_EPOCH, f"broker epoch {broker_epoch} is past, it is {node.broker_epoch} now"
+            ErrorCode.STALE_BROKER_EPOCH, f"broker epoch {broker_epoch} is stale, now it is {node.broker_epoch}"
         )
 
 
 async def handle(node: Node, context: RequestContext, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-    """Takes the roles over and says of each partition how that went."""
+    """Changes the roles; one result per partition."""
     check_broker_epoch(node, request.broker_epoch)
     roles = []
     turn = Turn(node.clock)
@@ -58,14 +58,14 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
             rows.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
             await turn.maybe_yield()
         topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=rows))
-        if context.exchange is None:  # else the request log still wants it
+        if context.exchange is None:  # else the request log still needs it
             topic.partition_states = []
     await release(roles)
     return LeaderAndIsrResponse(error_code=ErrorCode.NONE, topics=topics)
 
 
 async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
-    """The settings of topics that come here for the first time: nobody announces those of a new topic."""
+    """Reads the overrides of topics that are new on this broker: there is no notification for a new topic."""
     new: dict[str, None] = {}
     async for some in sliced(roles):
         new.update(
@@ -78,7 +78,7 @@ async def _read_overrides(node: Node, roles: list[RoleRequest]) -> None:
 
 
 def _requests(request: LeaderAndIsrRequest) -> Iterator[RoleRequest]:
-    """Up to v1 a flat list, from v2 on grouped by topic; ids from v5 on."""
+    """The roles in the request: up to v1 a flat list, from v2 on grouped by topic, with topic ids from v5 on."""
     for state in request.ungrouped_partition_states:
         yield RoleRequest(TopicPartition(state.topic_name, state.partition_index), ZERO_UUID, state)
     for topic in request.topic_states:

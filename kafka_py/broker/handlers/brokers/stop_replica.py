@@ -1,4 +1,4 @@
-"""StopReplica: the controller takes partitions away from this broker.
+"""StopReplica: the controller removes replicas from this broker.
 
 Source: docs/reference/controller.md, section 13; docs/reference/replication.md, section 5.
 """
@@ -19,7 +19,7 @@ from kafka_py.wire.messages.stop_replica import StopReplicaPartitionError, StopR
 
 
 async def handle(node: Node, context: RequestContext, request: StopReplicaRequest) -> StopReplicaResponse:
-    """Stops hosting and says of each partition how that went."""
+    """Stops the replicas; one result per partition."""
     check_broker_epoch(node, request.broker_epoch)
     stops = []
     turn = Turn(node.clock)
@@ -37,7 +37,7 @@ async def handle(node: Node, context: RequestContext, request: StopReplicaReques
 
 
 def _requests(request: StopReplicaRequest) -> Iterator[StopRequest]:
-    """v0: a flat list; v1-2: by topic; both without epochs and with one flag for all; v3: each its own."""
+    """v0 has a flat list, v1-2 a list by topic, both without epochs and with one flag for all; v3 one per partition."""
     for row in request.ungrouped_partitions:
         yield StopRequest(TopicPartition(row.topic_name, row.partition_index), NO_EPOCH, request.delete_partitions)
     for topic in request.topics:

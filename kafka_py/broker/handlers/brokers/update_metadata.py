@@ -1,4 +1,4 @@
-"""UpdateMetadata: the controller describes the cluster; nothing else feeds the metadata cache.
+"""UpdateMetadata: the controller describes the cluster; the only input of the metadata cache.
 
 Source: docs/reference/controller.md, section 13.
 """
@@ -26,7 +26,7 @@ from kafka_py.wire.version_meanings import UPDATE_METADATA_ADDRESSES, BrokerAddr
 
 
 async def handle(node: Node, context: RequestContext, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-    """Takes the update in, then lets those go on who waited for it."""
+    """Updates the cache, then completes the operations that waited for it."""
     check_broker_epoch(node, request.broker_epoch)
     async with node.roles.lock:
         node.roles.accept_controller(request.controller_id, request.controller_epoch)
@@ -43,7 +43,7 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
                 node.topic_waits.check_and_complete(waited_for)
         for partition in node.election_waits.watched_keys():
             node.election_waits.check_and_complete(partition)
-    if context.exchange is None:  # else the request log still wants it
+    if context.exchange is None:  # else the request log still needs it
         await release(update.partitions)
         for states in request.topic_states:
             await release(states.partition_states)
@@ -65,7 +65,7 @@ async def _update_of(node: Node, request: UpdateMetadataRequest, form: BrokerAdd
 
 
 def _live_broker(broker: UpdateMetadataBroker, form: BrokerAddresses) -> LiveBroker:
-    """v0 knows one PLAINTEXT address, v1-2 one per protocol, from v3 on listeners have names of their own."""
+    """A live broker. v0 has one PLAINTEXT address, v1-2 one per protocol; from v3 on listeners have names."""
     if form is BrokerAddresses.ONE:
         addresses = {"PLAINTEXT": BrokerAddress(broker.v0_host, broker.v0_port)}
     elif form is BrokerAddresses.BY_PROTOCOL:
@@ -79,11 +79,11 @@ def _live_broker(broker: UpdateMetadataBroker, form: BrokerAddresses) -> LiveBro
 
 
 def _protocol(number: int) -> SecurityProtocol:
-    """Raises KafkaError(INVALID_REQUEST) for a number that none has."""
+    """The protocol with this number. Raises KafkaError(INVALID_REQUEST) for an unknown one."""
     try:
         return SecurityProtocol(number)
     except ValueError:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no security protocol {number}") from None
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown security protocol {number}") from None
 
 
 def _partitions(request: UpdateMetadataRequest) -> Iterator[tuple[TopicPartition, PartitionInfo]]:

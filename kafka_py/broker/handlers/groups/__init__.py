@@ -1,1 +1,1 @@
-"""Handlers of what group members and administrators of groups send: one file per API."""
+"""Handlers of requests of group members and of group administration: one file per API."""

@@ -1,4 +1,4 @@
-"""DeleteGroups: empty groups go, with their offsets. Source: docs/reference/groups.md, section 8; KIP-229."""
+"""DeleteGroups: deletes empty groups with their offsets. Source: docs/reference/groups.md, section 8; KIP-229."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_py.wire.messages.delete_groups import DeletableGroupResult, DeleteGro
 
 
 async def handle(node: Node, context: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
-    """An error for each group."""
+    """One error code per group."""
     turn = Turn(node.clock)
     results = []
     for group_id in dict.fromkeys(request.groups_names):

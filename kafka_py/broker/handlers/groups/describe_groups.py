@@ -17,7 +17,7 @@ from kafka_py.wire.messages.describe_groups import (
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    """Each group by itself; one that nobody knows is "Dead"."""
+    """One result per group; an unknown group is "Dead"."""
     turn = Turn(node.clock)
     groups = []
     for group_id in request.groups:
@@ -39,7 +39,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeGroupsReq
 
 
 def _describe(node: Node, context: RequestContext, group_id: str) -> DescribedGroup:
-    """Raises KafkaError."""
+    """The description of one group. Raises KafkaError."""
     check_group(node, context, Operation.DESCRIBE, group_id)
     found = node.coordinators.membership.describe(group_id)
     return DescribedGroup(

@@ -1,4 +1,4 @@
-"""Heartbeat: a group member is alive. The most frequent request of a group, so its way is short.
+"""Heartbeat: a group member is alive. The most frequent request of a group, so this path is short.
 
 Source: docs/reference/groups.md, section 5.
 """
@@ -14,7 +14,7 @@ from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def handle(node: Node, context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
-    """NONE, or why the member has to rejoin or to stop."""
+    """NONE, or an error after which the member rejoins or stops."""
     if request.group_instance_id is not None:
         check_static_members(node, request.group_instance_id)
     if node.authorizer is not ALLOW_ALL:

@@ -1,4 +1,4 @@
-"""JoinGroup: a member joins its group; the answer comes when the round of joining ends.
+"""JoinGroup: a member joins its group; the response is sent when the join phase of the rebalance ends.
 
 Source: docs/reference/groups.md, section 3; KIP-345, KIP-394.
 """
@@ -16,7 +16,7 @@ from kafka_py.wire.version_meanings import JOIN_GROUP
 
 
 def handle(node: Node, context: RequestContext, request: JoinGroupRequest) -> object:
-    """Answers at once what is refused, and a member that goes on as it was."""
+    """Responds at once to rejected requests, and to members that cause no rebalance."""
     meaning = JOIN_GROUP[context.api_version]
     if request.group_instance_id is not None and not knows_static_members(node):
         return _response(context, refused_join(NO_MEMBER_ID, ErrorCode.UNSUPPORTED_VERSION))

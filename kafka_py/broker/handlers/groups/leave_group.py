@@ -1,4 +1,4 @@
-"""LeaveGroup: members go, or are sent away; one at a time before v3, whose error is then that of the whole request.
+"""LeaveGroup: removes members of a group; before v3 one per request, whose error is that of the whole response.
 
 Source: docs/reference/groups.md, section 5; KIP-345.
 """
@@ -16,9 +16,9 @@ from kafka_py.wire.version_meanings import LEAVE_GROUP_IN_BULK
 
 
 def handle(node: Node, context: RequestContext, request: LeaveGroupRequest) -> object:
-    """An error for each member; KafkaError for what concerns the group.
+    """One error per member; KafkaError for errors of the group.
 
-    The answer to the last member leaves when it is written that the group is empty: it can be deleted then.
+    The response to the last member is sent after the empty group is written, so that the group can be deleted then.
     """
     response = _leave(node, context, request)
     if node.coordinators.membership.once_written(request.group_id, lambda: context.answer(response)):

@@ -13,9 +13,10 @@ from kafka_py.wire.messages.list_groups import ListedGroup, ListGroupsRequest, L
 
 
 def handle(node: Node, context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
-    """All groups to who may describe the cluster, else those that one may describe.
+    """All groups if the principal may describe the cluster, else those that it may describe.
 
-    While a partition of the offsets topic is loaded the list lacks its groups, and the error says so.
+    While a partition of the offsets topic is loading, its groups are missing and the error is
+    COORDINATOR_LOAD_IN_PROGRESS.
     """
     membership, authorizer = node.coordinators.membership, node.authorizer
     groups = membership.list_groups(request.states_filter)

@@ -1,4 +1,4 @@
-"""OffsetDelete: forgets a group's offsets of partitions that nobody in it reads (KIP-496).
+"""OffsetDelete: deletes a group's offsets of topics to which no member subscribes (KIP-496).
 
 Source: docs/reference/groups.md, section 7; KIP-496.
 """
@@ -22,7 +22,7 @@ Codes = dict[TopicPartition, ErrorCode]
 
 
 async def handle(node: Node, context: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
-    """Deletes, and answers at once: nobody waits for tombstones. Raises KafkaError for the group as a whole."""
+    """Deletes offsets; responds without waiting for the tombstones. Raises KafkaError for the group as a whole."""
     if not node.authorizer.allows(context, Operation.DELETE, ResourceType.GROUP, request.group_id):
         raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"group {request.group_id}")
     codes: Codes = {}

@@ -1,4 +1,4 @@
-"""SyncGroup: a member asks what to work on; the leader says what everybody shall.
+"""SyncGroup: a member gets its assignment; the group leader sends the assignments of all members.
 
 Source: docs/reference/groups.md, section 5; KIP-559.
 """
@@ -16,7 +16,7 @@ from kafka_py.wire.version_meanings import SYNC_GROUP_NAMES_PROTOCOL
 
 
 def handle(node: Node, context: RequestContext, request: SyncGroupRequest) -> object:
-    """Answers at once when the assignment is known already, else when the leader's is written."""
+    """Responds at once if the assignment is known, else when the leader's assignment is written."""
     check_static_members(node, request.group_instance_id)
     if SYNC_GROUP_NAMES_PROTOCOL[context.api_version] and None in (request.protocol_type, request.protocol_name):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)

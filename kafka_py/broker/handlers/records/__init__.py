@@ -1,1 +1,1 @@
-"""Handlers of what producers, consumers and followers send: one file per API."""
+"""Handlers of requests of producers, consumers and followers: one file per API."""

@@ -1,4 +1,4 @@
-"""DeleteRecords: drops everything before an offset (KIP-107).
+"""DeleteRecords: deletes all records below an offset (KIP-107).
 
 Source: docs/reference/replication.md, section 13; KIP-107.
 """
@@ -23,7 +23,7 @@ from kafka_py.wire.messages.delete_records import (
 
 
 async def handle(node: Node, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    """One result per partition; needs the right to delete the topic."""
+    """One result per partition; requires DELETE on the topic."""
     accepted: dict[TopicPartition, int] = {}
     results: dict[TopicPartition, DeleteRecordsResult] = {}
     turn = Turn(node.clock)

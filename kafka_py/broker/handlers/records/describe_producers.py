@@ -1,4 +1,4 @@
-"""DescribeProducers: what led partitions remember of their producers, to find hanging transactions (KIP-664)."""
+"""DescribeProducers: the producer state of partitions led by this broker, to find hanging transactions (KIP-664)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafka_py.wire.messages.describe_producers import (
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    """The producers of each partition; needs the right to read the topic."""
+    """The producers of each partition; requires READ on the topic."""
     turn = Turn(node.clock)
     topics = []
     for topic in request.topics:

@@ -1,6 +1,6 @@
-"""Fetch: records for consumers and followers, at once or when there are enough.
+"""Fetch: records for consumers and followers, at once or after a wait for fetch.min.bytes.
 
-The records themselves are never touched: a response holds slices of segment files, which the connection sends.
+The records are not read: a response has slices of segment files, which the connection sends.
 Source: docs/reference/replication.md, section 9.
 """
 
@@ -39,15 +39,15 @@ _FIRST_WITH_FORMAT_1 = 2
 _FIRST_WITH_FORMAT_2 = 4
 _FIRST_WITH_ZSTD = 10
 _HEADERS_READ_BYTES = 16 * 1024
-"""Read at once where formats are looked for: the first batch tells it in most logs."""
+"""Bytes read at a time when record formats are determined; in most logs the first batch suffices."""
 _LARGE_REQUEST_BYTES = 8192
-"""A request up to this size names about _AT_ONCE partitions at most."""
+"""A request up to this size has about _AT_ONCE partitions at most."""
 _AT_ONCE = 200
-"""A fetch that looks at more partitions than this is served in turns with other work."""
+"""A fetch that reads more partitions than this is served in turns with other work."""
 
 
 def handle(node: Node, context: RequestContext, request: FetchRequest) -> object:
-    """Reads what the request, or its session, asks for. A session that is not known is the whole answer's error."""
+    """Reads the partitions of the request or its session. An unknown session is an error of the whole response."""
     version = context.api_version
     is_follower = request.replica_id >= 0
     metrics = node.request_metrics
@@ -70,7 +70,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
         return _refused(context, error)
     if session.size > _AT_ONCE:
         return _fetch_in_turns(node, context, session, params)
-    # The answer has as many rows at most; what comes besides are aborted transactions.
+    # The response has at most as many rows; only aborted transactions come in addition.
     context.has_short_answer = params.isolation is not Isolation.READ_COMMITTED
     node.fetches.fetch(
         params,
@@ -82,7 +82,7 @@ def handle(node: Node, context: RequestContext, request: FetchRequest) -> object
 
 
 def _params(node: Node, context: RequestContext, request: FetchRequest, is_follower: bool) -> FetchParams:
-    """Raises KafkaError(INVALID_REQUEST) for an isolation level that does not exist, before anything has changed."""
+    """Raises KafkaError(INVALID_REQUEST) for an unknown isolation level, before any state changes."""
     version = context.api_version
     max_bytes, min_bytes = request.max_bytes, request.min_bytes
     limit = node.live_config.current.fetch_max_bytes
@@ -91,7 +91,7 @@ def _params(node: Node, context: RequestContext, request: FetchRequest, is_follo
     hard_max_bytes = version <= _LAST_WITH_HARD_LIMIT
     leader_only = is_follower or version < _FIRST_WITH_RACK
     may_read = None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower)
-    return _new(  # every field is there; the constructor would take longer
+    return _new(  # every field is given; the constructor would take longer
         FetchParams,
         (
             request.replica_id, request.max_wait_ms, min_bytes if min_bytes < max_bytes else max_bytes, max_bytes,
@@ -108,7 +108,7 @@ def _refused(context: RequestContext, error: KafkaError) -> FetchResponse:
 async def _large(
     node: Node, context: RequestContext, request: FetchRequest, params: FetchParams
 ) -> FetchResponse:
-    """A request that may name very many partitions: they are taken in in turns with other work as well."""
+    """A request with possibly very many partitions, which are added to the session in turns as well."""
     wanted: dict[TopicPartition, FetchEntry] = {}
     turn = Turn(node.clock)
     for entry in _wanted(request):
@@ -136,7 +136,7 @@ async def _large(
 async def _fetch_in_turns(
     node: Node, context: RequestContext, session: FetchContext, params: FetchParams
 ) -> FetchResponse:
-    """A fetch of so many partitions, as the first one of a follower, that it would hold up everybody else."""
+    """A fetch of very many partitions, such as the first one of a follower, in turns with other work."""
     results = await node.fetches.fetch_in_turns(params, session, context.long_poll)
     if context.api_version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
@@ -148,7 +148,7 @@ async def _fetch_in_turns(
 
 
 def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
-    """What is asked of each partition; of one that is named twice the last naming counts, as in Apache Kafka 2.8.2."""
+    """The partitions of the request; if one occurs twice, the last occurrence counts, as in Apache Kafka 2.8.2."""
     for topic in request.topics:
         for asked in topic.partitions:
             yield FetchEntry(
@@ -162,7 +162,7 @@ def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
 
 
 def _few_wanted(request: FetchRequest) -> list[FetchEntry]:
-    wanted = list(_wanted(request)) if request.topics else []  # none in most fetches of a session
+    wanted = list(_wanted(request)) if request.topics else []  # empty in most fetches of a session
     return list({entry.topic_partition: entry for entry in wanted}.values()) if len(wanted) > 1 else wanted
 
 
@@ -173,7 +173,7 @@ def _forgotten(request: FetchRequest) -> Iterator[TopicPartition]:
 
 
 def _isolation(request: FetchRequest, is_follower: bool) -> Isolation:
-    """Followers read to the log end. Raises KafkaError(INVALID_REQUEST) for a level that does not exist."""
+    """The isolation level; followers read to the log end. Raises KafkaError(INVALID_REQUEST) for an unknown level."""
     if is_follower:
         return Isolation.LOG_END
     if request.isolation_level not in (0, 1):
@@ -182,7 +182,7 @@ def _isolation(request: FetchRequest, is_follower: bool) -> Isolation:
 
 
 class _Permission:
-    """Whether the reader may read a topic; asked once per topic and request."""
+    """Whether the principal may read a topic; checked once per topic and request."""
 
     __slots__ = ("_context", "_known", "_node")
 
@@ -201,7 +201,7 @@ class _Permission:
 
 
 def _permission(node: Node, context: RequestContext, is_follower: bool) -> _Permission | _Everything | _Nothing:
-    """Followers need the right to act for the cluster, consumers one per topic."""
+    """The permission check: CLUSTER_ACTION for followers, READ per topic for consumers."""
     if not is_follower:
         return _Permission(node, context)
     allowed = node.authorizer.allows(context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
@@ -237,7 +237,7 @@ def _answer(
 def _add_rows(
     node: Node, context: RequestContext, replica_id: int, topics: list[FetchableTopicResponse], results: FetchResults
 ) -> None:
-    """The next rows of an answer, by topic; what they send is counted."""
+    """Adds the next rows of a response, by topic, and counts their bytes."""
     last, partitions = (topics[-1].topic, topics[-1].partition_responses) if topics else (None, [])
     metrics = node.replicas.metrics
     sent_bytes = 0
@@ -283,7 +283,7 @@ def _partition_response(context: RequestContext, partition: int, read: Partition
 
 
 def _for_old_reader(node: Node, entry: FetchEntry, read: PartitionRead, version: int) -> PartitionRead:
-    """The same read as a version that lacks an error code, a codec or the record format is told of it."""
+    """The read for a request version that lacks an error code, a codec or the record format."""
     if read.error is ErrorCode.KAFKA_STORAGE_ERROR and version <= _LAST_WITHOUT_STORAGE_ERROR:
         return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     if read.error is not ErrorCode.NONE:
@@ -298,9 +298,9 @@ def _for_old_reader(node: Node, entry: FetchEntry, read: PartitionRead, version:
 
 
 def _newest_format(records: FileSlice) -> int:
-    """The newest format among the batches of what is to be sent; -1 when it holds not even the beginning of one.
+    """The newest record format among the batches to be sent; -1 when there is not even one header.
 
-    It is looked at in the bytes: what the topic's message.format.version says holds for later appends at best.
+    It is read from the bytes, because message.format.version applies only to later appends.
     """
     newest, position = -1, 0
     data, start = b"", 0

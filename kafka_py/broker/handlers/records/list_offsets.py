@@ -1,4 +1,4 @@
-"""ListOffsets: the first, the last, or the first offset at or after a time.
+"""ListOffsets: the log start offset, the end offset, or the first offset at or after a timestamp.
 
 Source: docs/reference/replication.md, section 12.
 """
@@ -30,13 +30,13 @@ _new = tuple.__new__
 
 _NONE: set[TopicPartition] = set()
 _SMALL_REQUEST_BYTES = 2048
-"""A request up to this size names so few partitions that they are answered in one go."""
+"""A request up to this size has so few partitions that they are processed in one turn."""
 _UNTIMED = 16
-"""The clock is looked at after so many partitions."""
+"""The clock is read after this many partitions."""
 
 
 def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> object:
-    """One offset per partition; v0 gives a list of segment starts instead."""
+    """One offset per partition; v0 returns a list of segment base offsets instead."""
     meaning = LIST_OFFSETS[context.api_version]
     if context.request_bytes > _SMALL_REQUEST_BYTES or _searches(meaning, request):
         return _in_turns(node, context, request, meaning)
@@ -62,7 +62,7 @@ def _searches(meaning: ListOffsetsMeaning, request: ListOffsetsRequest) -> bool:
 async def _in_turns(
     node: Node, context: RequestContext, request: ListOffsetsRequest, meaning: ListOffsetsMeaning
 ) -> ListOffsetsResponse:
-    """Of many partitions, or where logs are searched by time."""
+    """A request for many partitions, or with searches by time."""
     turn = Turn(node.clock)
     repeated = await _repeated_in_turns(request, turn)
     done = 0
@@ -81,7 +81,7 @@ async def _in_turns(
 
 
 def _repeated(request: ListOffsetsRequest) -> set[TopicPartition]:
-    """Partitions that a small request names more than once."""
+    """Partitions that occur more than once in a small request."""
     if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
         return _NONE
     return {each for each, times in Counter(_named(request)).items() if times > 1}
@@ -104,7 +104,7 @@ def _named(request: ListOffsetsRequest) -> Iterator[TopicPartition]:
 
 
 class _Asker:
-    """Answers for the partitions of one topic; an error is the partition's own."""
+    """Makes the rows of one topic's partitions; an error affects only its partition."""
 
     __slots__ = ("_context", "_leader_only", "_may_describe", "_meaning", "_node", "_repeated", "_request", "_topic")
 
@@ -127,7 +127,7 @@ class _Asker:
         self._may_describe = node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, topic)
 
     def answer(self, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-        """The row of a partition whose log need not be searched."""
+        """The row of a partition that needs no search by time."""
         topic_partition = _new(TopicPartition, (self._topic, asked.partition_index))
         answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
         try:
@@ -148,7 +148,7 @@ class _Asker:
         return answer
 
     async def search(self, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-        """The row of a partition that is asked for the first record at or after a time."""
+        """The row of a partition with a search by time."""
         topic_partition = _new(TopicPartition, (self._topic, asked.partition_index))
         answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
         try:
@@ -162,11 +162,11 @@ class _Asker:
         return answer
 
     def _check(self, topic_partition: TopicPartition) -> None:
-        """Raises KafkaError for a partition that is not answered at all."""
+        """Raises KafkaError for an unauthorized or repeated partition."""
         if not self._may_describe:
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         if topic_partition in self._repeated:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic_partition} is asked for twice")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic_partition} occurs twice in the request")
         if not self._node.metadata.has_partition(topic_partition):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 

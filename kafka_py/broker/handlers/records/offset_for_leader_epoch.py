@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where an epoch ends in the leader's log (KIP-101, KIP-320)."""
+"""OffsetForLeaderEpoch: the end offset of a leader epoch in the leader's log (KIP-101, KIP-320)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kafka_py.wire.messages.offset_for_leader_epoch import (
 async def handle(
     node: Node, context: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse:
-    """Needs the right to act for the cluster (followers), or to describe the topic (consumers)."""
+    """Requires CLUSTER_ACTION (followers), or DESCRIBE on the topic (consumers)."""
     authorizer = node.authorizer
     is_broker = authorizer.allows(context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
     turn = Turn(node.clock)

@@ -1,6 +1,6 @@
-"""Produce: appends batches to partitions this broker leads. Source: docs/reference/replication.md, section 1.
+"""Produce: appends batches to partitions that this broker leads. Source: docs/reference/replication.md, section 1.
 
-The hot path: per partition one look at the batch's fixed fields, one call into the replica manager.
+The hot path: per partition one read of the batch's fixed fields, and one call into the replica manager.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _new = tuple.__new__
 
 
 def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
-    """Appends; answers when acks is satisfied, not at all for acks=0 unless that failed: then the connection ends."""
+    """Appends; responds when acks is satisfied. With acks=0 there is no response; a failure closes the connection."""
     if context.large_request is not None:
         no_transaction = transactions.producer_refusal(node, context, request.transactional_id)
         return in_pieces(node, context, request, handle, _never if no_transaction is None else _is_transactional)
     version, acks = context.api_version, request.acks
     accepted: list[tuple[TopicPartition, memoryview]] = []
-    refused: dict[int, AppendResult] = {}  # by place in the request
+    refused: dict[int, AppendResult] = {}  # by index in the request
     metadata = node.metadata
     denied = _denied_topics(node, context, request) if node.authorizer is not ALLOW_ALL else ()
     transactional = 0
@@ -66,7 +66,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
             elif acks not in _VALID_ACKS:
                 refusal = AppendResult(topic_partition, ErrorCode.INVALID_REQUIRED_ACKS)
             else:
-                # One sound batch and nothing else is the rule, so it is seen here, without a call.
+                # Usually there is exactly one valid batch; this is checked here, without a call.
                 if type(records) is memoryview and len(records) >= _FIXED.size and version >= _FIRST_WITH_FORMAT_2:
                     length, magic, attributes = _FIXED_OF(records)
                     is_whole = magic == MAGIC and length == len(records) - _OVERHEAD
@@ -88,7 +88,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
         if no_transaction is not None:
             accepted, refused = [], _refused_as_a_whole(request, no_transaction)
 
-    done = partial(_answer, context, acks, refused)  # may be kept for long: it must not hold the request's records
+    done = partial(_answer, context, acks, refused)  # may be kept for long: it must not refer to the request's records
     if accepted:
         node.appends.append(
             accepted,
@@ -104,7 +104,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
 
 
 def _new_trust(node: Node, context: RequestContext) -> HeaderTrust:
-    """How far the batch headers of this connection are believed; made with its first produce request."""
+    """Creates the HeaderTrust of this connection, at its first produce request."""
     connection = context.connection
     software = connection.client_software
     connection.batch_trust = trust = node.appends.new_trust(
@@ -137,7 +137,7 @@ def _refused_as_a_whole(request: ProduceRequest, error: KafkaError) -> dict[int,
 
 
 def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:
-    """Topics this principal may not write to, with the error."""
+    """Topics that the principal may not write to, with the error."""
     return {
         topic.name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
         for topic in request.topic_data
@@ -146,7 +146,7 @@ def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest)
 
 
 def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode, str] | None:
-    """What is wrong with the records as a set, by request version; None when nothing is.
+    """Error of the records as a whole, by request version; None when there is none.
 
     From v3 on: exactly one whole batch, in format 2; zstd only from v7 on.
     """
@@ -157,7 +157,7 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
         return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must hold exactly one record batch"
     length, magic, attributes = _FIXED.unpack_from(records)  # type: ignore[arg-type]
     if length < _LEAST_LENGTH or not 0 <= magic <= 2:
-        return ErrorCode.CORRUPT_MESSAGE, f"A record batch of length {length} and format {magic} cannot be"
+        return ErrorCode.CORRUPT_MESSAGE, f"A record batch cannot have length {length} and format {magic}"
     end = length + _OVERHEAD
     if end > size:
         return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must hold exactly one record batch"
@@ -171,7 +171,7 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
     if size - end >= _FIXED.size:
         length, magic, _ = _FIXED.unpack_from(records, end)  # type: ignore[arg-type]
         if length < _LEAST_LENGTH or not 0 <= magic <= 2:
-            return ErrorCode.CORRUPT_MESSAGE, "Bytes follow the record batch that are no batch"
+            return ErrorCode.CORRUPT_MESSAGE, "The bytes after the record batch are not a batch"
         if length + _OVERHEAD <= size - end:
             return (
                 ErrorCode.INVALID_RECORD,
@@ -219,7 +219,7 @@ def _answer(
 
 
 def _known_error(error: ErrorCode, version: int) -> ErrorCode:
-    """UNSUPPORTED_FOR_MESSAGE_FORMAT came with the clients of v2; older ones know the general error."""
+    """The error for a request version: clients before v2 do not know UNSUPPORTED_FOR_MESSAGE_FORMAT."""
     if error is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT and version < _FIRST_WITH_FORMAT_ERROR:
         return ErrorCode.UNKNOWN_SERVER_ERROR
     return error
@@ -228,7 +228,7 @@ def _known_error(error: ErrorCode, version: int) -> ErrorCode:
 def _answer_nothing(
     context: RequestContext, results: list[AppendResult], refused: dict[int, AppendResult]
 ) -> None:
-    """acks=0: the producer reads no answer, so the end of its connection is how it learns of a failure."""
+    """acks=0: the producer reads no response, so its connection is closed to report a failure."""
     failed = [result for result in (*results, *refused.values()) if result.error is not ErrorCode.NONE]
     if failed:
         first = failed[0]
@@ -238,7 +238,7 @@ def _answer_nothing(
 
 
 def _in_request_order(results: list[AppendResult], refused: dict[int, AppendResult]) -> list[AppendResult]:
-    """Accepted and refused partitions together, as they were asked for; one may have been named twice."""
+    """Accepted and rejected partitions in the order of the request; a partition may occur twice."""
     appended = iter(results)
     return [
         refused[place] if place in refused else next(appended) for place in range(len(results) + len(refused))

@@ -35,7 +35,7 @@ def test_a_missing_version_reads_as_zero_and_kraft_is_refused():
     assert parse_meta_properties("broker.id=3\n", "/x") == MetaProperties(3, None)
     with pytest.raises(InconsistentMetadata, match="version 1"):
         parse_meta_properties("version=1\nnode.id=3\n", "/x")
-    with pytest.raises(InconsistentMetadata, match="no number"):
+    with pytest.raises(InconsistentMetadata, match="not a number"):
         parse_meta_properties("version=0\nbroker.id=three\n", "/x")
 
 

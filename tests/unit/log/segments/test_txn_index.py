@@ -81,7 +81,7 @@ def test_a_newer_version_or_an_offset_before_the_segment_is_corrupt(place):
     index.base_offset = 11
     index.close()
     place.files.rename(PATH, "/l/00000000000000000011.txnindex")
-    with pytest.raises(CorruptTxnIndex, match="before the segment"):
+    with pytest.raises(CorruptTxnIndex, match="below the base offset"):
         index.check()
     place.files.open("/l/00000000000000000011.txnindex").write(b"\0\1", 34)
     with pytest.raises(CorruptTxnIndex, match="version 1"):

@@ -34,13 +34,13 @@ def test_an_empty_file_has_no_entries(data):
     [
         (b"1\n0\n", "version"),
         (b"x", "version"),
-        (b"0\nmany\n", "no number"),
+        (b"0\nmany\n", "not a number"),
         (b"0\n2\nt 0 5\n", "announces 2"),
         (b"0\n1\nt 0 5\nt 1 5\n", "announces 1"),
         (b"0\n1\nt 0\n", "malformed"),
         (b"0\n1\nt 0 5 6\n", "malformed"),
         (b"\xff\xfe\n", "UTF-8"),
-        (b"0\n1\nt zero 5\n", "no number"),
+        (b"0\n1\nt zero 5\n", "not a number"),
     ],
 )
 def test_anything_else_is_an_io_error_that_names_the_file(data, reason):
