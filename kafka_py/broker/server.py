@@ -115,8 +115,7 @@ class KafkaServer:
     # ---- start-up
 
     async def start(self) -> None:
-        """Starts the broker, or releases everything and raises ConfigError, BindFailed, ZkError, LogDirError or the
-        like."""
+        """Starts the broker, or releases everything and raises ConfigError, BindFailed, ZkError, LogDirError ..."""
         self.state = BrokerState.STARTING
         try:
             await self._start()

@@ -49,8 +49,7 @@ class Dispatcher:
         self._tasks: dict[asyncio.Task[None], None] = {}
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
-        """Processes one whole request, without its size. Responds through `connection.respond(slot, ...)`, now or
-        later."""
+        """Handles one whole request, without its size. Responds by `connection.respond(slot, ...)`, now or later."""
         try:
             header, pos = read_request_header(frame)
             service = self._services[header.api_key]
@@ -147,8 +146,7 @@ class Dispatcher:
     def _unsupported(
         self, connection: ClientConnection, slot: Any, service: Service, version: int, correlation_id: int
     ) -> None:
-        """Closes the connection for an unsupported version; ApiVersions gets a v0 response, which all clients read
-        (KIP-511)."""
+        """Closes the connection for an unsupported version; ApiVersions gets a v0 response (KIP-511)."""
         if service.api.key is not ApiKey.API_VERSIONS:
             connection.close(f"{service.api.name} v{version} is not supported")
             return
@@ -243,8 +241,7 @@ class Dispatcher:
             context.connection.unmute()
 
     def _send_in_turns(self, context: RequestContext, response: Any) -> None:
-        """Encodes in turns; the first turn is now, unless a large request has used it. Raises errors of the first
-        turn."""
+        """Encodes in turns, the first one now unless a large request has used it. Raises errors of the first turn."""
         steps = encode_response_in_turns(response, context.api_version, context.correlation_id)
         done = run_turn(steps, self._now_ms) if context.large_request is None else None
         if done is None:

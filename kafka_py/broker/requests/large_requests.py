@@ -42,8 +42,7 @@ class LargeRequests:
         serve: Callable[[Any], None],
         malformed: Callable[[MalformedMessage], None],
     ) -> None:
-        """Decodes one request and passes it to `serve`, or the error to `malformed`; neither if its connection is
-        closed.
+        """Decodes one request and passes it to `serve`, or the error to `malformed`, unless its connection is closed.
 
         steps: of a stepwise decoder (wire/compiler.py). The connection must be muted; sending the response unmutes it.
         An unforeseen error closes the connection, which would otherwise stay muted.

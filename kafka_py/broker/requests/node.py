@@ -1,5 +1,4 @@
-"""The broker as its handlers see it: everything they may use, in one value. Created by assembly.py, in tests from
-fakes."""
+"""The broker as its handlers see it: everything that they may use, in one value. Created by assembly.py."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ DESCRIBE_CLUSTER = Rule(Operation.DESCRIBE, ResourceType.CLUSTER, ErrorCode.CLUS
 
 
 class Route(NamedTuple):
-    """One row. handler: a module of handlers/, or the error code of an API that is not implemented yet. text: its error
-    message, "" for the code's default."""
+    """One row. handler: a module of handlers/, or the error code of an API without one. text: its error message."""
 
     handler: str | ErrorCode
     rule: Rule | None = None

@@ -1,16 +1,16 @@
-"""A broker's settings: the table, those of topics, how they change while it runs and how they are shown.
+"""A broker's settings: the tables of broker and topic settings, dynamic changes, and descriptions.
 
-    configs.py              the broker's whole table of settings
+    configs.py              the table of all broker settings
     security_configs.py     TLS, SASL, tokens, stored passwords
     java_classes.py         Java class names among the settings
-    protections.py          settings that the broker refuses to run without
-    setting_names.py        listener prefixes, where settings change, secrets
+    protections.py          security settings that stop the start unless overridden
+    setting_names.py        listener prefixes, dynamic settings, secrets
     scala_order.py          the order of Scala's hash tables
-    live_config.py          the broker's settings in force
-    topic_configs.py        the topics' settings in force
+    live_config.py          the broker's current settings
+    topic_configs.py        the topics' current settings
     config_changes.py       overrides read from ZooKeeper and applied
-    alter_policy.py         a site's own rules (KIP-133)
-    config_edits.py         what a change comes to, and whether allowed
-    config_descriptions.py  settings as DescribeConfigs shows them
+    alter_policy.py         plug-in policy for config changes (KIP-133)
+    config_edits.py         changes of settings, computed and checked
+    config_descriptions.py  settings in the form of DescribeConfigs
     loggers.py              loggers under Apache Kafka's names
 """

@@ -1,4 +1,4 @@
-"""The seam for a site's own rules on changed settings: `alter.config.policy.class.name` (KIP-133).
+"""Plug-in policy for config changes: `alter.config.policy.class.name` (KIP-133).
 
 The setting is the dotted path of a Python class, as with create.topic.policy.class.name (controller/topic_policy.py).
 Knows nothing of how settings are changed.
@@ -15,21 +15,21 @@ SETTING = "alter.config.policy.class.name"
 
 
 class Resource(NamedTuple):
-    """What has the settings. type: the protocol's number. name: a topic, a broker's id, or "" for all brokers."""
+    """The resource that is changed. type: the protocol's number. name: a topic, a broker id, or "" for all brokers."""
 
     type: int
     name: str
 
 
 class AlterPolicy(Protocol):
-    """What the class must offer; made without arguments, once per broker."""
+    """Interface of a policy class; created without arguments, once per broker."""
 
     def configure(self, configs: Mapping[str, object]) -> None:
-        """Gets the broker's properties."""
+        """Receives the broker's properties."""
         ...
 
     def validate(self, resource: Resource, configs: Mapping[str, str]) -> None:
-        """Raises PolicyViolation (controller/topic_policy.py) to refuse; `configs` are all the new overrides."""
+        """Raises PolicyViolation (controller/topic_policy.py) to reject a change. configs: all new overrides."""
         ...
 
 

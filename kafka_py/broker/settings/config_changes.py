@@ -1,6 +1,6 @@
-"""Settings that change while the broker runs: overrides of topics and brokers, read from ZooKeeper, put to work (I/O).
+"""Dynamic configs: reads the overrides of topics and brokers from ZooKeeper and applies them (I/O).
 
-At the start every entity is applied once; later `/config/changes` names the entity to read again.
+At start-up every entity is applied once; later notifications in `/config/changes` name the entity to re-read.
 Source: docs/reference/zookeeper.md, section 10; docs/reference/controller.md, section 1 (unclean elections).
 """
 
@@ -31,7 +31,7 @@ _UNUSED_KINDS = ("users", "clients", "ips")
 class ConfigChanges:
     """Applies overrides to this broker.
 
-    on_broker_config: gets the broker's new table and puts it in place wherever settings are used.
+    on_broker_config: called with the broker's new settings; applies them in all parts.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ConfigChanges:
         self._on_broker_config = on_broker_config
 
     async def load_broker(self) -> None:
-        """Reads the broker's own dynamic settings, first those of all brokers, then its own."""
+        """Reads the dynamic settings of all brokers, then those of this broker."""
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
         self._live.set_own(await self._broker_overrides(str(self._broker_id)))
         await self._on_broker_config(self._live.current)
@@ -66,7 +66,7 @@ class ConfigChanges:
                 self.set_topic(topic, overrides)
 
     async def apply(self, entity: str) -> None:
-        """One entity has changed, named by its path such as `topics/t` or `brokers/<default>`."""
+        """Re-reads and applies one entity, given by its path such as `topics/t` or `brokers/<default>`."""
         kind, _, name = entity.partition("/")
         if kind == "topics":
             overrides = await self._stored.of_topic(name)
@@ -82,7 +82,7 @@ class ConfigChanges:
             log.error("A config change of an unknown kind is ignored: %s", entity)
 
     def set_topic(self, topic: str, overrides: Mapping[str, str]) -> None:
-        """Puts a topic's overrides to work in its logs."""
+        """Applies a topic's overrides to its logs."""
         config = self._topics.set_overrides(topic, overrides)
         for partition_log in self._log_dirs.logs_of(topic):
             partition_log.reconfigure(config)
@@ -104,11 +104,11 @@ class ConfigChanges:
         try:
             await self._on_broker_config(self._live.current)
         except ConfigError as error:
-            log.error("A dynamic setting cannot be put in place: %s", error.detail)
+            log.error("A dynamic setting cannot be applied: %s", error.detail)
         log.info("The broker's dynamic settings are now %s", shown(after))
 
     async def _note_unused(self, entity: str) -> None:
-        """Says that a quota or credential in ZooKeeper changes nothing here; its value may be a secret."""
+        """Warns that a quota or credential in ZooKeeper has no effect here, without its value, which may be secret."""
         names = sorted(await self._stored.of_entity(entity))
         if names:
             log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(names), entity)

@@ -1,4 +1,4 @@
-"""Settings as DescribeConfigs and CreateTopics show them: value, where it comes from, its synonyms, its documentation.
+"""Settings in the form of DescribeConfigs and CreateTopics: value, source, synonyms, documentation.
 
 Pure: reads the tables and the layers of settings.
 Source: KIP-226 (sources and synonyms), KIP-569 (types and documentation); ConfigHelper (leaves a broker synonym out
@@ -19,7 +19,7 @@ from kafka_py.log.model.configs import TOPIC_SYNONYMS, LogConfig
 
 
 class Source(IntEnum):
-    """Where a value comes from; the numbers of the protocol."""
+    """The source of a value, with the numbers of the protocol."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC = 1
@@ -32,7 +32,7 @@ class Source(IntEnum):
 
 UNKNOWN_TYPE = 0
 
-# Known to Apache Kafka 2.8.2 as settings of a running broker only: not listed unless set.
+# In Apache Kafka 2.8.2 these are dynamic settings only: not listed unless set.
 _RUN_TIME_ONLY = frozenset(
     {
         "leader.replication.throttled.rate",
@@ -46,11 +46,11 @@ _SAME_THING = (
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
 )
-"""The same time in several units, the strongest first."""
+"""The same time in several units, in order of precedence."""
 
 
 class Synonym(NamedTuple):
-    """One place where the value could come from; the first of a list is where it does."""
+    """One layer that sets the value; the first one of a list is in effect."""
 
     name: str
     value: str | None
@@ -71,7 +71,7 @@ class Description(NamedTuple):
 
 
 def describe_topic(overrides: Mapping[str, str], live: LiveConfig) -> Iterator[Description]:
-    """Every setting of a topic with these overrides, on a broker with those settings."""
+    """Every setting of a topic with these overrides, on a broker with the settings `live`."""
     config = LogConfig.for_topic(live.current, overrides)
     for row, value in config.describe_values():
         broker_names = TOPIC_SYNONYMS.get(row.name, ())
@@ -84,7 +84,7 @@ def describe_topic(overrides: Mapping[str, str], live: LiveConfig) -> Iterator[D
 
 
 def describe_broker(live: LiveConfig) -> Iterator[Description]:
-    """Every setting of this broker, and the other names that were given; what is unknown has no value here."""
+    """Every setting of this broker, and the unknown names in its properties, whose values are not shown."""
     config = live.current
     own = own_settings()
     for row in BrokerConfig.describe():
@@ -101,7 +101,7 @@ def describe_broker(live: LiveConfig) -> Iterator[Description]:
 
 
 def describe_cluster_default(overrides: Mapping[str, str]) -> Iterator[Description]:
-    """What is set for all brokers at run time, and nothing else."""
+    """The dynamic settings of all brokers."""
     for name, value in overrides.items():
         shown = _shown(name, value)
         yield _describe_broker_row(name, shown, [Synonym(name, shown, Source.DYNAMIC_DEFAULT_BROKER)])
@@ -116,14 +116,14 @@ def _describe_broker_row(name: str, value: str | None, synonyms: list[Synonym]) 
 
 
 def _names_of(name: str) -> tuple[str, ...]:
-    """The settings that say what this one says, the strongest first."""
+    """The settings with the same meaning, in order of precedence."""
     if name == "log.flush.interval.ms":
-        return (name, "log.flush.scheduler.interval.ms")  # its default, which itself has no synonym
+        return (name, "log.flush.scheduler.interval.ms")  # its default, which has no synonym itself
     return next((names for names in _SAME_THING if name in names), (name,))
 
 
 def _broker_synonyms(names: tuple[str, ...], live: LiveConfig, first: str) -> list[Synonym]:
-    """The layers in which the names occur, strongest first; none before the first that has the name `first`."""
+    """The layers that set one of the names, in order of precedence, starting with one that sets `first`."""
     found: list[Synonym] = []
     layers: tuple[tuple[Mapping[str, object], Source], ...] = (
         (live.own, Source.DYNAMIC_BROKER),

@@ -1,7 +1,7 @@
-"""Changes to settings, decided: what a topic's or broker's overrides come to, and whether they may be so.
+"""Config changes: computes the new overrides of a topic or broker, and checks them.
 
-Pure: values in, values out; the handlers of AlterConfigs and IncrementalAlterConfigs read and write ZooKeeper around
-it. The texts are those that admin tools show.
+Pure: values in, values out; the handlers of AlterConfigs and IncrementalAlterConfigs read and write ZooKeeper. Admin
+tools show the error texts.
 Source: KIP-133, KIP-226, KIP-339; docs/reference/configs.tsv (column dynamic).
 """
 
@@ -22,7 +22,7 @@ from kafka_py.log.model.configs import LogConfig
 from kafka_py.net.endpoints import listening_of
 
 LISTENER_SETTINGS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
-"""What says where a broker listens; it may change while the broker runs."""
+"""The settings of listeners, which are dynamic."""
 _THREAD_POOLS = (
     "background.threads",
     "log.cleaner.threads",
@@ -31,11 +31,11 @@ _THREAD_POOLS = (
     "num.recovery.threads.per.data.dir",
     "num.replica.fetchers",
 )
-"""Sizes that may at most double or halve in one step."""
+"""Numbers of threads, which may at most double or halve in one change."""
 
 
 class EditOperation(IntEnum):
-    """What to do with one setting; the numbers of the protocol."""
+    """Operation on one setting, with the numbers of the protocol."""
 
     SET = 0
     DELETE = 1
@@ -44,7 +44,7 @@ class EditOperation(IntEnum):
 
 
 class Edit(NamedTuple):
-    """One change. operation: as it came, perhaps none of EditOperation. value: None for DELETE only."""
+    """One change. operation: as received, may be unknown to EditOperation. value: None for DELETE only."""
 
     name: str
     operation: int
@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 
 def check_edits(edits: Sequence[Edit]) -> None:
-    """What is wrong with the list itself. Raises KafkaError(INVALID_REQUEST)."""
+    """Checks the list of changes itself. Raises KafkaError(INVALID_REQUEST)."""
     twice = [name for name, times in Counter(edit.name for edit in edits).items() if times > 1]
     if twice:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
@@ -66,9 +66,10 @@ def check_edits(edits: Sequence[Edit]) -> None:
 
 
 def edited(current: Mapping[str, str], edits: Sequence[Edit], rows: Mapping[str, Option[Any]]) -> dict[str, str]:
-    """The overrides after these changes, in order; `rows` tells which settings are lists, and their defaults.
+    """The overrides after these changes, applied in order. rows: the settings' types and defaults.
 
-    Deleting what is not set changes nothing. Raises KafkaError(INVALID_REQUEST) for a list operation on another kind.
+    Deleting a setting that is not set changes nothing. Raises KafkaError(INVALID_REQUEST) for a list operation on a
+    setting of another type.
     """
     overrides = dict(current)
     for name, number, value in edits:
@@ -97,9 +98,9 @@ def _edited_list(
 
 
 def check_topic(overrides: Mapping[str, str], live: LiveConfig) -> None:
-    """Whether a topic may have these overrides.
+    """Checks the overrides of a topic.
 
-    Raises KafkaError(INVALID_CONFIG) for a name that is no topic setting, ConfigError for a value.
+    Raises KafkaError(INVALID_CONFIG) for an unknown name, ConfigError for an invalid value.
     """
     for name in overrides:
         if name not in LogConfig.ROWS:
@@ -108,9 +109,9 @@ def check_topic(overrides: Mapping[str, str], live: LiveConfig) -> None:
 
 
 def usable(stored: Mapping[str, str], *, is_default: bool) -> dict[str, str]:
-    """What a change of a broker's settings starts from: the stored ones without those that no broker would use.
+    """The stored settings of a broker without those that no broker accepts, to which changes are applied.
 
-    A tool may have written them past the brokers; kept, each would have every later change refused.
+    A tool may have written such settings to ZooKeeper; if they were kept, every later change would be rejected.
     """
     return {name: value for name, value in stored.items() if _is_usable(name, value, is_default=is_default)}
 
@@ -128,10 +129,10 @@ def _is_usable(name: str, value: str, *, is_default: bool) -> bool:
 def check_broker(
     overrides: Mapping[str, str], live: LiveConfig, *, is_default: bool, stored: Mapping[str, str] | None = None
 ) -> None:
-    """Whether this broker, or all brokers (`is_default`), may have these settings at run time; ConfigError if not.
+    """Checks the dynamic settings of this broker, or of all brokers (`is_default`). Raises ConfigError.
 
-    Names that mean nothing to this broker are let through: they may mean something to a plug-in.
-    stored: what there is already. A password that does not change, encrypted by another broker, may stay.
+    Unknown names are accepted, because a plug-in may use them. stored: the current settings; an unchanged password,
+    encrypted by another broker, is accepted.
     """
     check_settings(overrides, is_default=is_default)
     before = stored or {}
@@ -145,7 +146,7 @@ def check_broker(
 
 
 def check_passwords(names: Iterable[str], *, has_secret: bool) -> None:
-    """Passwords are never stored in clear, and not encrypted yet. Raises ConfigError.
+    """Rejects passwords, which would have to be encrypted, and are not yet. Raises ConfigError.
 
     has_secret: whether password.encoder.secret is set.
     """
@@ -157,7 +158,7 @@ def check_passwords(names: Iterable[str], *, has_secret: bool) -> None:
 
 
 def check_listeners(before: BrokerConfig, after: BrokerConfig) -> None:
-    """Whether listeners may change so. Raises ConfigError."""
+    """Checks a change of listeners. Raises ConfigError."""
     protocols = {one.listener_name: one.security_protocol for one in listening_of(before).listeners}
     listening = listening_of(after)
     for endpoint in listening.listeners:
@@ -169,9 +170,9 @@ def check_listeners(before: BrokerConfig, after: BrokerConfig) -> None:
 
 
 def check_settings(overrides: Mapping[str, str], *, is_default: bool) -> None:
-    """Whether each setting by itself may change at run time, has a value that it can have, and may be set there.
+    """Checks that each setting is dynamic, has a valid value, and may be set at this level.
 
-    Raises ConfigError for the first of these rules that is broken, with the settings that break it.
+    Raises ConfigError for the first violated rule, with the settings that violate it.
     """
     found: dict[Misplaced, list[str]] = {}
     for name in overrides:
@@ -191,7 +192,7 @@ def _refuse(found: Mapping[Misplaced, Sequence[str]], fault: Misplaced) -> None:
 
 
 def check_value(name: str, value: str) -> None:
-    """Whether a setting, behind a listener's prefix or not, can have that value. Raises ConfigError."""
+    """Checks the value of a setting, with or without a listener prefix. Raises ConfigError."""
     row = row_of(name)
     if row is not None:
         row.parse(value)
@@ -216,7 +217,7 @@ def _check_pools(before: BrokerConfig, after: BrokerConfig, changed: Mapping[str
 
 
 def check_loggers(edits: Sequence[Edit]) -> None:
-    """Whether the levels may be changed so. Raises KafkaError(INVALID_REQUEST), ConfigError."""
+    """Checks changes of log levels. Raises KafkaError(INVALID_REQUEST), ConfigError."""
     for edit in edits:
         operation = EditOperation(edit.operation)
         if operation in (EditOperation.APPEND, EditOperation.SUBTRACT):
@@ -229,7 +230,7 @@ def check_loggers(edits: Sequence[Edit]) -> None:
 
 
 def apply_to_loggers(edits: Sequence[Edit]) -> None:
-    """Changes the levels of this process's loggers. Checked before."""
+    """Changes the levels of this process's loggers, after check_loggers."""
     for edit in edits:
         if edit.operation == EditOperation.SET:
             loggers.set_level(edit.name, edit.value or "")

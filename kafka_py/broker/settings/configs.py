@@ -1,4 +1,4 @@
-"""The broker's whole table of settings: what this package adds, and the tables of the packages below, joined.
+"""The table of all broker settings: those of this package, and the tables of lower packages.
 
 Source: docs/reference/configs.tsv, scope broker; a test compares the two row by row.
 """
@@ -20,29 +20,29 @@ from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.zk.configs import ZkOptions
 
 _ALL = Live.CLUSTER_WIDE
-_SOCKET_TIMEOUTS = "replica.socket.timeout.ms and controller.socket.timeout.ms bound the set-up too"
+_SOCKET_TIMEOUTS = "replica.socket.timeout.ms and controller.socket.timeout.ms also bound the connection set-up"
 _FIXED_WINDOWS = "windows of metrics have a fixed length"
 
 
 class ServerOptions(OptionTable):
-    """Who the broker is and how it serves."""
+    """Identity of the broker, threads, fetches."""
 
     broker_id = Option(
         "broker.id", -1, importance="high",
-        about="The broker's number; -1: the one in meta.properties, or a generated one.",
+        about="The broker id; -1: the one in meta.properties, or a generated one.",
     )
     broker_id_generation_enable = Option(
-        "broker.id.generation.enable", True, about="Whether a broker without broker.id gets a generated one.",
+        "broker.id.generation.enable", True, about="Whether an id is generated for a broker without broker.id.",
     )
     reserved_broker_max_id = Option(
-        "reserved.broker.max.id", 1000, at_least(0), about="Generated ids are larger; given ones are not.",
+        "reserved.broker.max.id", 1000, at_least(0), about="Generated ids are above it; configured ids must not be.",
     )
     broker_rack: Option[str | None] = Option(
         "broker.rack", None, kind=Kind.STRING, about="Rack of the broker; replicas are spread over racks.",
     )
     num_io_threads = Option(
         "num.io.threads", 8, at_least(1), live=_ALL, importance="high",
-        about="Threads for what would block the event loop.",
+        about="Threads for work that would block the event loop.",
     )
     background_threads = Option(
         "background.threads", 10, at_least(1), live=_ALL, importance="high",
@@ -50,41 +50,41 @@ class ServerOptions(OptionTable):
     )
     request_timeout_ms = Option(
         "request.timeout.ms", 30_000, importance="high", unit="ms",
-        about="How long this broker waits for another's answer.",
+        about="How long this broker waits for the response of another broker.",
     )
     socket_connection_setup_timeout_ms = Option(
         "socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG, unit="ms", no_effect=_SOCKET_TIMEOUTS,
-        about="How long a connection to another broker may take at first.",
+        about="Time limit for opening a connection to another broker, initially.",
     )
     socket_connection_setup_timeout_max_ms = Option(
         "socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG, unit="ms", no_effect=_SOCKET_TIMEOUTS,
-        about="The bound to which that time grows with each failure.",
+        about="Maximum of that limit, which grows with each failure.",
     )
     auto_create_topics_enable = Option(
-        "auto.create.topics.enable", True, importance="high", about="Whether asking for a topic's metadata creates it.",
+        "auto.create.topics.enable", True, importance="high", about="Whether Metadata for a missing topic creates it.",
     )
     alter_config_policy_class_name: Option[str | None] = Option(
         "alter.config.policy.class.name", None, kind=Kind.CLASS, importance="low",
         about="Dotted path of a Python class that may refuse changed settings: configure(configs), validate(request).",
     )
     max_incremental_fetch_session_cache_slots = Option(
-        "max.incremental.fetch.session.cache.slots", 1000, at_least(0), about="Fetch sessions that are kept (KIP-227).",
+        "max.incremental.fetch.session.cache.slots", 1000, at_least(0), about="Fetch sessions cached (KIP-227).",
     )
     fetch_max_bytes = Option(
-        "fetch.max.bytes", 57_671_680, at_least(1024), unit="bytes", about="The most one fetch may return.",
+        "fetch.max.bytes", 57_671_680, at_least(1024), unit="bytes", about="Maximum size of a fetch response.",
     )
 
 
 class QuotaOptions(OptionTable, no_effect="quotas of clients are not enforced"):
-    """How client quotas are measured."""
+    """Settings of client quotas."""
 
     quota_producer_default = Option(
         "quota.producer.default", MAX_LONG, at_least(1), kind=Kind.LONG, importance="high", deprecated=True,
-        unit="bytes/s", about="Byte rate of a producer without quota of its own.",
+        unit="bytes/s", about="Byte rate of a producer without a specific quota.",
     )
     quota_consumer_default = Option(
         "quota.consumer.default", MAX_LONG, at_least(1), kind=Kind.LONG, importance="high", deprecated=True,
-        unit="bytes/s", about="Byte rate of a consumer without quota of its own.",
+        unit="bytes/s", about="Byte rate of a consumer without a specific quota.",
     )
     quota_window_num = Option("quota.window.num", 11, at_least(1), importance="low", about="Samples kept.")
     quota_window_size_seconds = Option(
@@ -99,12 +99,12 @@ class QuotaOptions(OptionTable, no_effect="quotas of clients are not enforced"):
     )
     client_quota_callback_class: Option[str | None] = Option(
         "client.quota.callback.class", None, kind=Kind.CLASS, importance="low",
-        about="Decides quotas instead of the tables.",
+        about="Class that decides quotas.",
     )
 
 
 class MetricOptions(OptionTable):
-    """How metrics are taken and given out."""
+    """Settings of metrics and their reporters."""
 
     metrics_num_samples = Option(
         "metrics.num.samples", 2, at_least(1), importance="low", no_effect=_FIXED_WINDOWS, about="Samples per rate.",
@@ -114,36 +114,36 @@ class MetricOptions(OptionTable):
         no_effect=_FIXED_WINDOWS, about="Length of a sample.",
     )
     metric_reporters = Option[list[str]](
-        "metric.reporters", [], live=_ALL, importance="low", about="Classes that get the metrics.",
+        "metric.reporters", [], live=_ALL, importance="low", about="Reporter classes of metrics.",
     )
     metrics_recording_level = Option(
-        "metrics.recording.level", "INFO", importance="low", no_effect="every metric is always taken",
-        about="INFO, DEBUG or TRACE: how much is measured.",
+        "metrics.recording.level", "INFO", importance="low", no_effect="every metric is always recorded",
+        about="INFO, DEBUG or TRACE: the metrics that are recorded.",
     )
     kafka_metrics_reporters = Option[list[str]](
-        "kafka.metrics.reporters", [], importance="low", about="Classes that write the metrics out.",
+        "kafka.metrics.reporters", [], importance="low", about="Reporter classes that write metrics.",
     )
     kafka_metrics_polling_interval_secs = Option(
-        "kafka.metrics.polling.interval.secs", 10, at_least(1), importance="low", unit="s", about="How often they do.",
+        "kafka.metrics.polling.interval.secs", 10, at_least(1), importance="low", unit="s", about="Report interval.",
     )
 
 
 class ObservationOptions(OptionTable):
-    """How this broker gives its metrics out: settings that Apache Kafka 2.8.2 lacks or reads outside of its table."""
+    """Settings of reporters and the metrics endpoint that are not in Apache Kafka 2.8.2's table."""
 
     metrics_http_port = Option(
         "metrics.http.port", -1, between(-1, 65_535), importance="low",
-        about="Port where Prometheus scrapes /metrics; -1 for none, 0 for any that is free.",
+        about="Port of /metrics for Prometheus; -1 for none, 0 for any free port.",
     )
     metrics_http_host = Option(
-        "metrics.http.host", "127.0.0.1", importance="low", about="Address of that port; empty for every one.",
+        "metrics.http.host", "127.0.0.1", importance="low", about="Address of that port; empty for all addresses.",
     )
     csv_metrics_enabled = Option(
         "kafka.csv.metrics.reporter.enabled", False, importance="low",
         about="Whether kafka.metrics.KafkaCSVMetricsReporter writes, where kafka.metrics.reporters names it.",
     )
     csv_metrics_directory = Option(
-        "kafka.csv.metrics.dir", "kafka_metrics", importance="low", about="Where it writes.",
+        "kafka.csv.metrics.dir", "kafka_metrics", importance="low", about="Directory of its files.",
     )
 
 
@@ -161,7 +161,7 @@ class BrokerConfig(
     ProtectionOptions,
     ZkOptions,
 ):
-    """Every setting of a broker."""
+    """All settings of a broker."""
 
     def validate(self) -> None:
         super().validate()
@@ -175,11 +175,11 @@ class BrokerConfig(
             raise ConfigError("broker.id must be 0 or greater when broker.id.generation.enable is false")
 
     def unknown_settings(self) -> list[str]:
-        """Names that mean nothing to this broker, to be warned about; `listener.name.` prefixes are known."""
+        """Unknown names, for a warning; names with a `listener.name.` prefix are known."""
         return [name for name in self.unknown if not name.startswith("listener.name.")]
 
     def deprecated_settings(self) -> list[str]:
-        """Names given that will go, or whose place others have taken."""
+        """Deprecated names that are set."""
         return [name for name in self.originals if name in self.ROWS and self.ROWS[name].deprecated]
 
 
@@ -189,7 +189,7 @@ def own_settings() -> Iterable[str]:
 
 
 def warnings_of(config: BrokerConfig) -> Iterable[str]:
-    """One line for each thing in the settings that is probably not what was meant."""
+    """One warning per probable mistake in the settings."""
     for name in config.unknown_settings():
         yield f"Unknown setting {name}: it is ignored."
     for name in config.deprecated_settings():

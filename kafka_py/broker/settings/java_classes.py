@@ -1,7 +1,7 @@
-"""Java class names in a broker's settings: which mean what this broker does anyway, and what the others cost.
+"""Java class names in a broker's settings: the warnings about classes whose function this broker lacks.
 
-A property file of Apache Kafka must start this broker too, so no class name is refused here; what it asks for and does
-not get is in one line of the start. Not in the table: policies (create.topic.policy.class.name loads Python), classes
+A property file of Apache Kafka must start this broker too, so no class name is rejected here; a missing function is one
+line of the start-up log. Not in the table: policies (create.topic.policy.class.name loads Python), classes
 that protect the broker (protections.py), and those of settings that have no effect at all (column `no_effect`).
 Source: docs/reference/configs.tsv.
 """
@@ -19,8 +19,8 @@ NOTHING_LOST = ""
 class ClassSetting(NamedTuple):
     """A setting that names classes, comma-separated if several.
 
-    known: what is lost with each class of Apache Kafka itself, by its name without package.
-    otherwise: what is lost with any other class.
+    known: the function lost for each class of Apache Kafka itself, by its name without package. otherwise: the function
+        lost for any other class.
     """
 
     known: Mapping[str, str]
@@ -32,10 +32,10 @@ _NO_JMX = "metrics are not offered over JMX, but over HTTP (metrics.http.port)"
 _NOT_CALLED = "a Java class, which this broker cannot call"
 
 _REPORTERS = ("metric.reporters", "kafka.metrics.reporters")
-"""Settings that may name Python classes as well."""
+"""Settings that may also name Python classes."""
 
 REPORTER_METHODS = ("configure", "report", "close")
-"""What such a class must have; see reporters.Reporter."""
+"""The methods that such a class must have; see reporters.Reporter."""
 
 SETTINGS: dict[str, ClassSetting] = {
     "replica.selector.class": ClassSetting(
@@ -49,7 +49,7 @@ SETTINGS: dict[str, ClassSetting] = {
 
 
 def class_warnings(properties: Mapping[str, object]) -> Iterator[str]:
-    """One line for each class that is named in these settings and whose work is not done."""
+    """One line for each class in these settings whose function is missing."""
     for setting, meaning in SETTINGS.items():
         for name in filter(None, (word.strip() for word in str(properties.get(setting, "")).split(","))):
             lost = meaning.known.get(name.rpartition(".")[2], meaning.otherwise)

@@ -1,7 +1,7 @@
-"""The broker's settings in force: the property file, and over it what ZooKeeper says for all brokers and for this one.
+"""The broker's current settings: the property file, overridden by ZooKeeper for all brokers and for this one.
 
-No I/O; keeps the present layers. The `live` column of the tables says what may change at run time; any other setting in
-ZooKeeper is ignored and logged.
+No I/O; holds the layers. The `live` column of the tables marks dynamic settings; any other setting in ZooKeeper is
+ignored and logged.
 Source: docs/reference/configs.tsv (column dynamic); docs/reference/zookeeper.md, section 10.
 """
 
@@ -18,9 +18,10 @@ log = logging.getLogger(__name__)
 
 
 class LiveConfig:
-    """Three layers of settings and the table they come to.
+    """Three layers of settings and the resulting table.
 
-    static: as the broker was started. cluster_wide: `/config/brokers/<default>`. own: `/config/brokers/<id>`; wins.
+    static: the property file. cluster_wide: `/config/brokers/<default>`. own: `/config/brokers/<id>`, which takes
+    precedence.
     """
 
     def __init__(self, static: BrokerConfig) -> None:
@@ -30,12 +31,12 @@ class LiveConfig:
         self.current = static
 
     def set_cluster_wide(self, overrides: Mapping[str, str]) -> BrokerConfig:
-        """Replaces what holds for all brokers; returns what is in force now."""
+        """Replaces the settings of all brokers; returns the resulting table."""
         self.cluster_wide = self._accepted(overrides, is_default=True)
         return self._build()
 
     def set_own(self, overrides: Mapping[str, str]) -> BrokerConfig:
-        """Replaces what holds for this broker alone; returns what is in force now."""
+        """Replaces the settings of this broker; returns the resulting table."""
         self.own = self._accepted(overrides, is_default=False)
         return self._build()
 
@@ -44,23 +45,23 @@ class LiveConfig:
         for name, value in overrides.items():
             row = row_of(name)
             if misplaced(name, is_default=is_default) is not None:
-                log.error("The dynamic setting %s is not one that may be set there; it is left aside", name)
+                log.error("The dynamic setting %s may not be set at this level and is ignored", name)
                 continue
             if is_stored_password(name):
-                log.error("The dynamic setting %s is left aside: stored passwords are not supported", name)
+                log.error("The dynamic setting %s is ignored: stored passwords are not supported", name)
                 continue
             try:
                 if row is not None:
                     row.parse(value)
             except ConfigError as error:
-                log.error("A dynamic setting is left aside: %s", error.detail)
+                log.error("A dynamic setting is ignored: %s", error.detail)
                 continue
-            accepted[name] = value  # an unknown name may mean something to a plug-in, and is shown to who asks
+            accepted[name] = value  # a plug-in may use an unknown name, and DescribeConfigs shows it
         return accepted
 
     def _build(self) -> BrokerConfig:
         try:
             self.current = self.static.override({**self.cluster_wide, **self.own})
         except ConfigError as error:
-            log.error("The dynamic settings do not fit together, the previous ones stay: %s", error.detail)
+            log.error("The dynamic settings contradict each other, the previous ones are kept: %s", error.detail)
         return self.current

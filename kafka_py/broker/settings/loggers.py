@@ -1,8 +1,8 @@
-"""A broker's loggers under the names that operators and other people's tools know from Apache Kafka.
+"""A broker's loggers under Apache Kafka's names, which operators and tools know.
 
 `CLASSIC` is the table: one of our modules or packages -> the logger of Apache Kafka 2.8.2 whose level and files it
-follows. `link` hangs our loggers under theirs, so levels are inherited by those names; a process that is no broker does
-not call it. `set_level` and `unset_level` change levels while the broker runs (KIP-412). Knows no files and no formats.
+follows. `link` makes our loggers children of those, so that levels are inherited; only a broker calls it. `set_level`
+and `unset_level` change levels while the broker runs (KIP-412). Knows no files and no formats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEVELS = {
     "DEBUG": logging.DEBUG,
     "TRACE": TRACE,
 }
-"""The levels that may be set at run time, by their log4j names; the loudest comes last."""
+"""The levels that may be set at run time, by their log4j names, from least to most verbose."""
 
 ROOT = "root"
 REQUESTS = "kafka.request.logger"
@@ -70,10 +70,10 @@ CLASSIC = {
     "kafka_py.zk.partitions": "kafka.zk.KafkaZkClient",
     "kazoo": "org.apache.zookeeper.ClientCnxn",
 }
-"""A row for a package holds for its modules that have none of their own."""
+"""A row of a package applies to its modules without a row."""
 
 WITHOUT_MODULE = ("kafka.authorizer.logger", "kafka.log.LogCleaner", REQUESTS, state_changes.NAME)
-"""Loggers of Apache Kafka that are asked for by these names, and so exist from the start."""
+"""Loggers of Apache Kafka that exist from the start, because tools request them by name."""
 
 PREFIXES = {
     "kafka.controller": "[Controller id={}] ",
@@ -81,7 +81,7 @@ PREFIXES = {
     "kafka.coordinator.group.GroupMetadataManager": "[GroupMetadataManager brokerId={}] ",
     "kafka.server.ReplicaManager": "[ReplicaManager broker={}] ",
 }
-"""How the lines of these loggers begin, with the broker's id; a name stands for those below it too."""
+"""Prefixes of these loggers' lines, with the broker id; a name includes the loggers below it."""
 
 
 def classic_name(name: str) -> str:
@@ -96,20 +96,20 @@ def classic_name(name: str) -> str:
 
 
 def prefix_of(name: str) -> str:
-    """How a line of the logger `name` of Apache Kafka begins; `{}` is the broker's id. Empty for most."""
+    """Prefix of the lines of Apache Kafka's logger `name`; `{}` is the broker id. Empty for most."""
     return next((text for root, text in PREFIXES.items() if name == root or name.startswith(root + ".")), "")
 
 
 def link() -> None:
-    """Hangs our loggers under those of Apache Kafka. Called by a broker before levels are set; may be repeated."""
+    """Makes our loggers children of Apache Kafka's. A broker calls it before levels are set; may be repeated."""
     logging.addLevelName(TRACE, "TRACE")
-    for name in CLASSIC:  # all of them first: a logger made later would take the place of its children's parents
+    for name in CLASSIC:  # all of them first: a logger created later would become the parent of its children
         logging.getLogger(name)
     for name, classic in CLASSIC.items():
         logging.getLogger(name).parent = logging.getLogger(classic)
     for name in WITHOUT_MODULE:
         logging.getLogger(name)
-    logging.getLogger().setLevel(logging.getLogger().level)  # setting any level makes loggers look at theirs again
+    logging.getLogger().setLevel(logging.getLogger().level)  # setting any level clears the cached levels of all loggers
 
 
 def _is_linked(name: str) -> bool:
@@ -118,7 +118,7 @@ def _is_linked(name: str) -> bool:
 
 
 def _visible() -> Iterator[str]:
-    """The loggers that can be seen and changed; ours stand behind theirs."""
+    """The loggers that can be listed and changed; ours are hidden."""
     known = logging.root.manager.loggerDict
     for name in sorted(known):
         if isinstance(known[name], logging.Logger):
@@ -128,19 +128,19 @@ def _visible() -> Iterator[str]:
 
 
 def levels() -> dict[str, str]:
-    """Every logger with the level in force, `root` first."""
+    """Every logger with its effective level, `root` first."""
     shown = {ROOT: _level_name(logging.root.level)}
     shown.update((name, _level_name(logging.getLogger(name).getEffectiveLevel())) for name in _visible())
     return shown
 
 
 def _level_name(level: int) -> str:
-    """The log4j name of the quietest level that lets through what `level` does."""
+    """The log4j name of the least verbose level that includes `level`."""
     return next((name for name, least in LEVELS.items() if level >= least), "TRACE")
 
 
 def check_level(name: str, level: str | None) -> None:
-    """Whether that level may be set for that logger. Raises ConfigError."""
+    """Checks whether the level may be set for the logger. Raises ConfigError."""
     if name != ROOT and name not in set(_visible()):
         raise ConfigError(f"Logger {name} does not exist!")
     if level not in LEVELS:
@@ -151,7 +151,7 @@ def check_level(name: str, level: str | None) -> None:
 
 
 def check_unset(name: str) -> None:
-    """Whether the logger may lose the level of its own. Raises ConfigError; KafkaError(INVALID_REQUEST) for root."""
+    """Checks whether the logger's level may be removed. Raises ConfigError; KafkaError(INVALID_REQUEST) for root."""
     if name == ROOT:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
     if name not in set(_visible()):
@@ -159,10 +159,10 @@ def check_unset(name: str) -> None:
 
 
 def set_level(name: str, level: str) -> None:
-    """From now on the logger, and those below it without a level of their own, have this level. Checked before."""
+    """Sets the level of a logger and of those below it without a level, after check_level."""
     logging.getLogger(None if name == ROOT else name).setLevel(LEVELS[level])
 
 
 def unset_level(name: str) -> None:
-    """From now on the logger has the level of the one above it."""
+    """Removes the level of a logger, which then inherits it."""
     logging.getLogger(name).setLevel(logging.NOTSET)

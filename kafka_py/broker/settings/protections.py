@@ -1,9 +1,9 @@
-"""Settings that ask for a protection which this broker does not give: it refuses to start rather than run open.
+"""Security settings that this broker does not enforce: it does not start with them, rather than run unprotected.
 
-The rule: what decides who may do what, or who somebody is, is enforced or refused; one setting, whose value names the
-others, lets the broker start all the same. TLS and SASL need no row here: a listener that uses them is refused by
-itself (net/endpoints.py), and without such a listener their settings mean nothing to Apache Kafka either. Quotas limit
-how much, not who: where they are not enforced, the start says so (column `no_effect` of the tables).
+Settings of authorization and authentication are enforced or stop the start, unless the override setting lists them. TLS
+and SASL need no row here: net/endpoints.py rejects a listener that uses them, and without such a listener their
+settings have no effect in Apache Kafka either. For quotas that are not enforced the start-up log has a warning
+(column `no_effect` of the tables).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OVERRIDE = "kafka_py.unenforced.settings"
 
 
 class Protection(NamedTuple):
-    """What a setting asks for. given: the classes whose work this broker does. lost: what is open without others."""
+    """The protection of a setting. given: the classes that this broker replaces. lost: the effect of missing others."""
 
     given: frozenset[str]
     lost: str
@@ -36,10 +36,10 @@ PROTECTIONS = {
 
 
 class ProtectionOptions(OptionTable):
-    """Which protections an operator does without."""
+    """The setting that lists protections to start without."""
 
     unenforced_settings = Option[list[str]](
-        OVERRIDE, [], about="Settings that ask for a protection this broker lacks, and shall not stop its start.",
+        OVERRIDE, [], about="Settings of a protection that this broker lacks, which do not stop its start.",
     )
 
     def validate(self) -> None:
@@ -51,12 +51,12 @@ class ProtectionOptions(OptionTable):
                 )
 
     def unprotected(self) -> Iterator[str]:
-        """One line for each protection that the operator does without."""
+        """One line for each overridden protection."""
         for name, value, lost in self._unprotected():
             yield f"{name}={value} is not enforced: {lost}"
 
     def _unprotected(self) -> Iterator[tuple[str, str, str]]:
-        """Setting as given, its value, and what is open without it."""
+        """Each missing protection: setting, value, and its effect."""
         for name, value in self.originals.items():
             setting = next((one for one in PROTECTIONS if name == one or _is_of_listener(name, one)), None)
             if setting is None or not (text := str(value or "").strip()):

@@ -1,4 +1,4 @@
-"""The order in which Scala's mutable hash tables list their entries: DescribeConfigs and several tools have it.
+"""The iteration order of Scala's mutable hash tables, which DescribeConfigs and several tools have.
 
 Source: HashMap and HashSet of Scala 2.13; String.hashCode of the JDK.
 """
@@ -20,13 +20,13 @@ K = TypeVar("K")
 
 
 def of_strings(keys: Iterable[str]) -> list[str]:
-    """Keys as a hash table lists them."""
+    """Keys in the iteration order of a hash table."""
     listed = list(keys)
     return _ordered(listed, [java_hash_code(key) for key in listed])
 
 
 def of_partitions(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-    """Partitions as a hash set lists them."""
+    """Partitions in the iteration order of a hash set."""
     listed = list(partitions)
     return _ordered(listed, [31 * (31 + each.partition) + java_hash_code(each.topic) for each in listed])
 
@@ -41,7 +41,7 @@ def _ordered(keys: Sequence[K], hashes: Sequence[int]) -> list[K]:
 
 
 def _improved(code: int) -> int:
-    """The high bits folded into the low ones, as a signed number of 32 bits."""
+    """The hash with its high bits folded into the low ones, as a signed 32-bit number."""
     code &= _MASK
     code ^= code >> 16
     return code - (1 << 32) if code & 0x80000000 else code

@@ -1,6 +1,6 @@
 """The settings of TLS, SASL, delegation tokens and stored passwords. Source: docs/reference/configs.tsv.
 
-Declared here so that a property file of Apache Kafka is understood as a whole; listeners decide what is used.
+Declared here so that a property file of Apache Kafka has no unknown names; listeners decide which are used.
 """
 
 from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, one_of
@@ -13,13 +13,13 @@ _NO_SASL = "no listener can use SASL"
 
 
 class AccessOptions(OptionTable):
-    """Who may do what. What this broker does not enforce stops its start: protections.py."""
+    """Authorization and authentication. Settings that this broker does not enforce stop its start (protections.py)."""
 
     authorizer_class_name = Option(
-        "authorizer.class.name", "", importance="low", about="Decides who may do what; empty: everybody everything.",
+        "authorizer.class.name", "", importance="low", about="Authorizer class; empty: everything is allowed.",
     )
     principal_builder_class: Option[str | None] = Option(
-        "principal.builder.class", None, kind=Kind.CLASS, live=_EACH, about="Makes the principal of a connection.",
+        "principal.builder.class", None, kind=Kind.CLASS, live=_EACH, about="Class that makes principals.",
     )
     security_providers: Option[str | None] = Option(
         "security.providers", None, kind=Kind.STRING, importance="low",
@@ -32,7 +32,7 @@ class AccessOptions(OptionTable):
 
 
 class TlsOptions(OptionTable, no_effect=_NO_TLS):
-    """How connections are encrypted, and what certificates prove."""
+    """Settings of TLS."""
 
     ssl_protocol = Option("ssl.protocol", "TLSv1.3", live=_EACH, about="Name of the TLS context.")
     ssl_provider: Option[str | None] = Option(
@@ -93,37 +93,37 @@ class TlsOptions(OptionTable, no_effect=_NO_TLS):
 
 
 class SaslOptions(OptionTable, no_effect=_NO_SASL):
-    """How clients and brokers log in."""
+    """Settings of SASL."""
 
     sasl_mechanism_inter_broker_protocol = Option(
-        "sasl.mechanism.inter.broker.protocol", "GSSAPI", live=_EACH, about="How brokers log in at each other.",
+        "sasl.mechanism.inter.broker.protocol", "GSSAPI", live=_EACH, about="Mechanism between brokers.",
     )
     sasl_jaas_config: Option[str | None] = Option(
         "sasl.jaas.config", None, kind=Kind.PASSWORD, live=_EACH, about="Login module and credentials of a listener.",
     )
     sasl_enabled_mechanisms = Option(
-        "sasl.enabled.mechanisms", ["GSSAPI"], live=_EACH, about="How clients may log in.",
+        "sasl.enabled.mechanisms", ["GSSAPI"], live=_EACH, about="Mechanisms that clients may use.",
     )
     sasl_server_max_receive_size = Option(
-        "sasl.server.max.receive.size", 524_288, unit="bytes", about="Largest message before a client is logged in.",
+        "sasl.server.max.receive.size", 524_288, unit="bytes", about="Largest message before authentication.",
     )
     sasl_server_callback_handler_class: Option[str | None] = Option(
-        "sasl.server.callback.handler.class", None, kind=Kind.CLASS, about="Checks credentials on the broker's side.",
+        "sasl.server.callback.handler.class", None, kind=Kind.CLASS, about="Checks credentials on the broker.",
     )
     sasl_client_callback_handler_class: Option[str | None] = Option(
         "sasl.client.callback.handler.class", None, kind=Kind.CLASS, about="Gives credentials to other brokers.",
     )
     sasl_login_class: Option[str | None] = Option(
-        "sasl.login.class", None, kind=Kind.CLASS, about="Obtains the login context.",
+        "sasl.login.class", None, kind=Kind.CLASS, about="Class that obtains the login context.",
     )
     sasl_login_callback_handler_class: Option[str | None] = Option(
-        "sasl.login.callback.handler.class", None, kind=Kind.CLASS, about="Gives the login what it asks for.",
+        "sasl.login.callback.handler.class", None, kind=Kind.CLASS, about="Callback class of the login.",
     )
     sasl_kerberos_service_name: Option[str | None] = Option(
         "sasl.kerberos.service.name", None, kind=Kind.STRING, live=_EACH, about="The broker's Kerberos service.",
     )
     sasl_kerberos_kinit_cmd = Option(
-        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", live=_EACH, about="Renews Kerberos tickets.",
+        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", live=_EACH, about="Command that renews Kerberos tickets.",
     )
     sasl_kerberos_ticket_renew_window_factor = Option(
         "sasl.kerberos.ticket.renew.window.factor", 0.8, live=_EACH,
@@ -181,17 +181,17 @@ class TokenOptions(OptionTable, no_effect="requests for delegation tokens are re
     )
 
 class PasswordOptions(OptionTable, no_effect="a password that is to be stored in ZooKeeper is refused"):
-    """How passwords are encrypted that settings in ZooKeeper hold (KIP-226)."""
+    """Encryption of passwords in dynamic settings (KIP-226)."""
 
     password_encoder_secret: Option[str | None] = Option(
         "password.encoder.secret", None, kind=Kind.PASSWORD, about="Encrypts passwords kept in ZooKeeper.",
     )
     password_encoder_old_secret: Option[str | None] = Option(
-        "password.encoder.old.secret", None, kind=Kind.PASSWORD, about="The secret before the present one.",
+        "password.encoder.old.secret", None, kind=Kind.PASSWORD, about="The previous secret.",
     )
     password_encoder_keyfactory_algorithm: Option[str | None] = Option(
         "password.encoder.keyfactory.algorithm", None, kind=Kind.STRING, importance="low",
-        about="Makes a key of the secret; unset: PBKDF2WithHmacSHA512.",
+        about="Derives the key from the secret; unset: PBKDF2WithHmacSHA512.",
     )
     password_encoder_cipher_algorithm = Option(
         "password.encoder.cipher.algorithm", "AES/CBC/PKCS5Padding", importance="low", about="Encrypts the passwords.",
@@ -200,9 +200,9 @@ class PasswordOptions(OptionTable, no_effect="a password that is to be stored in
         "password.encoder.key.length", 128, at_least(8), importance="low", unit="bits", about="Length of that key.",
     )
     password_encoder_iterations = Option(
-        "password.encoder.iterations", 4096, at_least(1024), importance="low", about="Rounds that make that key.",
+        "password.encoder.iterations", 4096, at_least(1024), importance="low", about="Iterations of key derivation.",
     )
 
 
 class SecurityOptions(AccessOptions, TlsOptions, SaslOptions, TokenOptions, PasswordOptions):
-    """How clients and brokers prove who they are, and how their connections are protected."""
+    """Settings of authentication, authorization and encryption."""

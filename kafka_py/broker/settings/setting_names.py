@@ -1,6 +1,6 @@
-"""Names of broker settings: with a listener's prefix or without, where they may change, which values are secret.
+"""Names of broker settings: listener prefixes, levels at which they may be set, secret values.
 
-What this broker does not know may be anything, so it counts as secret: its value is in no log line and in no answer.
+The values of unknown settings count as secret: they are neither logged nor returned.
 Pure. Source: KafkaConfig.maybeSensitive, DynamicBrokerConfig (listener prefixes, password settings); KIP-226.
 """
 
@@ -23,10 +23,10 @@ _OF_MECHANISM = (
     "sasl.server.callback.handler.class",
     "connections.max.reauth.ms",
 )
-"""May stand behind a listener's prefix and the name of a SASL mechanism."""
+"""Settings that may follow a listener prefix and the name of a SASL mechanism."""
 
 _CLUSTER_WIDE_OF_LISTENER = frozenset({"max.connections", "max.connection.creation.rate"})
-"""The only settings behind a listener's prefix that all brokers may share."""
+"""The only settings with a listener prefix that may be set for all brokers."""
 
 _PER_LISTENER_ONLY = frozenset(
     {
@@ -42,13 +42,13 @@ _PER_LISTENER_ONLY = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Key and trust stores, which may change at run time behind a listener's prefix alone (SslConfigs)."""
+"""Key and trust stores, which are dynamic only with a listener prefix (SslConfigs)."""
 
 _PASSWORDS = tuple(row.name for row in BrokerConfig.ROWS.values() if row.kind is Kind.PASSWORD and row.live.is_live)
 
 
 def base_name(name: str) -> str:
-    """The setting that `listener.name.<listener>.[<mechanism>.]<setting>` is about; other names are their own."""
+    """The setting in `listener.name.<listener>.[<mechanism>.]<setting>`; other names are returned unchanged."""
     match = _OF_LISTENER.fullmatch(name)
     if match is None:
         return name
@@ -56,12 +56,12 @@ def base_name(name: str) -> str:
 
 
 def row_of(name: str) -> Option[Any] | None:
-    """The row of a setting, behind a listener's prefix or not; None for what this broker does not know."""
+    """The row of a setting, with or without a listener prefix; None for an unknown one."""
     return BrokerConfig.ROWS.get(name) or BrokerConfig.ROWS.get(base_name(name))
 
 
 class Misplaced(Enum):
-    """Why a setting may not be set at run time where it is set; the value is what admin tools show."""
+    """Why a setting may not be set dynamically at a level; admin tools show the value."""
 
     FIXED = "Cannot update these configs dynamically"
     WITHOUT_LISTENER = "These security configs can be dynamically updated only per-listener using the listener prefix"
@@ -69,9 +69,9 @@ class Misplaced(Enum):
 
 
 def misplaced(name: str, *, is_default: bool) -> Misplaced | None:
-    """What keeps a setting from being set at run time for one broker, or for all (`is_default`); None if nothing does.
+    """Why a setting may not be set dynamically for one broker, or for all (`is_default`); None if it may.
 
-    What this broker does not know may be set anywhere.
+    Unknown settings may be set at any level.
     """
     row = BrokerConfig.ROWS.get(name)
     if row is not None and row.live is Live.READ_ONLY:
@@ -90,13 +90,13 @@ def is_secret(name: str) -> bool:
 
 
 def is_stored_password(name: str) -> bool:
-    """Whether it is a password that may be set while the broker runs, and is encrypted in ZooKeeper."""
+    """Whether it is a dynamic password setting, which is encrypted in ZooKeeper."""
     return name.endswith(_PASSWORDS)
 
 
 def shown(settings: Mapping[str, str], known: Collection[str] = ()) -> str:
-    """The settings as log lines may have them: `a=1, b=[hidden]`.
+    """The settings for log lines: `a=1, b=[hidden]`.
 
-    known: names of another table whose values are no secrets.
+    known: names of another table whose values are not secret.
     """
     return paired({name: value if name in known or not is_secret(name) else HIDDEN for name, value in settings.items()})

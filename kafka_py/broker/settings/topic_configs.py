@@ -1,7 +1,7 @@
-"""The settings of topics as they are now: the overrides from ZooKeeper on top of the broker's own.
+"""The current settings of topics: the overrides from ZooKeeper on top of the broker's settings.
 
-A topic without overrides shares one value with all others of its kind. Knows neither ZooKeeper nor logs; who changes
-settings tells it. Source: docs/reference/zookeeper.md, section 10.
+All topics without overrides share one value. Knows neither ZooKeeper nor logs; config_changes.py calls it.
+Source: docs/reference/zookeeper.md, section 10.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kafka_py.log.model.configs import LogConfig
 log = logging.getLogger(__name__)
 
 BUILT_A_TURN = 64
-"""How many topics' settings are worked out in one turn of the loop; each takes some 25 microseconds."""
+"""Topics whose settings are computed in one turn of the loop; each takes some 25 microseconds."""
 
 
 class TopicConfigs:
-    """Overrides by topic, and the LogConfig each comes to."""
+    """Overrides by topic, and the resulting LogConfig."""
 
     def __init__(self, broker: LogOptions) -> None:
         self._broker = broker
@@ -31,15 +31,15 @@ class TopicConfigs:
         self._set_meanwhile: list[set[str]] = []  # one per running `read_with`
 
     def of(self, topic: str) -> LogConfig:
-        """The settings in force for a topic's logs."""
+        """The current settings of a topic's logs."""
         return self._configs.get(topic, self._default)
 
     def overrides(self, topic: str) -> Mapping[str, str]:
-        """What is set for the topic itself."""
+        """The overrides of the topic."""
         return self._overrides.get(topic, {})
 
     def set_overrides(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
-        """Replaces a topic's overrides; one that cannot be taken is logged and left out. Returns what is in force."""
+        """Replaces a topic's overrides; an invalid one is logged and ignored. Returns the resulting settings."""
         for topics in self._set_meanwhile:
             topics.add(topic)
         if overrides:
@@ -50,8 +50,7 @@ class TopicConfigs:
         return self.of(topic)
 
     async def read_with(self, read: Awaitable[Mapping[str, Mapping[str, str]]]) -> None:
-        """Sets the overrides that `read` brings, by topic, but not of a topic whose overrides were set while it read:
-        those are of an announced change, and what was read may be older."""
+        """Sets the overrides that `read` returns, but not of topics set meanwhile, which are newer."""
         set_meanwhile: set[str] = set()
         self._set_meanwhile.append(set_meanwhile)
         try:
@@ -64,17 +63,17 @@ class TopicConfigs:
             self._set_meanwhile = [topics for topics in self._set_meanwhile if topics is not set_meanwhile]
 
     def forget(self, topic: str) -> None:
-        """The topic is gone, or has no overrides."""
+        """Removes a topic that was deleted, or has no overrides."""
         self._overrides.pop(topic, None)
         self._configs.pop(topic, None)
 
     async def set_broker(self, broker: LogOptions) -> None:
-        """The broker's own settings changed: every topic's may have. Very many overrides are gone through in turns."""
+        """Replaces the broker's settings, and recomputes those of all topics, very many of them in turns."""
         self._broker = broker
         self._default = LogConfig.for_topic(broker)
         async for topics in sliced(list(self._overrides), BUILT_A_TURN):
             for topic in topics:
-                if topic in self._overrides:  # it may have gone meanwhile
+                if topic in self._overrides:  # it may have been removed meanwhile
                     self._configs[topic] = self._build(topic)
 
     def _build(self, topic: str) -> LogConfig:
@@ -86,7 +85,7 @@ class TopicConfigs:
         usable = {name: value for name, value in overrides.items() if self._is_usable(name, value)}
         try:
             return LogConfig.for_topic(self._broker, usable)
-        except ConfigError:  # each is fine by itself, together they are not
+        except ConfigError:  # each is valid, but they contradict each other
             return self._default
 
     def _is_usable(self, name: str, value: str) -> bool:

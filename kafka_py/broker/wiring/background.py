@@ -1,4 +1,4 @@
-"""Blocking work in threads, of which the broker knows when none is left: the stop has to wait for it.
+"""Blocking work in threads, counted, because shutdown has to wait for it.
 
 Source: docs/architecture.md, "Concurrency".
 """
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class ResizablePool(Executor):
-    """A pool of threads whose number may change: what runs then ends in its thread, what comes has the new ones."""
+    """A thread pool of variable size: running work ends in its old thread, new work uses the new threads."""
 
     def __init__(self, threads: int, name: str) -> None:
         self._name = name
@@ -26,20 +26,20 @@ class ResizablePool(Executor):
 
     @property
     def threads(self) -> int:
-        """How many there may be."""
+        """Maximum number of threads."""
         return self._threads
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         return self._pool.submit(fn, *args, **kwargs)
 
     def resize(self, threads: int) -> None:
-        """From now on this many threads, at least one."""
+        """Sets the number of threads, at least one."""
         threads = max(threads, 1)
         if threads == self._threads:
             return
         self._threads, previous = threads, self._pool
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=self._name)
-        previous.shutdown(wait=False)  # its idle threads end; what it was given is still done
+        previous.shutdown(wait=False)  # its idle threads end; queued work is still done
         self._previous.append(previous)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -48,7 +48,7 @@ class ResizablePool(Executor):
 
 
 class CountedBackground:
-    """Runs jobs in a pool and reports back on the loop; counts those that have not reported yet."""
+    """Runs jobs in a pool and reports back on the loop; counts the unfinished ones."""
 
     def __init__(self, executor: Executor, loop: asyncio.AbstractEventLoop) -> None:
         self._threads = ThreadBackground(executor, loop.call_soon_threadsafe)
@@ -85,5 +85,5 @@ class CountedBackground:
             self._idle.set()
 
     async def wait_idle(self) -> None:
-        """Returns when every job, also those that jobs set off, has reported."""
+        """Returns when every job has reported, including jobs started by other jobs."""
         await self._idle.wait()

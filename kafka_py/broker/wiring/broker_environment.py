@@ -1,4 +1,4 @@
-"""What a broker's parts are given when they are made: who it is, its settings, and everything that reaches outside."""
+"""The environment of a broker's parts: its identity, its settings, and all access to the outside."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from kafka_py.zk.store import ZkStore
 
 @dataclass(frozen=True, slots=True)
 class BrokerEnvironment:
-    """Of one broker that runs in this process.
+    """The environment of one broker in this process.
 
-    outside: what it was given at its start. executor: runs what blocks. supervisor: of all background work, until the
-    broker stops. offsets_partitions: of the topic where groups are kept, as it is or will be created.
+    outside: the environment of its server. executor: runs blocking work. supervisor: of all background work, until the
+    broker stops. offsets_partitions: number of partitions of the offsets topic, as it is or will be created.
     had_topics: whether the cluster had topics when this broker started.
     """
 

@@ -1,6 +1,7 @@
-"""How a broker copies: what it hosts, its fetchers, its in-sync sets, its moves, and when each is looked at.
+"""Replication of a broker: hosted partitions, fetchers, in-sync sets, moves, and their periodic tasks.
 
-Joins the parts of the replication package to the broker's settings, metadata, clock and ZooKeeper; decides nothing.
+Connects the parts of the replication package with the broker's settings, metadata, clock and ZooKeeper; decides
+nothing.
 Source: docs/reference/replication.md, sections 4, 5 and 7; docs/reference/log.md, section 17.
 """
 
@@ -39,13 +40,13 @@ from kafka_py.replication.state.throttle import (
 
 
 class Replication:
-    """What copies partitions between this broker and others. Nothing runs before `start`.
+    """Replication between this broker and others. Nothing runs before `start`.
 
-    replicas: the partitions of this broker. fetchers: of those that it follows. isr_updates: of those that it leads.
+    replicas: the partitions of this broker. fetchers: for those that it follows. isr_updates: for those that it leads.
     """
 
     def __init__(self, env: BrokerEnvironment, log_dirs: LogDirs, metadata: MetadataCache, parked: Parked) -> None:
-        """parked: where requests wait for partitions."""
+        """parked: the purgatories of requests that wait for partitions."""
         config = env.live.current
         self._env = env
         self._parked = parked
@@ -119,11 +120,11 @@ class Replication:
         return mover
 
     def resume_moves(self, leaders: Iterable[Partition], followers: Iterable[Partition]) -> None:
-        """These have their roles (again), so moves of them between directories can continue."""
+        """Resumes moves of these partitions between directories, after their roles were assigned."""
         self.mover.resume(partition.topic_partition for partition in (*leaders, *followers))
 
     def _throttle(self, replicas_in: Callable[[LogConfig], list[str]]) -> Throttle:
-        """A throttle for the replicas that topics' settings name."""
+        """A throttle for the replicas in topics' settings."""
         config, topic_configs = self._env.live.current, self._env.topic_configs
         window_ms = config.replication_quota_window_size_seconds * 1000.0
         rate = ByteRate(self._env.clock, config.replication_quota_window_num, window_ms)
@@ -138,7 +139,7 @@ class Replication:
         self.mover.throttle.limit = config.replica_alter_log_dirs_io_max_bytes_per_second
 
     def start(self, every: Every) -> None:
-        """Begins what is done from time to time."""
+        """Starts the periodic tasks."""
         every(self._env.live.current.replica_lag_time_max_ms / 2, self._begin_shrinking, "shrinking of in-sync sets")
         every(SYNC_AGAIN_MS, self._begin_syncing, "flushes of flush.messages")
         every(NOTICE_CHECK_MS, self.isr_updates.announce_if_due, "announcement of in-sync sets")
@@ -154,23 +155,23 @@ class Replication:
             self._parked.note_change(partition, watermark_raised=True)
 
     def notice_log_starts(self) -> None:
-        """Log starts that retention moved: readers here and leaders elsewhere are told."""
+        """Notifies parked fetches, and leaders on other brokers, of log start offsets advanced by retention."""
         self.replicas.fetches.notice_log_starts()
         self.fetchers.note_log_starts()
 
     def lose(self, lost: Iterable[TopicPartition], gone: Sequence[TopicPartition]) -> None:
-        """A directory failed that held something of the partitions `lost`; those of `gone` have no log here now."""
+        """Handles a failed directory. lost: partitions with a log in it. gone: those that have no other log here."""
         self.mover.stop(lost)
         self.fetchers.stop(gone)
         self.replicas.mark_offline(gone)
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """The settings changed at run time."""
+        """Applies settings that changed at run time."""
         self.fetchers.resize(config.num_replica_fetchers)
         self._set_limits(config)
 
     async def close(self) -> None:
-        """Copies no more; in-sync sets stay as they are written."""
+        """Stops replication; the in-sync sets are not changed."""
         self.isr_updates.close()
         await self.mover.close()
         await self.fetchers.close()

@@ -1,4 +1,4 @@
-"""What a broker gets from the world outside, as one value that is handed in at its start.
+"""The environment of a server: all access to the outside, as one value.
 
 Source: docs/architecture.md.
 """
@@ -17,12 +17,11 @@ from kafka_py.zk.session import ZkSession
 
 @dataclass(frozen=True, slots=True)
 class ServerEnvironment(Environment):
-    """The machine's own, unless given.
+    """Defaults are those of the machine.
 
-    files: where logs are stored. network: where sockets come from.
-    session: of ZooKeeper, not yet connected; None for one over TCP, as the settings describe it.
-    executor: runs what blocks; None for threads of the broker's own, as many as the settings say.
-    watch: measures the event loop, if anything does.
+    files: the file system of the logs. network: creates sockets. session: of ZooKeeper, not yet connected; None for one
+    over TCP according to the settings. executor: runs blocking work; None for a pool of the broker's own. watch:
+    measures the event loop; may be None.
     """
 
     files: Files = field(default_factory=RealFiles)
