@@ -1,6 +1,6 @@
 """The server: one process that serves requests, holds partitions and may be the controller.
 
-    settings/               the settings of broker and topics, changed at run time as well
+    settings/               settings of broker and topics, and their changes
     metadata/               the metadata cache
     observe/                metrics, reports, request log
     wiring/                 replication and coordinators connected for one broker
