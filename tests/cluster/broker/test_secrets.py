@@ -131,7 +131,7 @@ def test_passwords_that_somebody_wrote_into_zookeeper(everything_logged: pytest.
         await broker.store.configs.change("users/alice", {"SCRAM-SHA-256": f"salt={SECRET}"})
         await broker.store.configs.change("topics/t", {"com.example.token": SECRET})
         await broker.until(lambda: "topic t are now" in everything_logged.text)
-        assert f"The dynamic setting {PASSWORDS[0]} is left aside" in everything_logged.text
+        assert f"The dynamic setting {PASSWORDS[0]} is ignored" in everything_logged.text
         assert "SCRAM-SHA-256 of users/alice in ZooKeeper: this broker does not enforce them" in everything_logged.text
         assert SECRET not in everything_logged.text
         assert SECRET not in repr(await described(broker, "0"))

@@ -74,7 +74,7 @@ async def test_an_epoch_raised_meanwhile_without_a_controller_is_a_lost_election
         return await sending(ops)
 
     store.session.multi = multi
-    with pytest.raises(ControllerMoved, match="gone"):
+    with pytest.raises(ControllerMoved, match="resigned already"):
         await store.election.elect(1, 0)
 
 
