@@ -92,6 +92,14 @@ UPDATE_METADATA_ADDRESSES = _each_version(
 OFFSET_COMMIT_TO_ZOOKEEPER = _each_version(ApiKey.OFFSET_COMMIT, lambda version: version == 0)
 """Whether the offsets are stored in ZooKeeper, where old consumers look for them."""
 
+TXN_OFFSET_COMMIT_WHILE_LOADING = _each_version(
+    ApiKey.TXN_OFFSET_COMMIT,
+    lambda version: (
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if version >= 2 else ErrorCode.COORDINATOR_NOT_AVAILABLE
+    ),
+)
+"""The error while the group's partition is loaded: producers before version 2 do not expect the exact one."""
+
 OFFSET_FETCH_FROM_ZOOKEEPER = _each_version(ApiKey.OFFSET_FETCH, lambda version: version == 0)
 """Whether the offsets are those of old consumers in ZooKeeper."""
 

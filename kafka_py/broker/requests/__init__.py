@@ -19,6 +19,7 @@
     auto_creation.py        automatic creation of topics
     producer_ids.py         producer ids in blocks from ZooKeeper
     group_requests.py       checks shared by requests about groups
+    offset_commits.py       commits of offsets, plain or in a transaction
     config_writes.py        config changes written to ZooKeeper
     client_quotas.py        quotas in ZooKeeper that match a filter
 """

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.requests.authorization import Operation, ResourceType
-from kafka_py.broker.requests.transactions import NOT_OFFERED as TRANSACTIONS_NOT_OFFERED
 from kafka_py.wire.apis import ApiKey
 
 
@@ -83,7 +82,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.ADD_OFFSETS_TO_TXN: Route("records.refuse_transaction"),
     ApiKey.END_TXN: Route("records.refuse_transaction"),
     ApiKey.WRITE_TXN_MARKERS: Route("records.write_txn_markers", CLUSTER_ACTION, QuotaClass.EXEMPT),
-    ApiKey.TXN_OFFSET_COMMIT: Route(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text=TRANSACTIONS_NOT_OFFERED),
+    ApiKey.TXN_OFFSET_COMMIT: Route("groups.txn_offset_commit"),
     ApiKey.DESCRIBE_ACLS: _NO_ACLS._replace(text="No Authorizer is configured on the broker"),
     ApiKey.CREATE_ACLS: _NO_ACLS,
     ApiKey.DELETE_ACLS: _NO_ACLS,

@@ -1,7 +1,7 @@
 """Commits of offsets: who may, what is pending until the record is acknowledged, and what the client is told then.
 
 Pure: `commit` decides, offset_keeper.py has the record appended, `written` takes in what came of it.
-Source: docs/reference/groups.md, sections 7 and 9; KIP-345 (fencing of static members).
+Source: docs/reference/groups.md, sections 7 and 9; KIP-98; KIP-345 (fencing of static members); KIP-447.
 """
 
 from __future__ import annotations
@@ -43,20 +43,33 @@ def commit_error(append_error: ErrorCode) -> ErrorCode:
 def commit(group: Group, request: CommitRequest, now_ms: float) -> TimerChange | None:
     """Takes the commits: they are pending until `written` says what came of their record.
 
-    now_ms: the monotonic clock. Returns what this sign of life changes of the member's timer. Raises KafkaError as
-    check_commit does; nothing is pending then.
+    now_ms: the monotonic clock. Returns what this sign of life changes of the member's timer; a transaction's commits
+    come from its producer and are none. Raises KafkaError as the checks below do; nothing is pending then.
     """
-    member = check_commit(group, request.generation, request.member_id, request.group_instance_id)
-    group.offsets.prepare(request.commits)
+    generation, member_id, instance_id, commits, producer = request
+    if producer is not None:
+        check_transactional_commit(group, generation, member_id, instance_id)
+        if commits:
+            group.offsets.prepare_txn(producer.id, commits)
+        return None
+    member = check_commit(group, generation, member_id, instance_id)
+    group.offsets.prepare(commits)
     return None if member is None else sessions.extend(member, member.session_timeout_ms, now_ms)
 
 
 def written(group: Group, request: CommitRequest, error: ErrorCode, record_offset: int) -> ErrorCode:
     """The record is acknowledged, in the batch that begins at `record_offset`, or was not written: the answer."""
+    offsets, commits, producer = group.offsets, request.commits, request.producer
     if error is ErrorCode.NONE:
-        group.offsets.appended(request.commits, record_offset)
+        if producer is None:
+            offsets.appended(commits, record_offset)
+        else:
+            offsets.appended_txn(producer.id, commits, record_offset)
         return error
-    group.offsets.failed(request.commits)
+    if producer is None:
+        offsets.failed(commits)
+    else:
+        offsets.failed_txn(producer.id, commits)
     return commit_error(error)
 
 
@@ -73,3 +86,22 @@ def check_commit(group: Group, generation: int, member_id: str, instance_id: str
     if group.state is COMPLETING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, f"group {group.id} waits for its new assignment")
     return member
+
+
+def check_transactional_commit(group: Group, generation: int, member_id: str, instance_id: str | None) -> None:
+    """Whether a transaction may commit offsets for the group.
+
+    Producers before KIP-447 say nothing of membership (-1 and empty): their transactional id alone fences them. Whether
+    the producer's epoch is the latest is found out by the append.
+    Raises KafkaError: COORDINATOR_NOT_AVAILABLE, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION.
+    """
+    if group.is_dead:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group.id} is gone")
+    if group.is_fenced(instance_id, member_id):
+        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, f"{instance_id} is another member of group {group.id} by now")
+    if member_id and member_id not in group.members:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id!r} is no member of group {group.id}")
+    if generation >= 0 and generation != group.generation:
+        raise KafkaError(
+            ErrorCode.ILLEGAL_GENERATION, f"group {group.id} is in generation {group.generation}, not {generation}"
+        )

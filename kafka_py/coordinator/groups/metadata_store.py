@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, islice
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from kafka_py.base.supervision import Guard
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.commits import group_error
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.offsets import Commits, GroupOffsets, TxnEnd
+from kafka_py.coordinator.groups.offsets import MAX_OFFSET, Commits, CommittingProducer, GroupOffsets, TxnEnd
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, group_value, offset_keys, offset_value
 from kafka_py.coordinator.groups.removal import Removed
 from kafka_py.coordinator.groups.replay import GroupReplay
@@ -66,6 +67,8 @@ class GroupStore:
         self._versions = versions
         self._clock: Clock = around.clock
         self._groups: dict[int, dict[str, Group]] = {}
+        self._open: dict[int, dict[int, dict[str, Group]]] = {}
+        """By partition and producer id, the groups with commits in that producer's open transaction; perhaps more."""
         self._late_markers: dict[int, list[TxnEnd]] = {}
         self.runtime = CoordinatorRuntime(
             TOPIC, partition_count, self, around, buffer_bytes=options().offsets_load_buffer_size
@@ -134,11 +137,13 @@ class GroupStore:
             lambda code, _base_offset: on_done(group_error(code)),
         )
 
-    def building(self, group_id: str, commits: Commits) -> Generator[None, None, bytes]:
+    def building(
+        self, group_id: str, commits: Commits, producer: CommittingProducer | None = None
+    ) -> Generator[None, None, bytes]:
         """The batch with which `append_commits` stores these; stops after every few for others' turns."""
         version = self._versions().offset
         now_ms = self._clock.wall_ms()
-        batch = self._builder(self._options())
+        batch = self._builder(self._options(), producer)
         remaining = iter(commits.items())
         while some := dict(islice(remaining, _COMMITS_A_STEP)):
             for key, commit in zip(offset_keys(group_id, some), some.values(), strict=True):
@@ -147,9 +152,14 @@ class GroupStore:
         return batch.build()
 
     def append_commits(
-        self, group_id: str, commits: Commits, on_done: Appended, built: bytes | None = None
+        self,
+        group_id: str,
+        commits: Commits,
+        producer: CommittingProducer | None,
+        on_done: Appended,
+        built: bytes | None = None,
     ) -> None:
-        """Appends commits of one group, at least one.
+        """Appends commits of one group, at least one, as a batch of the producer's transaction if there is one.
 
         on_done: hears of it when they are acknowledged, or could not be written, perhaps before this returns.
         built: their batch, where they are so many that it was built in turns.
@@ -158,7 +168,7 @@ class GroupStore:
         if built is None:
             version = self._versions().offset
             now_ms = self._clock.wall_ms()
-            batch = self._builder(options)
+            batch = self._builder(options, producer)
             for key, commit in zip(offset_keys(group_id, commits), commits.values(), strict=True):
                 batch.append(now_ms, key, offset_value(commit, version))
             built = batch.build()
@@ -170,17 +180,29 @@ class GroupStore:
             on_done,
         )
 
-    # ---- what goes
+    # ---- transactions
+
+    def note_open(self, group: Group, producer_id: int) -> None:
+        """The group has commits in a transaction of this producer."""
+        of_producers = self._open.setdefault(self.runtime.partition_for(group.id), {})
+        of_producers.setdefault(producer_id, {})[group.id] = group
+
+    def transaction_completed(self, producer_id: int, partitions: Iterable[int], is_commit: bool) -> None:
+        """The marker of a producer's transaction is acknowledged in these partitions, with all that was before it."""
+        for partition in partitions:
+            self.complete_txn(partition, TxnEnd(producer_id, MAX_OFFSET, is_commit))
 
     def complete_txn(self, partition: int, marker: TxnEnd) -> None:
         """A marker was appended to a partition: the commits of that transaction hold in its groups, or are dropped.
 
         While the partition is loaded the marker is kept: what reads the log may have come to its end before that.
         """
-        groups = self._groups.get(partition)
-        if groups is not None:
-            for group in groups.values():
+        of_producers = self._open.get(partition)
+        if of_producers is not None:
+            for group in of_producers.pop(marker.producer_id, {}).values():
                 group.offsets.complete_txn(marker)
+                if marker.producer_id in group.offsets.pending_txn:
+                    self.note_open(group, marker.producer_id)
         elif self.runtime.is_loading_partition(partition):
             self._late_markers.setdefault(partition, []).append(marker)
 
@@ -218,18 +240,27 @@ class GroupStore:
 
         self.runtime.append(partition, batch, 0, _NO_WAIT, done)
 
-    def _builder(self, options: CoordinatorOptions) -> BatchBuilder:
-        return BatchBuilder(Codec(options.offsets_topic_compression_codec))
+    def _builder(self, options: CoordinatorOptions, producer: CommittingProducer | None = None) -> BatchBuilder:
+        """Coordinators count no sequences: every batch of a transaction begins with 0 (KIP-98)."""
+        codec = Codec(options.offsets_topic_compression_codec)
+        if producer is None:
+            return BatchBuilder(codec)
+        return BatchBuilder(
+            codec, producer_id=producer.id, producer_epoch=producer.epoch, base_sequence=0, transactional=True
+        )
 
     # ---- partitions come and go (KeptState)
 
     def replay(self, partition: int) -> GroupReplay:
         return GroupReplay(
-            self._clock, lambda groups: self._take_over(partition, groups), self._tell_loaded, self.runtime.supervisor
+            self._clock, partial(self._take_over, partition), self._tell_loaded, self.runtime.supervisor
         )
 
-    def _take_over(self, partition: int, groups: dict[str, Group]) -> None:
+    def _take_over(
+        self, partition: int, groups: dict[str, Group], open_transactions: dict[int, dict[str, Group]]
+    ) -> None:
         self._groups[partition] = groups
+        self._open[partition] = open_transactions
         for marker in self._late_markers.pop(partition, ()):
             self.complete_txn(partition, marker)
 
@@ -239,6 +270,7 @@ class GroupStore:
 
     def unload(self, partition: int) -> Iterator[object]:
         self._late_markers.pop(partition, None)
+        self._open.pop(partition, None)
         for group in self._groups.pop(partition, {}).values():
             if self._listener is not None:
                 with self.guard(group):

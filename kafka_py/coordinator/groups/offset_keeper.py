@@ -17,7 +17,6 @@ from kafka_py.coordinator.groups import commits, removal
 from kafka_py.coordinator.groups.driver import GroupTimers
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.metadata_store import GroupStore
-from kafka_py.coordinator.groups.offsets import Commits
 from kafka_py.coordinator.groups.removal import Removed
 from kafka_py.coordinator.groups.requests import CommitRequest
 
@@ -46,21 +45,32 @@ class OffsetKeeper:
 
     # ---- commits
 
-    def building(self, group_id: str, commits: Commits) -> Generator[None, None, bytes]:
+    def building(self, group_id: str, request: CommitRequest) -> Generator[None, None, bytes]:
         """The batch for `commit`, where the commits are many; stops after every few for others' turns."""
-        return self._store.building(group_id, commits)
+        return self._store.building(group_id, request.commits, request.producer)
 
     def commit(
         self, group_id: str, request: CommitRequest, answer: Callable[[ErrorCode], None], built: bytes | None = None
     ) -> None:
-        """OffsetCommit: answers when the record is acknowledged, or could not be written, perhaps at once.
+        """OffsetCommit, TxnOffsetCommit: answers when the record is acknowledged, or could not be written.
 
-        built: the batch, where it was built in turns. Raises KafkaError for the group or the member.
+        That may be at once. built: the batch, where it was built in turns. Raises KafkaError for the group or the
+        member.
         """
-        group = self._group_to_commit(group_id, request.generation)
+        producer = request.producer
+        group = self._group_to_commit(group_id, request)
+        offsets = group.offsets
+        is_mixed = (offsets.has_transactional or producer is not None) and offsets.begins_to_mix(
+            transactional=producer is not None
+        )
         change = commits.commit(group, request, self._clock.monotonic_ms())
         if change is not None:
             self._timers.change(group, change)
+        if is_mixed:
+            log.warning(
+                "Group %s has offset commits of its consumers and others of transactions: a commit of one kind may "
+                "replace one of the other. A group should use one kind", group.id,
+            )  # fmt: skip
         if not request.commits:
             answer(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             return
@@ -71,19 +81,24 @@ class OffsetKeeper:
                 self.committed_count += len(request.commits)
             answer(code)
 
+        if producer is not None:
+            self._store.note_open(group, producer.id)
         try:
-            self._store.append_commits(group_id, request.commits, appended, built)
+            self._store.append_commits(group_id, request.commits, producer, appended, built)
         except Exception:
             commits.written(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, -1)
             raise
 
-    def _group_to_commit(self, group_id: str, generation: int) -> Group:
-        """Only a consumer that assigns itself its partitions brings a group into being. Raises KafkaError."""
-        store = self._store
-        store.check(group_id, may_be_empty=True)
+    def _group_to_commit(self, group_id: str, request: CommitRequest) -> Group:
+        """A consumer that assigns itself its partitions brings a group into being, and so does any transaction.
+
+        Raises KafkaError.
+        """
+        store, is_plain = self._store, request.producer is None
+        store.check(group_id, may_be_empty=is_plain)
         group = store.get(group_id)
         if group is None:
-            if generation >= 0:
+            if is_plain and request.generation >= 0:
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"there is no group {group_id}")
             group = store.get_or_create(group_id)
         return group

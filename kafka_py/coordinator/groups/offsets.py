@@ -14,6 +14,7 @@ from kafka_py.base.ids import TopicPartition
 NO_OFFSET = -1
 NO_EXPIRY = -1
 NOT_APPENDED = -1
+MAX_OFFSET = (1 << 63) - 1
 
 
 class CommittedOffset(NamedTuple):
@@ -77,11 +78,14 @@ class GroupOffsets:
 
     committed: what holds. pending: commits that are being appended, the latest of each partition. pending_txn: by
     producer id, commits that count once their transaction's marker says so; no transaction in it is without commits.
+    has_plain, has_transactional: whether such commits came to this coordinator.
     """
 
-    __slots__ = ("committed", "pending", "pending_txn")
+    __slots__ = ("committed", "has_plain", "has_transactional", "pending", "pending_txn")
 
     def __init__(self) -> None:
+        self.has_plain = False
+        self.has_transactional = False
         self.committed: dict[TopicPartition, CommittedOffset] = {}
         self.pending: dict[TopicPartition, CommittedOffset] = {}
         self.pending_txn: dict[int, OpenTransaction] = {}
@@ -97,10 +101,18 @@ class GroupOffsets:
             topic_partition in transaction for transaction in self.pending_txn.values()
         )
 
+    def begins_to_mix(self, *, transactional: bool) -> bool:
+        """Whether a commit of this kind is the first beside those of the other kind."""
+        same, other = self.has_plain, self.has_transactional
+        if transactional:
+            same, other = other, same
+        return other and not same
+
     # ---- commits
 
     def prepare(self, commits: Commits) -> None:
         """These are about to be appended."""
+        self.has_plain = True
         self.pending.update(commits)
 
     def appended(self, commits: Commits, record_offset: int) -> None:
@@ -129,7 +141,8 @@ class GroupOffsets:
     # ---- transactions
 
     def prepare_txn(self, producer_id: int, commits: Commits) -> None:
-        """These, of a producer's open transaction, are about to be appended."""
+        """These, of a producer's open transaction, are about to be appended; there is at least one."""
+        self.has_transactional = True
         self.pending_txn.setdefault(producer_id, OpenTransaction()).appending.update(commits)
 
     def appended_txn(self, producer_id: int, commits: Commits, record_offset: int) -> None:

@@ -36,13 +36,14 @@ _Keyed = dict[str, dict[TopicPartition, CommittedOffset]]
 class GroupReplay:
     """Takes records in, and hands the groups over when all are read.
 
-    take_over: gets the groups as one. tell_loaded: hears of each of them afterwards.
+    take_over: gets the groups as one, by id, and those with commits in open transactions by producer id.
+    tell_loaded: hears of each group afterwards.
     """
 
     def __init__(
         self,
         clock: Clock,
-        take_over: Callable[[dict[str, Group]], None],
+        take_over: Callable[[dict[str, Group], dict[int, dict[str, Group]]], None],
         tell_loaded: Callable[[Group], None],
         supervisor: Supervisor,
     ) -> None:
@@ -114,6 +115,7 @@ class GroupReplay:
         now_ms = self._clock.wall_ms()
         groups: dict[str, Group] = {}
         in_doubt: dict[str, dict[int, OpenTransaction]] = {}
+        open_of: dict[int, dict[str, Group]] = {}
         for producer_id, by_group in self._in_transactions.items():
             for group_id, commits in by_group.items():
                 if commits:
@@ -123,12 +125,14 @@ class GroupReplay:
             offsets.committed = self._offsets.pop(group_id, {})
             offsets.pending_txn = in_doubt.get(group_id, {})
             group = groups[group_id] = Group(group_id, offsets, now_ms)
+            for producer_id in offsets.pending_txn:
+                open_of.setdefault(producer_id, {})[group_id] = group
             value = self._groups.get(group_id)
             if value is not None:
                 with self._supervisor.guard(_ACTIVITY, group_id):
                     restore(group, value)
             yield group
-        self._take_over(groups)
+        self._take_over(groups, open_of)
         for group in groups.values():
             with self._supervisor.guard(_ACTIVITY, group.id):
                 self._tell_loaded(group)

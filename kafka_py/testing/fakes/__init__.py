@@ -9,6 +9,7 @@
     scripted_replicas.py       brokers that copy, as transcripts tell of them
     replica_transcripts.py     replicas of one partition, by commands, as text
     groups.py                  groups without a broker
+    stored_groups.py           groups kept in a real log in memory
     scripted_group.py          a coordinator that answers as told
     group_transcripts.py       one group, decided by commands, as text
     offset_transcripts.py      what that group commits, as text

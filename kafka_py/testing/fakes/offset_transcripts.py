@@ -69,7 +69,7 @@ class OffsetScript:
         self._unwritten.clear()
         found: dict[str, Group] = {}
         clock = ManualClock()
-        replay = GroupReplay(clock, found.update, lambda _group: None, Supervisor(clock))
+        replay = GroupReplay(clock, lambda groups, _open: found.update(groups), lambda _group: None, Supervisor(clock))
         for batch in self._log:
             for position, header in iter_headers(batch):
                 plain = records_payload(batch, position, header, _MOST_BYTES)

@@ -53,8 +53,8 @@ class Groups:
     def __init__(self) -> None:
         self.commits: list[tuple[int, Callable[[ErrorCode], None]]] = []
 
-    def building(self, _group_id: str, commits: Any) -> Generator[None, None, bytes]:
-        for _ in range(0, len(commits), 100):
+    def building(self, _group_id: str, request: CommitRequest) -> Generator[None, None, bytes]:
+        for _ in range(0, len(request.commits), 100):
             yield
         return b"built"
 

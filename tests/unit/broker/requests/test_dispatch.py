@@ -19,6 +19,11 @@ from kafka_py.net.principal import ANONYMOUS
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import decode_response, encode_request, encode_response
+from kafka_py.wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+)
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -27,12 +32,6 @@ from kafka_py.wire.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseTopic,
-)
-from kafka_py.wire.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
-    TxnOffsetCommitResponse,
 )
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
@@ -227,16 +226,10 @@ def test_a_response_that_cannot_be_encoded_ends_the_connection(broker: Broker) -
 
 
 def test_an_api_of_later_releases_answers_its_error(broker: Broker) -> None:
-    partition = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="")
-    topics = [TxnOffsetCommitRequestTopic(name="a", partitions=[partition])]
-    broker.send(
-        TxnOffsetCommitRequest(
-            transactional_id="t", group_id="g", producer_id=1, producer_epoch=0, member_id="", topics=topics
-        ),
-        3,
-    )
-    [topic] = broker.client.response(TxnOffsetCommitResponse, 3).topics
-    assert topic.partitions[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    deletion = ScramCredentialDeletion(name="u", mechanism=1)
+    broker.send(AlterUserScramCredentialsRequest(deletions=[deletion], upsertions=[]), 0)
+    [result] = broker.client.response(AlterUserScramCredentialsResponse, 0).results
+    assert (result.user, result.error_code) == ("u", ErrorCode.INVALID_REQUEST)
 
 
 def test_an_unknown_api_ends_the_connection(broker: Broker) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,10 +13,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.coordinator import Membership
-from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
-from kafka_py.coordinator.groups.offset_keeper import OffsetKeeper
+from kafka_py.coordinator.groups.metadata_store import GroupStore
 from kafka_py.coordinator.groups.offsets import CommittedOffset, TxnEnd
 from kafka_py.coordinator.groups.rebalancing import WRITE_AGAIN_MS
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, offset_keys, offset_value
@@ -25,117 +21,22 @@ from kafka_py.coordinator.groups.removal import remove_group
 from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.requests import CommitRequest, Leaver
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
-from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.model.answers import Origin
-from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.records.batch import Record
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType
 from kafka_py.testing.fakes.groups import Limits
 from kafka_py.testing.fakes.replicas import timers_of
+from kafka_py.testing.fakes.stored_groups import GROUP, PARTITION, StoredGroups, commit
 from kafka_py.testing.fakes.stored_logs import LogWorld
 
-GROUP = "consumerGroupId"
-PARTITION = 20
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 DAY_MS = 86_400_000
 
 
-def commit(offset: int, at_ms: int = 0, metadata: str = "") -> CommittedOffset:
-    return CommittedOffset(offset, 2, metadata, at_ms)
-
-
-class World:
-    """A store over one real log; appends are acknowledged at once, or when the test says so."""
-
-    def __init__(self, **settings: object) -> None:
-        self.disk = LogWorld({"cleanup.policy": "compact"}, topic_partition=TopicPartition(TOPIC, PARTITION))
-        given = {name.replace("_", "."): str(value) for name, value in settings.items()}
-        self.options = CoordinatorOptions.parse(given)
-        self.versions = ValueVersions()
-        self.error = ErrorCode.NONE
-        self.waiting: list[Callable[[], None]] | None = None
-        self.asked: list[tuple[int, int, int]] = []
-        self.settled = 0
-        self.tasks: list[Coroutine[Any, Any, None]] = []
-        self.store = self.new_store()
-
-    def new_store(self) -> GroupStore:
-        def settle() -> None:
-            self.settled += 1
-
-        around = RuntimeServices(
-            append=self._append,
-            log_of=self._log_of,
-            in_thread=self._in_thread,
-            spawn=self.tasks.append,
-            clock=self.disk.clock,
-            settle=settle,
-        )
-        store = GroupStore(lambda: self.options, lambda: self.versions, 50, around)
-        membership = Membership(store, self.disk.clock, timers_of(self.disk.clock), Limits, new_id=lambda: "x")
-        self.offsets = OffsetKeeper(store, membership.sessions, self.disk.clock, lambda: self.options)
-        return store
-
-    def _append(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
-        assert partition == PARTITION
-        self.asked.append((partition, acks, timeout_ms))
-        if self.error is not ErrorCode.NONE:
-            on_done(self.error, -1)
-            return
-        info = self.disk.append(memoryview(bytearray(batch)), origin=Origin.COORDINATOR)
-        if self.waiting is None:
-            on_done(ErrorCode.NONE, info.first_offset)
-        else:
-            self.waiting.append(lambda: on_done(ErrorCode.NONE, info.first_offset))
-
-    def _log_of(self, partition: int) -> PartitionLog | None:
-        return self.disk.log if partition == PARTITION else None
-
-    async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        return work()
-
-    def run(self) -> None:
-        """Lets everything spawned come to its end."""
-        while self.tasks:
-            asyncio.run(self.tasks.pop(0))
-
-    def own(self) -> World:
-        self.store.runtime.elected(PARTITION, 0)
-        self.run()
-        return self
-
-    def reload(self) -> GroupStore:
-        """A new broker that leads the same log."""
-        self.store = self.new_store()
-        self.own()
-        return self.store
-
-    def commit(self, *rows: tuple[TopicPartition, CommittedOffset], group: str = GROUP) -> ErrorCode:
-        codes: list[ErrorCode] = []
-        self.offsets.commit(group, CommitRequest(-1, "", None, dict(rows)), codes.append)
-        return codes[0] if codes else ErrorCode.REQUEST_TIMED_OUT
-
-    def records(self) -> list[Record]:
-        return self.disk.read_all()
-
-    def stable_group(self) -> Group:
-        group = self.store.get_or_create(GROUP)
-        group.protocol_type, group.protocol, group.generation = "consumer", "range", 3
-        group.add(Member("m", None, "client", "/127.0.0.1", 60_000, 10_000, (("range", b"sub"), ("x", b"y"))))
-        group.state = STABLE
-        return group
-
-    def persist(self, group: Group) -> ErrorCode:
-        codes: list[ErrorCode] = []
-        self.store.persist(group, {"m": b"work"}, codes.append)
-        return codes[0]
-
-
 @pytest.fixture
-def world() -> Iterator[World]:
-    made = World()
+def world() -> Iterator[StoredGroups]:
+    made = StoredGroups()
     yield made.own()
     for task in made.tasks:
         task.close()
@@ -150,13 +51,13 @@ def refusal(store: GroupStore, group: str | None, *, may_be_empty: bool = False)
 # ---- who coordinates
 
 
-def test_the_worked_example_falls_into_partition_20(world: World) -> None:
+def test_the_worked_example_falls_into_partition_20(world: StoredGroups) -> None:
     """S3-119, W7.20a: group consumerGroupId is kept in partition 20 of 50; masking instead would give 28."""
     assert world.store.runtime.partition_for(GROUP) == 20
     world.store.check(GROUP)
 
 
-def test_other_partitions_are_refused(world: World) -> None:
+def test_other_partitions_are_refused(world: StoredGroups) -> None:
     assert refusal(world.store, "my-group") is ErrorCode.NOT_COORDINATOR
     assert refusal(world.store, "") is ErrorCode.INVALID_GROUP_ID
     assert refusal(world.store, None, may_be_empty=True) is ErrorCode.INVALID_GROUP_ID
@@ -166,7 +67,7 @@ def test_other_partitions_are_refused(world: World) -> None:
 
 
 def test_while_a_partition_is_read_its_groups_wait() -> None:
-    world = World()
+    world = StoredGroups()
     assert refusal(world.store, GROUP) is ErrorCode.NOT_COORDINATOR
     world.store.runtime.elected(PARTITION, 0)
     assert refusal(world.store, GROUP) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -179,7 +80,7 @@ def test_while_a_partition_is_read_its_groups_wait() -> None:
 # ---- commits
 
 
-def test_a_commit_comes_back_from_the_log(world: World) -> None:
+def test_a_commit_comes_back_from_the_log(world: StoredGroups) -> None:
     assert world.commit((P0, commit(5, 100, "note")), (P1, commit(6))) is ErrorCode.NONE
     group = world.reload().get(GROUP)
     assert group is not None
@@ -190,12 +91,12 @@ def test_a_commit_comes_back_from_the_log(world: World) -> None:
     }
 
 
-def test_the_batch_of_many_commits_is_built_in_steps_and_is_that_of_one_go(world: World) -> None:
+def test_the_batch_of_many_commits_is_built_in_steps_and_is_that_of_one_go(world: StoredGroups) -> None:
     commits = {TopicPartition(f"t{number % 7}", number): commit(number) for number in range(1000)}
     world.commit(*commits.items())
     at_once = world.records()
     built, steps = None, 0
-    building = world.offsets.building(GROUP, commits)
+    building = world.offsets.building(GROUP, CommitRequest(-1, "", None, commits))
     while built is None:
         try:
             next(building)
@@ -208,7 +109,7 @@ def test_the_batch_of_many_commits_is_built_in_steps_and_is_that_of_one_go(world
     assert [(record.key, record.value) for record in in_steps] == [(record.key, record.value) for record in at_once]
 
 
-def test_commits_are_appended_as_the_settings_say(world: World) -> None:
+def test_commits_are_appended_as_the_settings_say(world: StoredGroups) -> None:
     world.commit((P0, commit(5)))
     world.options = CoordinatorOptions.parse({"offsets.commit.required.acks": "1", "offsets.commit.timeout.ms": "77"})
     world.commit((P0, commit(6)))
@@ -216,14 +117,14 @@ def test_commits_are_appended_as_the_settings_say(world: World) -> None:
 
 
 def test_the_codec_of_the_settings_is_used() -> None:
-    world = World(offsets_topic_compression_codec=1).own()
+    world = StoredGroups(offsets_topic_compression_codec=1).own()
     world.commit((P0, commit(5)))
     assert world.disk.data(f"{0:020}.log")[22] & 7 == Codec.GZIP
     group = world.reload().get(GROUP)
     assert group is not None and group.offsets.committed[P0].offset == 5
 
 
-def test_a_commit_holds_only_when_it_is_acknowledged(world: World) -> None:
+def test_a_commit_holds_only_when_it_is_acknowledged(world: StoredGroups) -> None:
     world.waiting = []
     assert world.commit((P0, commit(5))) is ErrorCode.REQUEST_TIMED_OUT
     group = world.store.get(GROUP)
@@ -233,7 +134,7 @@ def test_a_commit_holds_only_when_it_is_acknowledged(world: World) -> None:
     assert world.offsets.committed_count == 1
 
 
-def test_a_commit_that_fails_is_translated_and_forgotten(world: World) -> None:
+def test_a_commit_that_fails_is_translated_and_forgotten(world: StoredGroups) -> None:
     world.error = ErrorCode.MESSAGE_TOO_LARGE
     assert world.commit((P0, commit(5))) is ErrorCode.INVALID_COMMIT_OFFSET_SIZE
     group = world.store.get(GROUP)
@@ -242,7 +143,7 @@ def test_a_commit_that_fails_is_translated_and_forgotten(world: World) -> None:
     assert world.persist(group) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_old_brokers_in_the_cluster_get_values_that_they_can_read(world: World) -> None:
+def test_old_brokers_in_the_cluster_get_values_that_they_can_read(world: StoredGroups) -> None:
     world.versions = ValueVersions(offset=2, group=1)
     world.commit((P0, commit(5)))
     world.persist(world.stable_group())
@@ -252,7 +153,7 @@ def test_old_brokers_in_the_cluster_get_values_that_they_can_read(world: World) 
 # ---- groups
 
 
-def test_a_group_with_members_comes_back_stable(world: World) -> None:
+def test_a_group_with_members_comes_back_stable(world: StoredGroups) -> None:
     assert world.persist(world.stable_group()) is ErrorCode.NONE
     group = world.reload().get(GROUP)
     assert group is not None and group.state is STABLE
@@ -263,7 +164,7 @@ def test_a_group_with_members_comes_back_stable(world: World) -> None:
     assert member.protocols == (("range", b"sub"),), "until it joins again it knows the chosen strategy alone"
 
 
-def test_membership_hears_of_groups_that_come_and_go(world: World) -> None:
+def test_membership_hears_of_groups_that_come_and_go(world: StoredGroups) -> None:
     world.persist(world.stable_group())
     loaded: list[str] = []
     world.store = world.new_store()
@@ -282,7 +183,7 @@ def test_membership_hears_of_groups_that_come_and_go(world: World) -> None:
     assert refusal(world.store, GROUP) is ErrorCode.NOT_COORDINATOR
 
 
-def test_an_old_resignation_is_ignored(world: World) -> None:
+def test_an_old_resignation_is_ignored(world: StoredGroups) -> None:
     world.store.runtime.elected(PARTITION, 5)
     world.store.runtime.resigned(PARTITION, 3)
     world.store.check(GROUP)
@@ -290,7 +191,7 @@ def test_an_old_resignation_is_ignored(world: World) -> None:
     assert refusal(world.store, GROUP) is ErrorCode.NOT_COORDINATOR
 
 
-def test_a_later_election_does_not_read_the_partition_again(world: World) -> None:
+def test_a_later_election_does_not_read_the_partition_again(world: StoredGroups) -> None:
     world.commit((P0, commit(5)))
     group = world.store.get(GROUP)
     world.store.runtime.elected(PARTITION, 9)
@@ -299,7 +200,7 @@ def test_a_later_election_does_not_read_the_partition_again(world: World) -> Non
 
 
 def test_a_partition_lost_while_it_is_read_is_not_taken() -> None:
-    world = World()
+    world = StoredGroups()
     world.store.runtime.elected(PARTITION, 0)
     world.store.runtime.resigned(PARTITION, 1)
     world.run()
@@ -312,7 +213,7 @@ def test_a_partition_lost_while_it_is_read_is_not_taken() -> None:
 # ---- what goes
 
 
-def test_a_removed_group_stays_away(world: World) -> None:
+def test_a_removed_group_stays_away(world: StoredGroups) -> None:
     world.commit((P0, commit(5)))
     group = world.store.get_or_create(GROUP)
     world.persist(world.stable_group())
@@ -326,7 +227,7 @@ def test_a_removed_group_stays_away(world: World) -> None:
     ]
 
 
-def test_tombstones_are_not_waited_for_and_come_in_batches_of_a_sane_size(world: World) -> None:
+def test_tombstones_are_not_waited_for_and_come_in_batches_of_a_sane_size(world: StoredGroups) -> None:
     rows = [(TopicPartition("t" * 200, number), commit(number)) for number in range(3000)]
     for start in range(0, 3000, 1000):
         world.commit(*rows[start : start + 1000])
@@ -337,7 +238,7 @@ def test_tombstones_are_not_waited_for_and_come_in_batches_of_a_sane_size(world:
     assert world.reload().get(GROUP) is None
 
 
-def test_a_group_left_with_nothing_ends_when_its_last_offset_goes(world: World) -> None:
+def test_a_group_left_with_nothing_ends_when_its_last_offset_goes(world: StoredGroups) -> None:
     """W7.20b: an expired offset leaves a tombstone; a simple consumer's group has no record of its own."""
     world.commit((P0, commit(5)), (P1, commit(6)))
     group = world.store.get_or_create(GROUP)
@@ -348,7 +249,7 @@ def test_a_group_left_with_nothing_ends_when_its_last_offset_goes(world: World) 
     assert [record.key for record in world.records() if record.value is None] == offset_keys(GROUP, [P0, P1])
 
 
-def test_offsets_expire_after_the_retention_time(world: World) -> None:
+def test_offsets_expire_after_the_retention_time(world: StoredGroups) -> None:
     """S3-055: seven days unless offsets.retention.minutes says otherwise; the records are removed by tombstones."""
     world.commit((P0, commit(5, world.disk.clock.wall_ms())))
     world.disk.clock.advance(7 * DAY_MS - 1)
@@ -360,7 +261,7 @@ def test_offsets_expire_after_the_retention_time(world: World) -> None:
     assert world.records()[-1].value is None
 
 
-def test_a_group_that_somebody_is_about_to_join_is_kept(world: World) -> None:
+def test_a_group_that_somebody_is_about_to_join_is_kept(world: StoredGroups) -> None:
     group = world.store.get_or_create(GROUP)
     group.pending_members["m"] = None
     list(world.offsets.remove_expired())
@@ -370,14 +271,14 @@ def test_a_group_that_somebody_is_about_to_join_is_kept(world: World) -> None:
     assert world.store.get(GROUP) is None
 
 
-def test_a_rebalancing_group_without_offsets_is_kept(world: World) -> None:
+def test_a_rebalancing_group_without_offsets_is_kept(world: StoredGroups) -> None:
     group = world.store.get_or_create(GROUP)
     group.become(PREPARING_REBALANCE, 0)
     list(world.offsets.remove_expired())
     assert world.store.get(GROUP) is group
 
 
-def test_the_offsets_of_deleted_topics_go(world: World) -> None:
+def test_the_offsets_of_deleted_topics_go(world: StoredGroups) -> None:
     other = TopicPartition("u", 0)
     world.commit((P0, commit(5)), (other, commit(6)))
     list(world.offsets.remove_topics(["t"]))
@@ -395,12 +296,12 @@ def batch_of(*rows: tuple[bytes | None, bytes | None], **builder: Any) -> memory
     return memoryview(bytearray(made.build()))
 
 
-def unchecked(world: World) -> None:
+def unchecked(world: StoredGroups) -> None:
     """A log that takes records which a compacted topic refuses, as broken brokers wrote them."""
     world.disk.log.reconfigure(LogWorld().config)
 
 
-def test_records_that_cannot_be_read_are_left_out(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_records_that_cannot_be_read_are_left_out(world: StoredGroups, caplog: pytest.LogCaptureFixture) -> None:
     unchecked(world)
     good = offset_keys(GROUP, [P0])[0], offset_value(commit(5))
     rows = [(None, b"x"), (b"\0\7", b"x"), (good[0], b"\0\3"), (group_key("a"), b"\0\7"), (b"\0\2\xff", None), good]
@@ -411,7 +312,7 @@ def test_records_that_cannot_be_read_are_left_out(world: World, caplog: pytest.L
     assert "5 records of the offsets topic were left out" in caplog.text
 
 
-def test_a_damaged_batch_is_left_out(world: World) -> None:
+def test_a_damaged_batch_is_left_out(world: StoredGroups) -> None:
     world.commit((P0, commit(5)))
     size = len(world.disk.data(f"{0:020}.log"))
     world.commit((P0, commit(6)))
@@ -424,7 +325,7 @@ def test_a_damaged_batch_is_left_out(world: World) -> None:
     assert {where: found.offset for where, found in group.offsets.committed.items()} == {P0: 5, P1: 7}
 
 
-def test_a_batch_cut_by_nonsense_ends_its_segment_alone(world: World) -> None:
+def test_a_batch_cut_by_nonsense_ends_its_segment_alone(world: StoredGroups) -> None:
     world.commit((P0, commit(5)))
     world.disk.log.roll(0)
     world.commit((P1, commit(7)))
@@ -434,7 +335,7 @@ def test_a_batch_cut_by_nonsense_ends_its_segment_alone(world: World) -> None:
     assert group is not None and list(group.offsets.committed) == [P1]
 
 
-def test_commits_of_a_transaction_count_when_its_marker_says_so(world: World) -> None:
+def test_commits_of_a_transaction_count_when_its_marker_says_so(world: StoredGroups) -> None:
     for producer_id, where in ((1, P0), (2, P1), (3, TopicPartition("t", 2))):
         row = offset_keys(GROUP, [where])[0], offset_value(commit(producer_id))
         made = batch_of(row, producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True)
@@ -448,14 +349,14 @@ def test_commits_of_a_transaction_count_when_its_marker_says_so(world: World) ->
     assert not group.offsets.is_pending(P1)
 
 
-def append_marker(world: World, store: GroupStore) -> None:
+def append_marker(world: StoredGroups, store: GroupStore) -> None:
     offset = world.disk.mark(3, 0, ControlType.COMMIT).first_offset
     store.complete_txn(PARTITION, TxnEnd(3, offset, is_commit=True))
 
 
 @pytest.mark.parametrize("is_read", [True, False])
 def test_a_marker_that_is_appended_while_the_partition_is_loaded_counts(
-    world: World, monkeypatch: pytest.MonkeyPatch, is_read: bool
+    world: StoredGroups, monkeypatch: pytest.MonkeyPatch, is_read: bool
 ) -> None:
     """Before, or after, what reads the log has come to its end."""
     row = offset_keys(GROUP, [P0])[0], offset_value(commit(5))
@@ -480,7 +381,7 @@ def test_a_marker_that_is_appended_while_the_partition_is_loaded_counts(
     assert not group.offsets.is_pending(P0)
 
 
-def test_markers_are_not_kept_for_partitions_that_are_not_loaded(world: World) -> None:
+def test_markers_are_not_kept_for_partitions_that_are_not_loaded(world: StoredGroups) -> None:
     store = world.new_store()
     append_marker(world, store)
     store.runtime.elected(PARTITION, 0)
@@ -489,7 +390,7 @@ def test_markers_are_not_kept_for_partitions_that_are_not_loaded(world: World) -
     assert store._late_markers == {}
 
 
-def test_large_partitions_are_read_in_turns(world: World) -> None:
+def test_large_partitions_are_read_in_turns(world: StoredGroups) -> None:
     rows = [(TopicPartition("t", number), commit(number)) for number in range(3000)]
     world.commit(*rows)
     for start in range(3):
@@ -504,7 +405,7 @@ class TestEmptyGenerations:
     """What a group is in memory is never ahead of what a fail-over would find."""
 
     @pytest.fixture
-    def joined(self, world: World) -> Membership:
+    def joined(self, world: StoredGroups) -> Membership:
         membership = Membership(
             world.store, world.disk.clock, timers_of(world.disk.clock), Limits, new_id=lambda: "x"
         )
@@ -512,13 +413,13 @@ class TestEmptyGenerations:
         assert world.persist(group) is ErrorCode.NONE
         return membership
 
-    def after_a_fail_over(self, world: World) -> tuple[GroupState, int, list[str]]:
+    def after_a_fail_over(self, world: StoredGroups) -> tuple[GroupState, int, list[str]]:
         found = world.reload().get(GROUP)
         assert found is not None
         return found.state, found.generation, list(found.members)
 
     def test_a_failed_write_and_a_fail_over_bring_back_what_it_still_was(
-        self, world: World, joined: Membership
+        self, world: StoredGroups, joined: Membership
     ) -> None:
         world.error = ErrorCode.NOT_ENOUGH_REPLICAS
         assert joined.leave(GROUP, [Leaver("m")]) == [ErrorCode.NONE]
@@ -527,7 +428,9 @@ class TestEmptyGenerations:
         assert (group.state, group.generation) == (PREPARING_REBALANCE, 3)
         assert self.after_a_fail_over(world) == (STABLE, 3, ["m"])
 
-    def test_the_next_attempt_is_written_and_outlives_a_fail_over(self, world: World, joined: Membership) -> None:
+    def test_the_next_attempt_is_written_and_outlives_a_fail_over(
+        self, world: StoredGroups, joined: Membership
+    ) -> None:
         world.error = ErrorCode.NOT_ENOUGH_REPLICAS
         joined.leave(GROUP, [Leaver("m")])
         world.error = ErrorCode.NONE
@@ -537,7 +440,9 @@ class TestEmptyGenerations:
         assert (group.state, group.generation) == (EMPTY, 4)
         assert self.after_a_fail_over(world) == (EMPTY, 4, [])
 
-    def test_until_it_is_acknowledged_a_fail_over_may_find_either(self, world: World, joined: Membership) -> None:
+    def test_until_it_is_acknowledged_a_fail_over_may_find_either(
+        self, world: StoredGroups, joined: Membership
+    ) -> None:
         world.waiting = []
         joined.leave(GROUP, [Leaver("m")])
         group = world.store.get(GROUP)
