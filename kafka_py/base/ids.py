@@ -20,6 +20,8 @@ NO_LEADER = -1
 """In place of a leader's broker id: the partition has none."""
 LEADER_DURING_DELETE = -2
 """Sent as the leader of a partition that is being deleted; brokers then forget the partition."""
+EPOCH_DURING_DELETE = -2
+"""The leader epoch in StopReplica for a topic in deletion: stops the replica whatever its leader epoch is (KIP-570)."""
 
 EARLIEST_TIMESTAMP, LATEST_TIMESTAMP = -2, -1
 """In place of a time when offsets are asked for: the first record there is, the record to come next (KIP-79)."""

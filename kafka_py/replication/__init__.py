@@ -1,15 +1,15 @@
-"""One partition on this broker: who leads it, who follows, what may be answered and when, and how it is copied.
+"""Replication: the partitions of this broker, their roles, appends and fetches on leaders, fetching on followers.
 
-    state/           a partition as this broker holds it
+    state/           the state of a partition on this broker
     leader/          appends, fetches, parked requests, in-sync sets
     follower/        fetching from a leader, and truncation
     stale_logs.py    directories that a deleted topic left behind
     role_orders.py   LeaderAndIsr and StopReplica, decided
-    role_changes.py  LeaderAndIsr and StopReplica, done
-    move_states.py   a move between log directories, its states
-    mover.py         replicas moved between log directories
+    role_changes.py  LeaderAndIsr and StopReplica, carried out
+    move_states.py   the states of a move between log directories
+    mover.py         moves replicas between log directories
 
 Not obvious: everything runs on the broker's one loop; only the (I/O) files await. A change of the in-sync set counts
-when it is written; until then the larger of the two sets holds the high watermark. A follower's late answers are told
-apart by the identity of what it followed when it asked: a new leader epoch is a new value.
+when it is written; until then the high watermark waits for the larger of the two sets. A follower recognises late
+responses by the identity of its fetch state, because a new leader epoch creates a new object.
 """

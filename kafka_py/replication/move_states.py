@@ -1,10 +1,10 @@
-"""The states of a move between log directories, and the legal changes of them; the only place that lists them.
+"""The states of a move between log directories, and the legal moves between them; the only place that lists them.
 
     UNALIGNED <------> COPYING -----> DONE
         |                 |
         +-----------------+---------> STOPPED, FAILED
 
-A move whose log finds no descriptor keeps its state and is set aside for a while. What is resumed is another move.
+A move without a free file descriptor keeps its state and is retried later. A resumed move is another object.
 Pure. Source: docs/reference/log.md, section 18; KIP-113.
 """
 
@@ -14,13 +14,13 @@ from kafka_py.base.moves import moves_between
 
 
 class MoveState(Enum):
-    """How far a future log is."""
+    """The state of a future log."""
 
-    UNALIGNED = "unaligned"  # it may hold what the present log does not
-    COPYING = "copying"  # it holds the beginning of the present log
-    DONE = "done"  # it is the present log now
-    STOPPED = "stopped"  # left where it is
-    FAILED = "failed"  # dropped until it is requested again, or its partition has another role
+    UNALIGNED = "unaligned"  # it may have records that the current log lacks
+    COPYING = "copying"  # its records are a prefix of the current log's
+    DONE = "done"  # it has become the current log
+    STOPPED = "stopped"  # left as it is
+    FAILED = "failed"  # dropped until it is requested again, or its partition gets a role
 
 
 UNALIGNED = MoveState.UNALIGNED
@@ -36,4 +36,4 @@ MOVES = moves_between("move between log directories", {
     STOPPED:   [],
     FAILED:    [],
 })  # fmt: skip
-"""From each state, the states it may change to. To itself: it is compared with the present log once more."""
+"""From each state, the states it may move to. To itself: it is compared with the current log again."""

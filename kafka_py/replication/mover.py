@@ -1,10 +1,10 @@
-"""Moves replicas between the log directories of this broker: fills the future log until it can take over (I/O).
+"""Moves replicas between the log directories of this broker: copies to the future log until it can take over (I/O).
 
-One partition at a time, in pieces, so that others have the loop in between: the one with the fewest bytes left first,
-which then is filled to its end, so that a small log does not wait for a large one. (Apache Kafka 2.8.2 takes them by
-name.) Until the two logs end alike the present one serves everybody; then the future one takes its place within one
-turn of the loop. A move that fails waits or is dropped, and the others continue.
-Source: docs/reference/log.md, section 18; KIP-113.
+One partition at a time, in pieces, so that other work runs on the loop in between. The one with the fewest bytes left
+comes first and is copied to its end, so that a small log does not wait for a large one. (Apache Kafka 2.8.2 takes them
+by name.) The current log serves all requests until both logs have the same end offset; then the future log replaces it
+within one turn of the loop. A move that fails is retried or dropped, and the others continue.
+Source: docs/reference/log.md, section 18; KIP-113; ReplicaAlterLogDirsThread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from kafka_py.base.supervision import Quarantine, Supervisor
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.answers import NoDescriptorsLeft, UnexpectedAppendOffset
 from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.replication.follower.truncation import OwnLog, cut_after
+from kafka_py.log.state.epochs import EpochEnd
+from kafka_py.replication.follower.truncation import FollowerLog, truncation_for
 from kafka_py.replication.move_states import (
     COPYING,
     DONE,
@@ -34,24 +35,23 @@ from kafka_py.replication.move_states import (
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.reads import EpochEnd
 from kafka_py.replication.state.throttle import Throttle
 
 log = logging.getLogger(__name__)
 
 _ACTIVITY = "mover between log directories"
 _LOOK_AGAIN_S = 0.1
-"""How soon moves are looked at again that cannot continue now: throttled, or set aside."""
+"""How soon moves are examined again that cannot continue now: throttled, or without a file descriptor."""
 _SAVING_S = 0.002
-"""How soon one is that only waits for the disk."""
+"""How soon a move is examined again that waits only for its epoch checkpoint to be written."""
 _AT_ONCE = 0.0
 
 ReadAside = Callable[[FileSlice], Awaitable[bytes]]
-"""Reads a piece of a file without holding the loop up."""
+"""Reads a slice of a file without blocking the loop."""
 
 
-class Move:
-    """One move: the log that is to take over, and how far it is."""
+class LogDirMove:
+    """One move: the future log and its state."""
 
     __slots__ = ("future", "state")
 
@@ -60,14 +60,15 @@ class Move:
         self.state = UNALIGNED
 
     def become(self, state: MoveState) -> None:
-        """Raises IllegalMove."""
+        """Changes the state. Raises IllegalMove."""
         self.state = MOVES.after(self.state, state)
 
 
 class LogDirMover:
-    """The moves under way.
+    """The moves in progress.
 
-    moving: by partition; each is UNALIGNED or COPYING. failed: moves that were dropped until they are requested again.
+    moving: by partition; each is UNALIGNED or COPYING. failed: partitions whose move was dropped until it is requested
+    again.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class LogDirMover:
         read_aside: ReadAside,
         supervisor: Supervisor,
     ) -> None:
-        self.moving: dict[TopicPartition, Move] = {}
+        self.moving: dict[TopicPartition, LogDirMove] = {}
         self.failed: set[TopicPartition] = set()
         self.throttle = throttle
         self._hosted = hosted
@@ -91,17 +92,17 @@ class LogDirMover:
         self._read_aside = read_aside
         self._supervisor = supervisor
         self._waiting: Quarantine[TopicPartition] = supervisor.quarantine(_ACTIVITY)
-        self._cut: set[TopicPartition] = set()
-        """Present logs that were cut since the piece that is being copied was looked up."""
+        self._truncated: set[TopicPartition] = set()
+        """Partitions whose current log was truncated since the piece that is being copied was looked up."""
         self._current: TopicPartition | None = None
         self._task: asyncio.Task[None] | None = None
 
-    # ---- what is moved
+    # ---- moves
 
     def move(self, topic_partition: TopicPartition, directory: str) -> None:
-        """Begins to move a hosted partition; another move of it is called off first.
+        """Starts to move a hosted partition; another move of it is cancelled first.
 
-        To where it lies already: nothing. Raises KafkaError(LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR).
+        Does nothing if its log is in that directory already. Raises KafkaError(LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR).
         """
         present = self._log_dirs.get(topic_partition)
         future = self._log_dirs.futures.get(topic_partition)
@@ -116,7 +117,7 @@ class LogDirMover:
         self.resume([topic_partition])
 
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Goes on with the moves of these, if there are any: the partitions have their roles (again)."""
+        """Continues the moves of these partitions, if there are any, after the partitions got their roles."""
         for topic_partition in topic_partitions:
             future = self._log_dirs.futures.get(topic_partition)
             partition = self._hosted.partitions.get(topic_partition)
@@ -127,17 +128,17 @@ class LogDirMover:
             former = self.moving.get(topic_partition)
             if former is None or former.future is not future:
                 self._end(topic_partition, STOPPED)
-                move = self.moving[topic_partition] = Move(future)
+                move = self.moving[topic_partition] = LogDirMove(future)
                 try:
                     self._log_dirs.futures.resume(topic_partition)
                     self._align(move, partition.log)
                 except Exception as error:
-                    self._went_wrong(topic_partition, error)
+                    self._handle_exception(topic_partition, error)
         if self.moving and (self._task is None or self._task.done()):
             self._task = self._supervisor.loop(self._round, _ACTIVITY, until=lambda: not self.moving)
 
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Leaves these moves where they are."""
+        """Stops these moves; their future logs are kept."""
         for topic_partition in topic_partitions:
             self._end(topic_partition, STOPPED)
             self.failed.discard(topic_partition)
@@ -149,18 +150,18 @@ class LogDirMover:
             move.become(state)
 
     def truncated(self, topic_partition: TopicPartition) -> None:
-        """The present log was cut: the future one may not hold more, and what is being read of it is outdated."""
-        self._cut.add(topic_partition)
+        """Truncates the future log as well after a truncation of the current one, and discards the copied piece."""
+        self._truncated.add(topic_partition)
         present, future = self._log_dirs.get(topic_partition), self._log_dirs.futures.get(topic_partition)
         if present is None or future is None or future.log_end_offset <= present.log_end_offset:
             return
         try:
             future.truncate_to(present.log_end_offset)
-        except Exception as error:  # the move's trouble, not that of who follows with the present log
+        except Exception as error:  # fails the move, not the follower that truncated the current log
             move = self.moving.get(topic_partition)
             if move is not None:
                 move.become(UNALIGNED)
-            self._went_wrong(topic_partition, error)
+            self._handle_exception(topic_partition, error)
 
     async def close(self) -> None:
         self.stop(list(self.moving))
@@ -169,11 +170,11 @@ class LogDirMover:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def max_lag(self) -> int:
-        """How many records the move furthest behind lacks."""
+        """The largest lag of a move, in records."""
         pairs = [(self._log_dirs.get(topic_partition), move.future) for topic_partition, move in self.moving.items()]
         return max((one.log_end_offset - future.log_end_offset for one, future in pairs if one is not None), default=0)
 
-    # ---- the work
+    # ---- copying
 
     async def _round(self) -> None:
         """Copies one piece for the first move that can continue; pauses if none can."""
@@ -182,7 +183,7 @@ class LogDirMover:
             try:
                 pause_s = await self._step(topic_partition, self.moving[topic_partition])
             except Exception as error:
-                self._went_wrong(topic_partition, error)
+                self._handle_exception(topic_partition, error)
                 continue
             if pause_s < _LOOK_AGAIN_S:
                 self._current = topic_partition
@@ -190,7 +191,7 @@ class LogDirMover:
         await asyncio.sleep(pause_s)
 
     def _in_order(self) -> Iterator[TopicPartition]:
-        """The move that was begun, then the others that are not set aside, the one with the fewest bytes left first."""
+        """The move in progress, then the others that are not set aside, the one with the fewest bytes left first."""
         current = self._current
         if current in self.moving and not self._waiting.is_aside(current):
             yield current
@@ -203,10 +204,10 @@ class LogDirMover:
         present = self._log_dirs.get(topic_partition)
         return 0 if present is None else present.size_bytes - self.moving[topic_partition].future.size_bytes
 
-    def _went_wrong(self, topic_partition: TopicPartition, error: Exception) -> None:
-        """Without a free descriptor a move waits; all else drops it."""
+    def _handle_exception(self, topic_partition: TopicPartition, error: Exception) -> None:
+        """Retries a move later that lacks a file descriptor, and drops it after any other exception."""
         if isinstance(error, NoDescriptorsLeft):
-            log.warning("The move of %s waits to be tried again: %s", topic_partition, error)
+            log.warning("The move of %s is retried later: %s", topic_partition, error)
             self._waiting.set_aside(topic_partition, error)
             return
         if not isinstance(error, KafkaError | UnexpectedAppendOffset | OSError):
@@ -215,8 +216,8 @@ class LogDirMover:
         self._end(topic_partition, FAILED)
         self.failed.add(topic_partition)
 
-    async def _step(self, topic_partition: TopicPartition, move: Move) -> float:
-        """Copies one piece; the last one puts the future log in place. Returns the seconds to wait before the next."""
+    async def _step(self, topic_partition: TopicPartition, move: LogDirMove) -> float:
+        """Copies one piece; after the last one the future log takes over. Returns seconds to wait before the next."""
         future = move.future
         partition = self._hosted.partitions.get(topic_partition)
         present = partition.log if partition is not None else None
@@ -227,23 +228,23 @@ class LogDirMover:
             self._align(move, present)
         if self._finish(partition, present, move):
             return _AT_ONCE
-        if future.log_end_offset == present.log_end_offset:  # its epochs are still on their way to the disk
+        if future.log_end_offset == present.log_end_offset:  # its epoch checkpoint is not written yet
             return _LOOK_AGAIN_S if future.files.save_again() else _SAVING_S
-        if self.throttle.holds_back(topic_partition):
+        if self.throttle.is_exceeded_for(topic_partition):
             return _LOOK_AGAIN_S
         if future.log_end_offset < present.log_start_offset:
             future.truncate_fully_and_start_at(present.log_start_offset)
         offset = future.log_end_offset
         size = self._options().replica_fetch_max_bytes
         piece = present.read(offset, size, up_to_offset=present.log_end_offset, min_one_batch=True)
-        if piece.slice is None:  # a cut within a batch leaves a log that ends beyond its last batch
+        if piece.slice is None:  # after a truncation inside a batch the log ends past its last batch
             return _LOOK_AGAIN_S
-        self._cut.clear()
-        # The last piece was written just now, so it is in memory; and nothing must be appended behind it meanwhile.
+        self._truncated.clear()
+        # The last piece is in the page cache, as it was just written; and no append may come before the take-over.
         records = read_slice(piece.slice) if piece.size < size else await self._read_aside(piece.slice)
         is_current = move.state is COPYING and partition.log is present
-        if not is_current or topic_partition in self._cut or future.log_end_offset != offset:
-            return _AT_ONCE  # stopped, or cut meanwhile
+        if not is_current or topic_partition in self._truncated or future.log_end_offset != offset:
+            return _AT_ONCE  # stopped or truncated meanwhile
         self._append(future, records, present, topic_partition)
         self._waiting.release(topic_partition)
         self._finish(partition, present, move)
@@ -256,18 +257,18 @@ class LogDirMover:
         self.throttle.record(topic_partition, info.size_bytes)
         if info.flush_due:
             future.flush_in_background()
-        if future.log_end_offset > present.log_end_offset:  # the present log was cut while the piece was read
+        if future.log_end_offset > present.log_end_offset:  # the current log was truncated while the piece was read
             future.truncate_to(present.log_end_offset)
         future.update_high_watermark(present.high_watermark)
         if present.log_start_offset > future.log_start_offset:
             future.advance_log_start_offset(min(present.log_start_offset, future.high_watermark))
 
-    def _finish(self, partition: Partition, present: PartitionLog, move: Move) -> bool:
-        """Lets the future log take over if it has all; nothing can come in between."""
+    def _finish(self, partition: Partition, present: PartitionLog, move: LogDirMove) -> bool:
+        """Lets the future log take over if it has all records; synchronous, so that no append comes in between."""
         future = move.future
         if future.log_end_offset != present.log_end_offset:
             return False
-        for start in present.epochs.entries():  # a leader's epoch without records is in no batch
+        for start in present.epochs.entries():  # the epoch of a leader that appended no records is in no batch
             if start.epoch > future.epochs.latest:
                 future.assign_epoch(*start)
         if not future.files.can_move:
@@ -277,20 +278,20 @@ class LogDirMover:
         move.become(DONE)
         return True
 
-    def _align(self, move: Move, present: PartitionLog) -> None:
-        """Cuts a future log that was begun in another epoch to what it shares with the present one."""
+    def _align(self, move: LogDirMove, present: PartitionLog) -> None:
+        """Truncates a future log from an earlier epoch to the records that it shares with the current log."""
         future = move.future
 
         def end_of_epoch(epoch: int) -> EpochEnd:
-            return EpochEnd(*future.epochs.end_offset_for(epoch, future.log_end_offset))
+            return future.epochs.end_offset_for(epoch, future.log_end_offset)
 
         complete = future.epochs.latest < 0
         if complete:
             future.truncate_to(future.high_watermark)
         while not complete:
-            answer = EpochEnd(*present.epochs.end_offset_for(future.epochs.latest, present.log_end_offset))
-            own = OwnLog(future.log_end_offset, future.high_watermark, end_of_epoch)
-            offset, complete = cut_after(answer, own)
+            current_end = present.epochs.end_offset_for(future.epochs.latest, present.log_end_offset)
+            own = FollowerLog(future.log_end_offset, future.high_watermark, end_of_epoch)
+            offset, complete = truncation_for(current_end, own)
             future.truncate_to(offset)
             complete = complete or future.epochs.latest < 0
         if future.log_end_offset > present.log_end_offset:
@@ -299,5 +300,5 @@ class LogDirMover:
 
 
 def read_slice(piece: FileSlice) -> bytes:
-    """The bytes of a piece of a file. Blocks."""
+    """Reads the bytes of a file slice. Blocks."""
     return os.pread(piece.file.fileno(), piece.size, piece.position)

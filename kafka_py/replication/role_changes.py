@@ -1,8 +1,8 @@
-"""LeaderAndIsr and StopReplica: the controller tells this broker which role it has in which partition (I/O).
+"""LeaderAndIsr and StopReplica: the controller assigns this broker its roles in partitions (I/O).
 
-Does what role_orders.py decides. One change at a time: LeaderAndIsr, StopReplica and UpdateMetadata share one lock and
-one highest controller epoch. Knows the replica manager and the logs; the follower's fetching, the coordinators and the
-metadata cache are reached through the callbacks in RoleCallbacks.
+Carries out what role_orders.py decides. One change at a time: LeaderAndIsr, StopReplica and UpdateMetadata share one
+lock and one highest controller epoch. Knows the replica manager and the logs; followers' fetching, coordinators and
+the metadata cache are notified through RoleCallbacks.
 Source: docs/reference/replication.md, section 5; docs/reference/controller.md, section 13.
 """
 
@@ -16,18 +16,18 @@ from functools import partial
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.base.ids import EPOCH_DURING_DELETE, ZERO_UUID, TopicPartition
 from kafka_py.base.state_changes import LOG, named
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.texts import listed
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.replication import stale_logs
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.role_orders import (
-    EPOCH_DURING_DELETE,
-    Held,
+    LocalReplica,
     RoleRequest,
     StopRequest,
     by_role,
@@ -36,7 +36,7 @@ from kafka_py.replication.role_orders import (
     role_to_take,
 )
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.roles import DELETED, NO_EPOCH, NONE
+from kafka_py.replication.state.roles import DELETED, NONE
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.topics import TopicIdentity
@@ -48,13 +48,13 @@ _ACTIVITY = "change of role"
 
 @dataclass(slots=True, frozen=True)
 class RoleCallbacks:
-    """What role changes set off elsewhere; the defaults do nothing. Each has its listeners, called in that order.
+    """The listeners of role changes, called in order; none by default.
 
-    on_become_follower: partitions whose fetching must start; many of them come in several calls.
-    on_following_settled: called after every LeaderAndIsr, when all of them have started.
-    on_stop_following: partitions whose fetching must stop.
-    on_roles_changed: (now leading, now following), for the coordinators of the internal topics; in several calls.
-    on_stopped: partitions that this broker stopped hosting, and whether their data goes too.
+    on_become_follower: partitions whose fetching has to start; many partitions come in several calls.
+    on_following_settled: called at the end of every LeaderAndIsr, when all of these have started.
+    on_stop_following: partitions whose fetching has to stop.
+    on_roles_changed: (new leaders, new followers), for the coordinators of the internal topics; in several calls.
+    on_stopped: partitions that this broker no longer hosts, and whether their data is deleted.
     """
 
     on_become_follower: Sequence[Callable[[list[Partition]], None]] = ()
@@ -65,10 +65,10 @@ class RoleCallbacks:
 
 
 class RoleChanges:
-    """Carries the controller's orders out, in the order they arrive.
+    """Carries out the controller's requests in the order of arrival.
 
-    is_live: whether the metadata cache knows the broker as live. log_config: the settings a topic's logs have now.
-    topic_identity: what ZooKeeper has under a topic's name (TopicStore.identity).
+    is_live: whether a broker is alive according to the metadata cache. log_config: the present settings of a topic's
+    logs. topic_identity: the topic id in ZooKeeper under a topic's name (TopicStore.identity).
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class RoleChanges:
     ) -> None:
         self.lock = asyncio.Lock()
         self.controller_epoch = 0
-        """Highest seen in any of the three requests; 0 after a restart, ZooKeeper is not asked."""
+        """The highest one in any of the three requests; 0 after a restart, as it is not read from ZooKeeper."""
         self.heard_from_controller = False
         self._callbacks = callbacks
         self._replicas = replicas
@@ -96,7 +96,7 @@ class RoleChanges:
         self._supervisor = supervisor or Supervisor(clock)
 
     def accept_controller(self, controller_id: int, controller_epoch: int) -> None:
-        """Believes the sender unless a newer controller was heard. Raises KafkaError(STALE_CONTROLLER_EPOCH)."""
+        """Notes a request's controller epoch. Raises KafkaError(STALE_CONTROLLER_EPOCH) if a newer one was seen."""
         if controller_epoch < self.controller_epoch:
             raise KafkaError(
                 ErrorCode.STALE_CONTROLLER_EPOCH,
@@ -109,7 +109,7 @@ class RoleChanges:
     async def become(
         self, controller_id: int, controller_epoch: int, requests: list[RoleRequest]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Takes the roles of one LeaderAndIsr; one code per partition, in order.
+        """Takes the roles of one LeaderAndIsr; returns one error code per partition, in order.
 
         Raises KafkaError(STALE_CONTROLLER_EPOCH) for the request as a whole.
         """
@@ -142,7 +142,7 @@ class RoleChanges:
         if not LOG.isEnabledFor(logging.INFO):
             return
         broker = self._hosted.broker_id
-        who = f"[Broker id={broker}] As controller {controller_id} epoch {controller_epoch} says it now"
+        who = f"[Broker id={broker}] Controller {controller_id} epoch {controller_epoch}: this broker now"
         for verb, partitions in (("leads", leaders), ("follows", followers)):
             if partitions:
                 names = named([partition.topic_partition for partition in partitions])
@@ -156,31 +156,31 @@ class RoleChanges:
                     )  # fmt: skip
 
     def _check(self, request: RoleRequest) -> ErrorCode:
-        code = check_role(request, self._held(request.topic_partition), self._hosted.broker_id)
+        code = check_role(request, self._local_replica(request.topic_partition), self._hosted.broker_id)
         if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             assigned = listed(request.state.replicas)
             log.warning("%s is assigned to %s, not to this broker", request.topic_partition, assigned)
         return code
 
-    def _held(self, topic_partition: TopicPartition) -> Held:
+    def _local_replica(self, topic_partition: TopicPartition) -> LocalReplica:
         partition = self._hosted.partitions.get(topic_partition)
         partition_log = self._replicas.log_dirs.get(topic_partition)
         topic_id = None if partition is None else partition.topic_id
         if topic_id is None and partition_log is not None:
             topic_id = partition_log.topic_id
-        return Held(
+        return LocalReplica(
             is_offline=topic_partition in self._hosted.offline,
             is_hosted=partition is not None,
-            leader_epoch=NO_EPOCH if partition is None else partition.leader_epoch,
+            leader_epoch=NO_LEADER_EPOCH if partition is None else partition.leader_epoch,
             topic_id=topic_id,
         )
 
-    # ---- what a deleted topic left behind
+    # ---- stale logs of deleted topics
 
     async def _delete_stale(self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]) -> None:
-        """Deletes logs under these names that belong to deleted topics, and checks their requests again.
+        """Deletes logs with these names that belong to deleted topics, and checks their requests again.
 
-        A log that may be the present topic's is kept, and its request gets INCONSISTENT_TOPIC_ID.
+        A log that may belong to the present topic is kept, and its request gets INCONSISTENT_TOPIC_ID.
         """
         identities: dict[str, TopicIdentity | None] = {}
         turn = Turn(self._clock)
@@ -194,7 +194,7 @@ class RoleChanges:
             await turn.maybe_yield()
 
     async def _present_identity(self, topic: str) -> TopicIdentity | None:
-        """None also if it cannot be read: after a new ZooKeeper session the controller sends the roles again."""
+        """The topic's identity; None also if it cannot be read: the controller sends the roles again after that."""
         try:
             return await self._topic_identity(topic)
         except (ZkError, MalformedZNode) as error:
@@ -202,16 +202,16 @@ class RoleChanges:
             return None
 
     async def _replace(self, request: RoleRequest, present: TopicIdentity | None) -> ErrorCode:
-        """Deletes the log of another topic, if it is stale; returns whether the role can be taken then."""
+        """Deletes the log of another topic if it is stale; returns NONE if the role can be taken, else the error."""
         topic_partition, named = request.topic_partition, request.topic_id
-        held, found = self._held(topic_partition).topic_id, self._replicas.log_dirs.get(topic_partition)
+        held, found = self._local_replica(topic_partition).topic_id, self._replicas.log_dirs.get(topic_partition)
         end_offset = None if found is None else found.log_end_offset
         if not stale_logs.is_stale(end_offset, named, present, request.state, self._hosted.broker_id):
             log.error("%s has topic id %s, not %s", topic_partition, held, named)
             return ErrorCode.INCONSISTENT_TOPIC_ID
         log.warning(
             "%s: deleting %s, which belongs to the deleted topic %s: the topic of that name is %s now",
-            topic_partition, found.directory if found is not None else "what was known", held, named,
+            topic_partition, found.directory if found is not None else "its state", held, named,
         )  # fmt: skip
         await self._stop_following([request])
         code = self._stop(StopRequest(topic_partition, EPOCH_DURING_DELETE, delete=True))
@@ -224,7 +224,7 @@ class RoleChanges:
         change: Callable[[RoleRequest], Partition],
         outcome: dict[TopicPartition, ErrorCode],
     ) -> list[Partition]:
-        """Runs `change` for each, giving other work a turn now and then; an error is that partition's alone."""
+        """Runs `change` for each, and yields to other work in between; an error concerns its partition only."""
         changed = []
         turn = Turn(self._clock)
         for request in requests:
@@ -246,14 +246,14 @@ class RoleChanges:
     async def _make_followers(
         self, requests: list[RoleRequest], outcome: dict[TopicPartition, ErrorCode]
     ) -> list[Partition]:
-        """Makes followers: their fetching stops first, and what is parked is answered before anything is truncated."""
+        """Makes followers: fetching stops first, and parked operations are answered before logs are truncated."""
         started: list[Partition] = []
 
         def make_follower(request: RoleRequest) -> Partition:
             partition, partition_log = self._with_log(request)
             state = request.state
             if role_to_take(state, self._hosted.broker_id, self._is_live) is NONE:
-                log.error("%s: its leader %d is not alive, waiting for word", request.topic_partition, state.leader)
+                log.error("%s: its leader %d is not alive; it has no role", request.topic_partition, state.leader)
                 self._hosted.partitions[request.topic_partition] = partition
                 return partition
             changed = partition.become_follower(state, partition_log)
@@ -273,7 +273,7 @@ class RoleChanges:
         return followers
 
     def _with_log(self, request: RoleRequest) -> tuple[Partition, PartitionLog]:
-        """The partition, new or known, and its log, created when missing."""
+        """The partition, created if it is not hosted, and its log, created if it is missing."""
         topic_partition = request.topic_partition
         partition = self._hosted.partitions.get(topic_partition) or self._hosted.new_partition(topic_partition)
         topic_id = request.topic_id if request.topic_id != ZERO_UUID else None
@@ -290,12 +290,16 @@ class RoleChanges:
     async def stop(
         self, controller_id: int, controller_epoch: int, requests: list[StopRequest]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Stops hosting; one code per partition. Raises KafkaError(STALE_CONTROLLER_EPOCH) for the whole request."""
+        """Carries out a StopReplica; returns one error code per partition.
+
+        Raises KafkaError(STALE_CONTROLLER_EPOCH) for the request as a whole.
+        """
         async with self.lock:
             self.accept_controller(controller_id, controller_epoch)
             outcome: dict[TopicPartition, ErrorCode] = {}
             async for some in sliced(requests):
-                outcome.update({one.topic_partition: check_stop(one, self._held(one.topic_partition)) for one in some})
+                for one in some:
+                    outcome[one.topic_partition] = check_stop(one, self._local_replica(one.topic_partition))
             stopping = [request for request in requests if outcome[request.topic_partition] is ErrorCode.NONE]
             await self._stop_following(stopping)
             turn = Turn(self._clock)
@@ -313,13 +317,13 @@ class RoleChanges:
             return outcome
 
     def _drop_metrics(self, topics: set[str]) -> None:
-        """Of the topics that have no partition left here; readers may have come until the last one was stopped."""
+        """Removes the metrics of topics without partitions here; last, as reads are counted until the stop."""
         if topics:
             for topic in sorted(topics.difference(one.topic for one in self._hosted.partitions)):
                 self._replicas.metrics.drop_topic(topic)
 
     def _stop(self, request: StopRequest) -> ErrorCode:
-        """Stops one partition; whatever fails is the error of this one alone."""
+        """Stops one partition; an error concerns this partition only."""
         try:
             self._stop_or_raise(request)
         except Exception as error:
@@ -327,7 +331,7 @@ class RoleChanges:
         return ErrorCode.NONE
 
     def _stop_or_raise(self, request: StopRequest) -> None:
-        """delete=false only ends the fetching; delete=true forgets the partition and has its files removed."""
+        """delete=false only stops the fetching; delete=true removes the partition and its files."""
         topic_partition = request.topic_partition
         if not request.delete:
             self._replicas.parked.complete(topic_partition, self._hosted.partitions.get(topic_partition))
@@ -342,7 +346,7 @@ class RoleChanges:
     # ---- errors
 
     def _error_of(self, topic_partition: TopicPartition, error: Exception) -> ErrorCode:
-        """The code of what one partition's change raised; an unforeseen error is reported with its traceback."""
+        """The error code of an exception of one partition; an unexpected one is reported with its traceback."""
         if isinstance(error, KafkaError):
             log.error("%s: %s", topic_partition, error)
             return error.code
@@ -353,6 +357,6 @@ class RoleChanges:
         return ErrorCode.UNKNOWN_SERVER_ERROR
 
     def _call(self, listeners: Iterable[Callable[..., None]], *changed: object) -> None:
-        """The role has changed, whatever becomes of that elsewhere."""
+        """Calls listeners; the role stays changed if one raises."""
         for listener in listeners:
             self._supervisor.call(_ACTIVITY, partial(listener, *changed))

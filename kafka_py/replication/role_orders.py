@@ -1,6 +1,6 @@
-"""What LeaderAndIsr and StopReplica ask of a broker, and whether it does it: decided for one partition at a time.
+"""Whether the broker accepts an entry of LeaderAndIsr or StopReplica: decided for one partition at a time.
 
-Pure: what the broker has comes in as values. role_changes.py does what is decided.
+Pure: the broker's state is handed in as values. role_changes.py carries out what is decided.
 Source: docs/reference/replication.md, section 5; docs/reference/controller.md, section 13; ReplicaManager.
 """
 
@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import TopicId, TopicPartition
+from kafka_py.base.ids import EPOCH_DURING_DELETE, TopicId, TopicPartition
+from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.replication import stale_logs
-from kafka_py.replication.state.roles import FOLLOWER, LEADER, NO_EPOCH, NONE, Role, RoleState
-
-EPOCH_DURING_DELETE = -2
-"""StopReplica's leader epoch for a topic in deletion: it stops whatever epoch the replica has."""
+from kafka_py.replication.state.roles import FOLLOWER, LEADER, NONE, Role, RoleState
 
 
 @dataclass(slots=True, frozen=True)
 class RoleRequest:
-    """One entry of LeaderAndIsr with its topic; `topic_id` is the zero uuid where the version has none."""
+    """One entry of LeaderAndIsr with its topic; `topic_id` is the zero UUID if the version has none."""
 
     topic_partition: TopicPartition
     topic_id: TopicId
@@ -30,10 +28,10 @@ class RoleRequest:
 
 @dataclass(slots=True, frozen=True)
 class StopRequest:
-    """One entry of StopReplica. leader_epoch: -1 unknown, -2 topic in deletion, else not older than ours.
+    """One entry of StopReplica. leader_epoch: -1 unknown, -2 topic in deletion, else compared with the replica's.
 
-    Of an entry that does not delete it must be newer. With `delete` the same epoch will do (KAFKA-13972): nobody raises
-    it between the addition of a replica and the cancellation of the reassignment that added it.
+    Without `delete` it must be newer. With `delete` it may be the same (KAFKA-13972), because the epoch does not change
+    between the addition of a replica and the cancellation of the reassignment that added it.
     """
 
     topic_partition: TopicPartition
@@ -41,21 +39,21 @@ class StopRequest:
     delete: bool
 
 
-class Held(NamedTuple):
-    """What a broker has under a partition's name.
+class LocalReplica(NamedTuple):
+    """The broker's state of a partition.
 
-    is_offline: it is on a failed directory. is_hosted: the broker has had a request for it. leader_epoch: of its role,
-    NO_EPOCH without one. topic_id: of its replica; None without a replica, or for a topic without an id.
+    is_offline: whether it is on a failed directory. is_hosted: whether the broker hosts it. leader_epoch: that of its
+    role, NO_LEADER_EPOCH without one. topic_id: that of its log; None without a log, or for a topic without an id.
     """
 
     is_offline: bool = False
     is_hosted: bool = False
-    leader_epoch: int = NO_EPOCH
+    leader_epoch: int = NO_LEADER_EPOCH
     topic_id: TopicId | None = None
 
 
-def check_role(request: RoleRequest, held: Held, broker_id: int) -> ErrorCode:
-    """NONE when the role can be taken. INCONSISTENT_TOPIC_ID: unless the log held is stale (stale_logs.py)."""
+def check_role(request: RoleRequest, held: LocalReplica, broker_id: int) -> ErrorCode:
+    """NONE if the role can be taken. INCONSISTENT_TOPIC_ID: the log may be stale, see stale_logs.py."""
     if held.is_offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
     if stale_logs.differs(held.topic_id, request.topic_id):
@@ -67,25 +65,25 @@ def check_role(request: RoleRequest, held: Held, broker_id: int) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def check_stop(request: StopRequest, held: Held) -> ErrorCode:
-    """NONE when it is to be stopped: also what is not hosted, for a directory may be left over."""
+def check_stop(request: StopRequest, held: LocalReplica) -> ErrorCode:
+    """NONE if the replica is to be stopped; also if it is not hosted, because its directory may exist."""
     if held.is_offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
-    if not held.is_hosted or request.leader_epoch in (NO_EPOCH, EPOCH_DURING_DELETE):
+    if not held.is_hosted or request.leader_epoch in (NO_LEADER_EPOCH, EPOCH_DURING_DELETE):
         return ErrorCode.NONE
     lowest = held.leader_epoch if request.delete else held.leader_epoch + 1
     return ErrorCode.NONE if request.leader_epoch >= lowest else ErrorCode.FENCED_LEADER_EPOCH
 
 
 def role_to_take(state: RoleState, broker_id: int, is_live: Callable[[int], bool]) -> Role:
-    """NONE when the leader is not alive: the partition gets its log and waits for the controller's next word."""
+    """The role; NONE if the leader is not alive: the partition gets its log and waits for the next LeaderAndIsr."""
     if state.leader == broker_id:
         return LEADER
     return FOLLOWER if is_live(state.leader) else NONE
 
 
 def by_role(requests: Iterable[RoleRequest], broker_id: int) -> tuple[list[RoleRequest], list[RoleRequest]]:
-    """Those that the broker is to lead, and the others, which it is to follow; each in their order."""
+    """The requests whose partitions the broker leads, and the others, which it follows; both in order."""
     leading: list[RoleRequest] = []
     following: list[RoleRequest] = []
     for request in requests:

@@ -1,11 +1,11 @@
-"""Directories that a deleted topic left behind under the name of a present topic: which of them may be deleted.
+"""Stale log directories, which a deleted topic left under the name of a present topic: which of them may be deleted.
 
 A broker that was down while a partition was moved to other brokers keeps the directory: no request deletes it. When a
-topic of the same name is created later, partition.metadata names another topic id than LeaderAndIsr, and Apache Kafka
-2.8.2 refuses the role with INCONSISTENT_TOPIC_ID from then on. KIP-516 has such directories deleted. But another id
-alone proves nothing: a tool from before 2.8 that rewrites the topic's znode drops the id, the controller gives the same
-topic another one, and every replica of it, with all its records, has the former id on disk (KAFKA-14190). So a
-directory is deleted only where it cannot hold records of the present topic. Pure: knows nothing of files or ZooKeeper.
+topic of the same name is created later, partition.metadata has another topic id than LeaderAndIsr, and Apache Kafka
+2.8.2 refuses the role with INCONSISTENT_TOPIC_ID from then on. KIP-516 deletes such directories. But a different id is
+no proof: a tool older than 2.8 that rewrites the topic's znode drops the id, the controller assigns another id to the
+same topic, and every replica of it, with all its records, has the previous id on disk (KAFKA-14190). So a directory is
+deleted only if it cannot have records of the present topic. Pure: knows nothing of files or ZooKeeper.
 Source: KIP-516; docs/reference/log.md, section 2; PartitionMetadataFile.
 """
 
@@ -21,7 +21,7 @@ FIRST_EPOCH = 0
 
 
 class PresentTopic(Protocol):
-    """What ZooKeeper has under a topic's name. is_original: it has had this id, and no other, since it was created."""
+    """The topic in ZooKeeper. is_original: whether it has had this id, and no other, since it was created."""
 
     @property
     def topic_id(self) -> TopicId | None: ...
@@ -31,7 +31,7 @@ class PresentTopic(Protocol):
 
 
 def differs(held: TopicId | None, named: TopicId) -> bool:
-    """Whether LeaderAndIsr names another topic; an id that is absent on either side is not compared."""
+    """Whether LeaderAndIsr names another topic id than the log; a missing id is not compared."""
     return held is not None and named not in (ZERO_UUID, held)
 
 
@@ -42,12 +42,12 @@ def is_stale(
     state: RoleState,
     broker_id: int,
 ) -> bool:
-    """Whether a log whose id is not the one in LeaderAndIsr cannot hold records of the present topic that count.
+    """Whether a log whose topic id differs from LeaderAndIsr's cannot have committed records of the present topic.
 
     log_end_offset: of the log; None if there is none.
-    named: the id in LeaderAndIsr. present: what ZooKeeper has under the topic's name, None if it has nothing. The two
-        ids must be equal, so that a delayed request, or one of a former controller, deletes nothing.
-    state: what LeaderAndIsr says of the partition; broker_id: of the broker whose log it is.
+    named: the topic id in LeaderAndIsr. present: the topic in ZooKeeper, None if there is none. The two ids must be
+        equal, so that a delayed request, or one of a previous controller, deletes nothing.
+    state: the partition's state in LeaderAndIsr; broker_id: of the broker that has the log.
     """
     if broker_id not in state.replicas or present is None or present.topic_id != named:
         return False
@@ -56,8 +56,8 @@ def is_stale(
 
 
 def _is_without_records(state: RoleState, broker_id: int) -> bool:
-    """Whether the controller expects no record on this replica: it is being added, or the partition is new.
+    """Whether the controller expects no records on this replica: it is being added, or the partition is new.
 
-    A replica that is in sync may be announced as new once more: by a controller that took over during its reassignment.
+    An in-sync replica may be sent as new again by a controller that took over during the partition's reassignment.
     """
     return state.is_new and (broker_id not in state.isr or state.leader_epoch == FIRST_EPOCH)

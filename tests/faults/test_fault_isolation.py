@@ -43,7 +43,7 @@ from kafka_py.coordinator.groups.states import STABLE
 from kafka_py.coordinator.runtime import Appended, RuntimeServices
 from kafka_py.log.model.answers import Origin
 from kafka_py.replication.leader.isr_updates import QUIET_MS, IsrUpdates
-from kafka_py.replication.state.isr import Committed, Expanding
+from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.fakes.groups import Limits
@@ -123,7 +123,7 @@ def leading(world: ReplicaWorld, updates: IsrUpdates | None = None) -> dict[Topi
     for one in (FIRST, SECOND):
         world.lead(one, isr=(1, 2))
         if updates is not None:
-            world.partition(one).isr = Expanding(frozenset({1, 2}), adding=3)
+            world.partition(one).isr = PendingExpandIsr(frozenset({1, 2}), adding=3)
             updates.submit(world.partition(one))
     return {one: world.partition(one) for one in (FIRST, SECOND)}
 
@@ -139,7 +139,7 @@ async def in_sync_sets_are_written(
     )  # fmt: skip
     store.broken.add(FIRST)
     partitions = leading(ReplicaWorld(), updates)
-    joined = Committed(frozenset({1, 2, 3}))
+    joined = CommittedIsr(frozenset({1, 2, 3}))
     await until(lambda: partitions[SECOND].isr == joined)
     assert partitions[FIRST].isr.in_flight
     store.broken.clear()
@@ -191,11 +191,11 @@ async def readers_notice_log_starts(
         def __init__(self) -> None:
             self.told = 0
 
-        def on_news(self) -> None:
+        def on_change(self) -> None:
             self.told += 1
 
     class Broken(Reader):
-        def on_news(self) -> None:
+        def on_change(self) -> None:
             raise Unforeseen
 
     world, reader = ReplicaWorld(supervisor=supervisor), Reader()

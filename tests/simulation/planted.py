@@ -10,7 +10,7 @@ from kafka_py.log.partition.log_compaction import LogCompaction
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.state import producer_replay
 from kafka_py.replication.state import partition
-from kafka_py.replication.state.isr import Shrinking
+from kafka_py.replication.state.isr import PendingShrinkIsr
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import Isolation
 from kafka_py.testing.simulation.__main__ import main
@@ -46,7 +46,7 @@ def read_to_the_end():
 
 def shrink_at_once():
     """A replica that leaves the in-sync set counts no longer before that is written."""
-    Shrinking.__post_init__ = lambda self: object.__setattr__(self, "maximal", self.intended)
+    PendingShrinkIsr.__post_init__ = lambda self: object.__setattr__(self, "maximal", self.intended)
 
 
 def join_too_early():

@@ -47,7 +47,7 @@ class SessionEntry(FetchEntry):
         session = self.session
         return session.last_used_ms if session.entries.get(self.topic_partition) is self else NEVER
 
-    def on_news(self) -> Hashable | None:
+    def on_change(self) -> Hashable | None:
         """Listener of the partition: notes that it has changed."""
         session = self.session
         session.news[self.topic_partition] = self

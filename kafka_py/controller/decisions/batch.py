@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from kafka_py.base.ids import LEADER_DURING_DELETE, ZERO_UUID, TopicPartition
+from kafka_py.base.ids import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, ZERO_UUID, TopicPartition
 from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
+from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -35,9 +36,6 @@ from kafka_py.wire.messages.update_metadata import (
 )
 from kafka_py.wire.protocol_versions import ControllerRequestVersions
 from kafka_py.zk.znodes import SECURITY_PROTOCOLS
-
-EPOCH_DURING_DELETE = -2
-NO_EPOCH = -1
 
 STEP_PARTITIONS = 128
 """After so many partitions the work on a batch stops for others to have the loop."""
@@ -120,7 +118,7 @@ class RequestBatch:
         if partition.topic in self._cluster.queued:
             leader_epoch = EPOCH_DURING_DELETE
         else:
-            leader_epoch = NO_EPOCH if leadership is None else leadership.leader_epoch
+            leader_epoch = NO_LEADER_EPOCH if leadership is None else leadership.leader_epoch
         state = StopReplicaPartitionState(
             partition_index=partition.partition, leader_epoch=leader_epoch, delete_partition=delete
         )

@@ -1,9 +1,9 @@
-"""The fetch loop of a follower: one leader broker, some of the partitions it leads (I/O).
+"""The fetch loop of a follower: one leader broker, some of the partitions that it leads (I/O).
 
-Truncates what has to be, fetches, appends, and does so again. Each partition fares for itself: one that fails waits, or
-is not fetched until the controller sends its next state, while the others continue (partition_states.py). Where its log
-must be cut is asked in leader_comparison.py, what a request says is in fetch_session.py, what becomes of fetched data
-in following.py; the network is leader_link.py. Source: docs/reference/replication.md, sections 7 and 8.
+Each round truncates, fetches and appends. Partitions fail independently: a failing one is delayed, or no longer fetched
+until the controller sends its next state, and the others continue (partition_states.py). leader_comparison.py asks the
+leader where to truncate, fetch_session.py builds requests, following.py appends to the logs, leader_link.py is the
+connection. Source: docs/reference/replication.md, sections 7 and 8; ReplicaFetcherThread.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import Turn
-from kafka_py.replication.follower.fetch_session import FollowerSession
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.log.state.epochs import EpochEnd
+from kafka_py.replication.follower.fetch_session import FollowerFetchSession
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.fetcher_metrics import FetcherMetrics
 from kafka_py.replication.follower.followed_partitions import FollowedPartitions
 from kafka_py.replication.follower.following import Following, pieces
@@ -28,7 +29,6 @@ from kafka_py.replication.follower.leader_link import Leader, LinkFailed, error_
 from kafka_py.replication.follower.partition_states import ACTIVITY, OnFailed, PartitionStates
 from kafka_py.replication.follower.states import DELAYED, FETCHING, HELD_BACK, SYNCING
 from kafka_py.replication.state.configs import ReplicationOptions
-from kafka_py.replication.state.reads import EpochEnd
 from kafka_py.replication.state.throttle import Throttle
 from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchRequest, FetchResponse
 from kafka_py.wire.primitives import Buffer
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 _FIRST_WITH_SESSIONS = 7
 
 class Fetcher:
-    """Fetches from one leader. `follow` and `drop` may be called at any time; the loop takes notice on its next round.
+    """Fetches from one leader. `follow` and `drop` may be called at any time, and take effect in the next round.
 
     on_failed: called with a partition that is not fetched again until the controller sends its next state.
     """
@@ -66,30 +66,30 @@ class Fetcher:
         self._following = following
         self._clock = clock
         self._supervisor = supervisor
-        self._session = FollowerSession(sessions=version.follower_requests.fetch >= _FIRST_WITH_SESSIONS)
-        self._places = FollowedPartitions(self._session, clock, lambda: options().replica_fetch_backoff_ms)
-        self.followed = self._places.all
+        self._session = FollowerFetchSession(sessions=version.follower_requests.fetch >= _FIRST_WITH_SESSIONS)
+        self._partitions = FollowedPartitions(self._session, clock, lambda: options().replica_fetch_backoff_ms)
+        self.followed = self._partitions.all
         self._woken = asyncio.Event()
-        self._states = PartitionStates(name, self._places, supervisor, on_failed=on_failed, wake=self._woken.set)
+        self._states = PartitionStates(name, self._partitions, supervisor, on_failed=on_failed, wake=self._woken.set)
         self._comparison = LeaderComparison(
-            name, self._places, self._states, leader=leader, following=following,
+            name, self._partitions, self._states, leader=leader, following=following,
             by_epoch=version.truncates_by_epoch, clock=clock,
         )  # fmt: skip
         self._task: asyncio.Task[None] | None = None
         self._failure_logged = ""
 
-    # ---- what is fetched
+    # ---- partitions
 
     def start(self) -> None:
         self._task = self._supervisor.loop(self._step, ACTIVITY, self.name, on_failure=self._after_failure)
 
     @property
     def is_dead(self) -> bool:
-        """Whether its loop ended though nobody closed it."""
+        """Whether its loop has ended without `close`."""
         return self._task is not None and self._task.done()
 
     async def close(self) -> None:
-        """Ends the loop; nothing is appended any more."""
+        """Ends the loop; nothing is appended after this."""
         self.followed.clear()
         if self._task is not None:
             self._task.cancel()
@@ -97,27 +97,27 @@ class Fetcher:
         self._leader.disconnect()
         self.metrics.close()
 
-    def follow(self, wanted: Iterable[Followed]) -> None:
-        """Fetches these from now on. One that is followed in the same leader epoch already stays as it is."""
+    def follow(self, wanted: Iterable[PartitionFetchState]) -> None:
+        """Starts to fetch these; one that is already followed in the same leader epoch is not changed."""
         for one in wanted:
             present = self.followed.get(one.topic_partition)
             if present is not None and present.leader_epoch == one.leader_epoch:
                 continue
-            self._places.add(one)
+            self._partitions.add(one)
             self._states.resume(one)
         self._woken.set()
 
     def drop(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Fetches these no more; what is under way for them is not appended."""
+        """Stops fetching these; responses in flight are not appended."""
         for topic_partition in topic_partitions:
-            self._places.remove(topic_partition)
+            self._partitions.remove(topic_partition)
 
     def note_log_starts(self) -> None:
-        """Looks for log starts that moved by themselves (retention): the leader is told."""
+        """Sends log start offsets that retention has moved to the leader, with the next fetch."""
         for one in list(self.followed.values()):
             with self._supervisor.guard(ACTIVITY, one.topic_partition):
-                if one.log.log_start_offset != one.told_log_start and one.state is FETCHING:
-                    self._states.want(one)
+                if one.log.log_start_offset != one.sent_log_start_offset and one.state is FETCHING:
+                    self._states.fetch_next(one)
 
     # ---- the loop
 
@@ -129,46 +129,46 @@ class Fetcher:
             self._session.failed()
             for one in list(self.followed.values()):
                 if one.state is not DELAYED and one.state is not SYNCING:
-                    self._places.delay(one)
+                    self._partitions.delay(one)
 
     def _after_failure(self, _error: Exception) -> None:
-        """A round raised for no partition in particular; one that cannot even be looked at is not fetched again."""
+        """Handles an error that no partition was blamed for: partitions whose state cannot be read are failed."""
         self._session.failed()
         for one in list(self.followed.values()):
             try:
                 one.as_request()
                 self._comparison.own(one)
             except Exception as error:
-                self._states.went_wrong(one, error)
+                self._states.handle_exception(one, error)
 
     async def _round(self) -> None:
-        for one in self._places.due() if self._places.delayed else ():
+        for one in self._partitions.due() if self._partitions.delayed else ():
             self._states.resume(one)
-        if self._places.truncating:
-            await self._comparison.truncate(dict(self._places.truncating))
-        if self._places.out_of_range:
-            await self._comparison.find_range(dict(self._places.out_of_range))
+        if self._partitions.truncating:
+            await self._comparison.truncate(dict(self._partitions.truncating))
+        if self._partitions.out_of_range:
+            await self._comparison.find_range(dict(self._partitions.out_of_range))
         throttle = self._following.throttle
-        if self._places.held_back or (throttle is not None and throttle.is_on):
+        if self._partitions.held_back or (throttle is not None and throttle.is_on):
             self._apply_throttle(throttle)
         if len(self._session):
             await self._fetch()
-        elif not self._places.truncating and not self._places.out_of_range:
+        elif not self._partitions.truncating and not self._partitions.out_of_range:
             await self._wait()
 
     def _apply_throttle(self, throttle: Throttle | None) -> None:
-        """Leaves out what is throttled and behind while the limit is passed; takes it up again afterwards."""
+        """Stops fetching lagging partitions while their quota is exceeded, and continues with them afterwards."""
         for one in list(self.followed.values()):
-            held = one.lag != 0 and throttle is not None and throttle.holds_back(one.topic_partition)
+            held = one.lag != 0 and throttle is not None and throttle.is_exceeded_for(one.topic_partition)
             if held and one.state is FETCHING:
-                self._places.move(one, HELD_BACK)
+                self._partitions.move(one, HELD_BACK)
             elif not held and one.state is HELD_BACK:
-                self._states.want(one)
+                self._states.fetch_next(one)
 
     async def _wait(self) -> None:
-        """Until there is something to do: a new partition, or the first of the delayed ones."""
+        """Waits for a new partition, or for the end of the first delay."""
         self._woken.clear()
-        wait_ms = self._places.wait_ms()
+        wait_ms = self._partitions.wait_ms()
         try:
             async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000.0):
                 await self._woken.wait()
@@ -177,9 +177,9 @@ class Fetcher:
 
     def _note_failure(self, error: LinkFailed) -> None:
         reason = str(error)
-        if reason != self._failure_logged:  # once a second would drown everything else
+        if reason != self._failure_logged:  # logged once, not in every round
             self._failure_logged = reason
-            log.warning("%s: %s, trying until it works", self.name, reason)
+            log.warning("%s: %s, retrying", self.name, reason)
 
     # ---- fetch
 
@@ -204,7 +204,7 @@ class Fetcher:
         elif response.error_code not in (
             ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH,
         ):  # fmt: skip
-            raise LinkFailed(f"fetch was answered by {error_of(response.error_code).name}")
+            raise LinkFailed(f"the fetch failed with {error_of(response.error_code).name}")
 
     async def _take(self, response: FetchResponse) -> None:
         sent = self._session.sent
@@ -214,51 +214,51 @@ class Fetcher:
                 topic_partition = TopicPartition(topic.topic, answer.partition)
                 one = self.followed.get(topic_partition)
                 if one is None or one is not sent.get(topic_partition) or one.state is not FETCHING:
-                    self._session.not_heeded(topic_partition)
+                    self._session.note_discarded(topic_partition)
                     continue
                 try:
                     await self._take_partition(one, answer, turn)
                 except Exception as error:
-                    self._session.not_heeded(topic_partition)
-                    self._states.went_wrong(one, error)
+                    self._session.note_discarded(topic_partition)
+                    self._states.handle_exception(one, error)
 
-    async def _take_partition(self, one: Followed, answer: FetchablePartitionResponse, turn: Turn) -> None:
+    async def _take_partition(self, one: PartitionFetchState, answer: FetchablePartitionResponse, turn: Turn) -> None:
         code = answer.error_code
         if code == ErrorCode.NONE:
             diverging = answer.diverging_epoch
             if diverging.epoch >= 0:
                 await self._comparison.cut(one, EpochEnd(diverging.epoch, diverging.end_offset))
-                self._session.not_heeded(one.topic_partition)
-                if self._places.is_current(one):
-                    self._states.want(one)
+                self._session.note_discarded(one.topic_partition)
+                if self._partitions.is_current(one):
+                    self._states.fetch_next(one)
             else:
                 await self._append(one, answer, turn)
         else:
-            self._states.fetch_refused(one, error_of(code))
+            self._states.handle_fetch_error(one, error_of(code))
 
-    async def _append(self, one: Followed, answer: FetchablePartitionResponse, turn: Turn) -> None:
-        """One write, but for very many small batches."""
-        records = cast("Buffer | None", answer.record_set)  # what was received is never a slice of a file
+    async def _append(self, one: PartitionFetchState, answer: FetchablePartitionResponse, turn: Turn) -> None:
+        """Appends fetched records, with one write except for very many small batches."""
+        records = cast("Buffer | None", answer.record_set)  # a received response has no file slices
         for piece in pieces(memoryview(records or b"")):
-            if not self._places.is_current(one):
-                self._session.not_heeded(one.topic_partition)
+            if not self._partitions.is_current(one):
+                self._session.note_discarded(one.topic_partition)
                 return
             if not self._append_piece(one, answer, piece):
                 return
             self.metrics.bytes += len(piece)
             await turn.maybe_yield()
 
-    def _append_piece(self, one: Followed, answer: FetchablePartitionResponse, records: memoryview) -> bool:
-        """Whether it went well."""
-        before = one.fetch_offset, one.told_log_start
+    def _append_piece(self, one: PartitionFetchState, answer: FetchablePartitionResponse, records: memoryview) -> bool:
+        """Appends whole batches; False if they are corrupt, and the partition is delayed."""
+        before = one.fetch_offset, one.sent_log_start_offset
         try:
             self._following.take(one, records, answer.high_watermark, answer.log_start_offset)
         except KafkaError as error:
             if error.code is not ErrorCode.CORRUPT_MESSAGE:
                 raise
-            log.error("%s: what was sent of %s cannot be appended: %s", self.name, one.topic_partition, error)
-            self._places.delay(one)
+            log.error("%s: fetched records of %s cannot be appended: %s", self.name, one.topic_partition, error)
+            self._partitions.delay(one)
             return False
         if (one.fetch_offset, one.log.log_start_offset) != before:
-            self._states.want(one)
+            self._states.fetch_next(one)
         return True

@@ -1,4 +1,4 @@
-"""All fetchers of a broker: one per leader broker and fetcher number, made when needed and ended when idle (I/O).
+"""All fetchers of a broker: one per leader broker and fetcher id, created when needed and ended when idle (I/O).
 
 Source: docs/reference/replication.md, section 7.
 """
@@ -16,7 +16,7 @@ from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.net.network import Network
 from kafka_py.records.java_hash import java_hash_code
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.fetcher import Fetcher
 from kafka_py.replication.follower.fetcher_metrics import FetcherMetrics, measure_fetchers
 from kafka_py.replication.follower.following import Following
@@ -27,7 +27,7 @@ from kafka_py.wire.protocol_versions import InterBrokerVersion
 
 Address = tuple[str, int]
 FindBroker = Callable[[int], Address | None]
-"""Broker id -> host and port where it listens for brokers; None while it is not alive."""
+"""Broker id -> host and port of its inter-broker listener; None while it is not alive."""
 
 
 class FetcherKey(NamedTuple):
@@ -36,9 +36,9 @@ class FetcherKey(NamedTuple):
 
 
 class FetcherManager:
-    """Which fetcher has which partition.
+    """The fetchers, and the assignment of partitions to them.
 
-    failed: partitions that were given up until the controller says something new about them.
+    failed: partitions that are not fetched until the controller sends their next state.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class FetcherManager:
         connect: Callable[[FetcherKey], Leader] | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """connect: makes the way to a leader; None for one over `network`, which is TCP unless given."""
+        """connect: creates the connection to a leader; by default one over `network`, or over TCP without that."""
         self.fetchers: dict[FetcherKey, Fetcher] = {}
         self.failed: set[TopicPartition] = set()
         self._broker_id = broker_id
@@ -75,16 +75,16 @@ class FetcherManager:
     # ---- following
 
     def start(self, partitions: Iterable[Partition]) -> None:
-        """Follows the leaders that these partitions have now; `end_idle` is called when all have come."""
+        """Starts to follow the present leaders of these partitions; `end_idle` is called after the last of them."""
         if self._is_closed:
             return
         max_bytes = self._options().replica_fetch_max_bytes
-        wanted: list[tuple[FetcherKey, Followed]] = []
+        wanted: list[tuple[FetcherKey, PartitionFetchState]] = []
         for partition in partitions:
             if partition.log is None:
                 continue
             try:
-                followed = Followed(partition, partition.log, max_bytes, self._version)
+                followed = PartitionFetchState(partition, partition.log, max_bytes, self._version)
             except Exception as error:
                 self._supervisor.report("replica fetcher", error, partition.topic_partition)
                 self.failed.add(partition.topic_partition)
@@ -99,14 +99,14 @@ class FetcherManager:
             fetcher.follow(followed for _, followed in group)
 
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Follows these no more."""
+        """Stops following these."""
         stopped = list(topic_partitions)
         self.failed.difference_update(stopped)
         for fetcher in self.fetchers.values():
             fetcher.drop(stopped)
 
     def resize(self, count: int) -> None:
-        """num.replica.fetchers changed: the partitions are spread anew."""
+        """Redistributes the partitions after a change of num.replica.fetchers."""
         if count == self._count:
             return
         self._count = count
@@ -116,12 +116,12 @@ class FetcherManager:
         self.end_idle()
 
     def note_log_starts(self) -> None:
-        """Called now and then: log starts that moved by themselves are told to the leaders."""
+        """Sends log start offsets that retention has moved to the leaders; called periodically."""
         for fetcher in self.fetchers.values():
             fetcher.note_log_starts()
 
     async def close(self) -> None:
-        """Ends all fetching, for good."""
+        """Ends all fetchers; `start` does nothing after this."""
         self._is_closed = True
         fetchers, self.fetchers = self.fetchers, {}
         await asyncio.gather(*(fetcher.close() for fetcher in fetchers.values()))
@@ -165,7 +165,7 @@ class FetcherManager:
         )
 
     def end_idle(self) -> None:
-        """Ends the fetchers that have nothing left to do."""
+        """Ends the fetchers that have no partitions left."""
         for key in [key for key, fetcher in self.fetchers.items() if not fetcher.followed]:
             fetcher = self.fetchers.pop(key)
             self._supervisor.spawn(fetcher.close(), "replica fetcher", f"the end of {fetcher.name}")
@@ -183,6 +183,6 @@ class FetcherManager:
 
 
 def _abs_int32(value: int) -> int:
-    """|value| of a value that wraps at 32 bits, 0 for the one whose absolute value no int32 holds, as Kafka has it."""
+    """The absolute value of an int32 with overflow, 0 for -2147483648, as in Apache Kafka."""
     value = ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
     return 0 if value == -(1 << 31) else abs(value)

@@ -1,4 +1,4 @@
-"""What the followers' fetchers count, and how far they are behind. Source: docs/reference/metrics.tsv."""
+"""Metrics of the followers' fetchers: traffic, lag, failed partitions. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate
 
 if TYPE_CHECKING:
-    from kafka_py.replication.follower.fetch_state import Followed
+    from kafka_py.replication.follower.fetch_state import PartitionFetchState
     from kafka_py.replication.follower.fetcher_manager import FetcherManager
 
 CLIENT_ID = "Replica"
@@ -20,7 +20,7 @@ class FetcherMetrics(
 ):
     """One fetcher's traffic."""
 
-    requests = Rate("RequestsPerSec", unit="requests", about="Fetches that were answered.")
+    requests = Rate("RequestsPerSec", unit="requests", about="Fetches with a response.")
     bytes = Rate("BytesPerSec", unit="bytes", about="Record bytes that were fetched.")
 
     def fetch_rate(self) -> float:
@@ -28,37 +28,37 @@ class FetcherMetrics(
         return float(FetcherMetrics.requests.read(self).get("OneMinuteRate", 0.0))
 
 
-class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaFetcherManager", tags=("clientId",)):
+class FetcherManagerMetrics(MetricTable, group="kafka.server:type=ReplicaFetcherManager", tags=("clientId",)):
     """All fetchers of a broker; the owner is the FetcherManager."""
 
-    max_lag = Gauge("MaxLag", of=lambda m: m.max_lag(), about="How many records the partition furthest behind lacks.")
+    max_lag = Gauge("MaxLag", of=lambda m: m.max_lag(), about="The largest lag of a partition, in records.")
     min_fetch_rate = Gauge("MinFetchRate", of=lambda m: m.min_fetch_rate(), about="Of the slowest fetcher, per second.")
-    failed = Gauge("FailedPartitionsCount", of=lambda m: len(m.failed), about="Partitions given up after an error.")
+    failed = Gauge("FailedPartitionsCount", of=lambda m: len(m.failed), about="Partitions failed after an error.")
     dead = Gauge("DeadThreadCount", of=lambda m: m.count_dead(), about="Fetchers whose loop ended by itself.")
 
 
 class MoverMetrics(MetricTable, group="kafka.server:type=ReplicaAlterLogDirsManager", tags=("clientId",)):
     """Moves between log directories; the owner is the LogDirMover."""
 
-    max_lag = Gauge("MaxLag", of=lambda m: m.max_lag(), about="How many records the move furthest behind lacks.")
+    max_lag = Gauge("MaxLag", of=lambda m: m.max_lag(), about="The largest lag of a move, in records.")
     min_fetch_rate = Gauge("MinFetchRate", of=lambda _: 0.0, about="Always 0: moves do not fetch.")
-    failed = Gauge("FailedPartitionsCount", of=lambda m: len(m.failed), about="Moves given up after an error.")
-    dead = Gauge("DeadThreadCount", of=lambda _: 0, about="Always 0: moves have no threads of their own.")
+    failed = Gauge("FailedPartitionsCount", of=lambda m: len(m.failed), about="Moves failed after an error.")
+    dead = Gauge("DeadThreadCount", of=lambda _: 0, about="Always 0: moves have no threads.")
 
 
 class LagMetrics(Fleet, group="kafka.server:type=FetcherLagMetrics", tags=("clientId", "topic", "partition")):
     """Every followed partition."""
 
-    lag = Gauge("ConsumerLag", of=lambda one: max(one.lag, 0), about="Records this replica lacks of its leader's.")
+    lag = Gauge("ConsumerLag", of=lambda one: max(one.lag, 0), about="Records behind the leader's high watermark.")
 
 
 def measure_fetchers(manager: FetcherManager, registry: MetricRegistry) -> None:
-    """From now on the manager and what it fetches are measured."""
+    """Registers the metrics of the fetcher manager and of its partitions."""
 
-    def followed() -> Iterator[tuple[Sequence[str], Followed]]:
+    def followed() -> Iterator[tuple[Sequence[str], PartitionFetchState]]:
         for (leader, number), fetcher in manager.fetchers.items():
             for (topic, partition), one in fetcher.followed.items():
                 yield (f"ReplicaFetcherThread-{number}-{leader}", topic, str(partition)), one
 
-    ManagerMetrics(registry, manager, clientId=CLIENT_ID)
+    FetcherManagerMetrics(registry, manager, clientId=CLIENT_ID)
     LagMetrics(registry, followed)

@@ -1,7 +1,6 @@
-"""The partitions of a fetcher by their states: in the fetch session, or outside of it while something else is due.
+"""The partitions of a fetcher by state: FETCHING ones are in the fetch session, the others are not.
 
-Synchronous; moves partitions from one state to another as states.py allows, and does nothing of what a state stands
-for: fetcher.py does.
+Synchronous; moves partitions from one state to another as states.py allows. The work of each state is in fetcher.py.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from collections.abc import Callable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.follower.fetch_session import FollowerSession
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.fetch_session import FollowerFetchSession
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.states import (
     DELAYED,
     DROPPED,
@@ -24,25 +23,25 @@ from kafka_py.replication.follower.states import (
     FollowedState,
 )
 
-Place = dict[TopicPartition, Followed]
+ByPartition = dict[TopicPartition, PartitionFetchState]
 
 
 class FollowedPartitions:
     """The partitions that a fetcher follows.
 
-    all: whatever their state. session: those that are FETCHING. truncating, out_of_range, syncing, held_back, delayed:
-    those in the state of that name. backoff_ms: how long a delay lasts.
+    all: in any state. session: has those that are FETCHING. truncating, out_of_range, syncing, held_back, delayed:
+    those in the state of that name. backoff_ms: returns how long a delay lasts.
     """
 
-    def __init__(self, session: FollowerSession, clock: Clock, backoff_ms: Callable[[], float]) -> None:
-        self.all: Place = {}
+    def __init__(self, session: FollowerFetchSession, clock: Clock, backoff_ms: Callable[[], float]) -> None:
+        self.all: ByPartition = {}
         self.session = session
-        self.truncating: Place = {}
-        self.out_of_range: Place = {}
-        self.syncing: Place = {}
-        self.held_back: Place = {}
-        self.delayed: Place = {}
-        self._places: dict[FollowedState, Place] = {
+        self.truncating: ByPartition = {}
+        self.out_of_range: ByPartition = {}
+        self.syncing: ByPartition = {}
+        self.held_back: ByPartition = {}
+        self.delayed: ByPartition = {}
+        self._by_state: dict[FollowedState, ByPartition] = {
             TRUNCATING: self.truncating,
             OUT_OF_RANGE: self.out_of_range,
             SYNCING: self.syncing,
@@ -52,50 +51,50 @@ class FollowedPartitions:
         self._clock = clock
         self._backoff_ms = backoff_ms
 
-    def add(self, one: Followed) -> None:
-        """Follows it, in place of the one of its name if there is one."""
-        former = self.all.get(one.topic_partition)
-        if former is not None:
-            self.move(former, DROPPED)
+    def add(self, one: PartitionFetchState) -> None:
+        """Adds it; one of the same name is replaced."""
+        replaced = self.all.get(one.topic_partition)
+        if replaced is not None:
+            self.move(replaced, DROPPED)
         self.all[one.topic_partition] = one
 
     def remove(self, topic_partition: TopicPartition, state: FollowedState = DROPPED) -> bool:
-        """Takes it out of all: it is DROPPED or FAILED. False when it was not followed."""
+        """Removes it as DROPPED or FAILED. False if it was not followed."""
         one = self.all.pop(topic_partition, None)
         if one is None:
             return False
         self.move(one, state)
         return True
 
-    def move(self, one: Followed, state: FollowedState) -> None:
+    def move(self, one: PartitionFetchState, state: FollowedState) -> None:
         """Changes its state. Raises IllegalMove."""
         topic_partition, before = one.topic_partition, one.state
         one.state = MOVES.after(before, state)
         if before is FETCHING:
-            self.session.forget(topic_partition)
-        elif before in self._places:
-            self._places[before].pop(topic_partition, None)
+            self.session.remove(topic_partition)
+        elif before in self._by_state:
+            self._by_state[before].pop(topic_partition, None)
         if state is FETCHING:
-            self.session.want(one)
-        elif state in self._places:
-            self._places[state][topic_partition] = one
+            self.session.put(one)
+        elif state in self._by_state:
+            self._by_state[state][topic_partition] = one
 
-    def is_current(self, one: Followed) -> bool:
-        """Whether it was neither dropped nor followed in another epoch while an answer was on its way."""
+    def is_current(self, one: PartitionFetchState) -> bool:
+        """Whether it was neither removed nor replaced since it was requested."""
         return self.all.get(one.topic_partition) is one
 
-    def delay(self, one: Followed) -> None:
-        """Leaves it alone for a while."""
+    def delay(self, one: PartitionFetchState) -> None:
+        """Delays it by the back-off."""
         one.resume_ms = self._clock.monotonic_ms() + self._backoff_ms()
         self.move(one, DELAYED)
 
-    def due(self) -> list[Followed]:
-        """Those of the delayed that have waited long enough."""
+    def due(self) -> list[PartitionFetchState]:
+        """The delayed partitions whose delay is over."""
         now_ms = self._clock.monotonic_ms()
         return [one for one in self.delayed.values() if one.resume_ms <= now_ms]
 
     def wait_ms(self) -> float | None:
-        """How long until one that is delayed or held back is to be looked at, at least 1; None without one."""
+        """The time until the next delayed or throttled partition is examined, at least 1 ms; None without one."""
         now_ms = self._clock.monotonic_ms()
         moments = [one.resume_ms for one in self.delayed.values()]
         if self.held_back:

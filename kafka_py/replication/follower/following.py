@@ -1,6 +1,6 @@
-"""What a follower does to its log: appends what was fetched, cuts, follows the leader's watermark and log start.
+"""The changes of a follower's log: appends of fetched records, truncation, the leader's high watermark and log start.
 
-Synchronous. Knows the partitions' logs and who is parked on them; nothing of requests or connections.
+Synchronous. Knows the partitions' logs and the purgatories; nothing of requests or connections.
 Source: docs/reference/replication.md, sections 2 and 7.
 """
 
@@ -13,7 +13,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.answers import AppendInfo, UnexpectedAppendOffset
 from kafka_py.records.batch import LOG_OVERHEAD
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.truncation import OutOfRange
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.state.metrics import TopicMetrics
@@ -23,17 +23,17 @@ log = logging.getLogger(__name__)
 
 
 _BATCHES_AT_ONCE = 1000
-"""How many batches are appended before others on the loop may have their turn."""
+"""How many batches are appended in one turn of the loop."""
 
 
 def pieces(records: memoryview) -> Iterator[memoryview]:
-    """Whole batches, at most so many at once; one piece, even if it is empty, where there are not very many."""
+    """Splits `records` into pieces of at most _BATCHES_AT_ONCE whole batches; yields at least one, possibly empty."""
     begin = position = count = 0
     end = len(records)
     while end - position >= LOG_OVERHEAD:
         size = int.from_bytes(records[position + 8 : position + LOG_OVERHEAD], "big", signed=True)
         if size < 0:
-            break  # rubbish, which the append refuses
+            break  # invalid data, which the append refuses
         count += 1
         if count > _BATCHES_AT_ONCE:
             yield records[begin:position]
@@ -43,7 +43,7 @@ def pieces(records: memoryview) -> Iterator[memoryview]:
 
 
 class Following:
-    """Of all partitions that this broker follows."""
+    """Changes the logs of all partitions that this broker follows."""
 
     def __init__(
         self,
@@ -51,22 +51,22 @@ class Following:
         clock: Clock,
         metrics: TopicMetrics,
         throttle: Throttle | None = None,
-        on_cut: Callable[[TopicPartition], None] | None = None,
+        on_truncated: Callable[[TopicPartition], None] | None = None,
     ) -> None:
-        """metrics: those of all topics together. throttle: how fast replicas out of sync are filled.
+        """metrics: those of all topics together. throttle: the quota of followers.
 
-        on_cut: called with each partition whose log was cut.
+        on_truncated: called with each partition whose log was truncated.
         """
         self.throttle = throttle
-        self._on_cut = on_cut or (lambda _topic_partition: None)
+        self._on_truncated = on_truncated or (lambda _topic_partition: None)
         self._parked = parked
         self._clock = clock
         self._metrics = metrics
 
-    def take(self, one: Followed, records: memoryview, high_watermark: int, log_start_offset: int) -> None:
-        """Appends fetched records, then takes over the leader's high watermark and log start.
+    def take(self, one: PartitionFetchState, records: memoryview, high_watermark: int, log_start_offset: int) -> None:
+        """Appends fetched records, then takes over the leader's high watermark and log start offset.
 
-        What flush.messages wants synced (PartitionLog.owes_flush) is the fetcher's to sync before it fetches on.
+        The fetcher flushes what flush.messages asks for (PartitionLog.owes_flush) before the next fetch.
         Raises KafkaError(CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR), UnexpectedAppendOffset.
         """
         local = one.log
@@ -80,7 +80,7 @@ class Following:
         if (now != before or records) and (one.partition.listeners or self._parked.fetch.watched):
             self._parked.note_change(one.partition, watermark_raised=now > before)
 
-    def _append(self, one: Followed, records: memoryview, leader_log_start: int) -> None:
+    def _append(self, one: PartitionFetchState, records: memoryview, leader_log_start: int) -> None:
         local = one.log
         if local.log_end_offset != one.fetch_offset:
             raise UnexpectedAppendOffset(
@@ -99,26 +99,29 @@ class Following:
         if one.partition.local_id in one.partition.adding_replicas:
             self._metrics.reassignment_bytes_in += info.size_bytes
 
-    def truncate(self, one: Followed, offset: int) -> None:
-        """Cuts the log so that it ends at `offset` at most, and fetches from its end. Raises KafkaError(STORAGE)."""
+    def truncate(self, one: PartitionFetchState, offset: int) -> None:
+        """Truncates the log to `offset` (exclusive); fetching continues there, or at the log end if that is lower.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR).
+        """
         local = one.log
         if offset < local.high_watermark:
             log.warning(
                 "%s: truncating to %d, below the high watermark %d", one.topic_partition, offset, local.high_watermark
             )
         local.truncate_to(offset)
-        self._cut(one, min(offset, local.log_end_offset))
+        self._note_truncated(one, min(offset, local.log_end_offset))
 
-    def reset(self, one: Followed, decision: OutOfRange) -> None:
-        """Goes on where an out-of-range fetch has to. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
+    def reset(self, one: PartitionFetchState, decision: OutOfRange) -> None:
+        """Changes log and fetch offset after an out-of-range fetch. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
         if decision.restart:
             one.log.truncate_fully_and_start_at(decision.fetch_offset)
         elif decision.truncate_to is not None:
             self.truncate(one, decision.truncate_to)
-        self._cut(one, decision.fetch_offset)
+        self._note_truncated(one, decision.fetch_offset)
 
-    def _cut(self, one: Followed, fetch_offset: int) -> None:
+    def _note_truncated(self, one: PartitionFetchState, fetch_offset: int) -> None:
         one.fetch_offset = fetch_offset
         one.last_fetched_epoch = one.log.epochs.latest
-        self._on_cut(one.topic_partition)
+        self._on_truncated(one.topic_partition)
         self._parked.note_change(one.partition, watermark_raised=False)

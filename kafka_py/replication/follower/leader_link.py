@@ -1,7 +1,7 @@
-"""The way from a follower to one leader: a connection of its own, and the three requests it carries (I/O).
+"""A follower's connection to one leader, with the three requests of followers (I/O).
 
-Nothing is negotiated: the versions are those of the inter-broker protocol. One request is in flight at a time. A
-connection that fails in any way is closed, and made anew for the next request.
+Versions are not negotiated: they are those of the inter-broker protocol. One request is in flight at a time. After any
+failure the connection is closed, and re-opened for the next request.
 Source: docs/reference/replication.md, section 7; docs/reference/protocol.md, section 5.
 """
 
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.log.state.epochs import EpochEnd
 from kafka_py.net.client import BrokerConnection
 from kafka_py.net.network import Network
 from kafka_py.replication.state.configs import ReplicationOptions
-from kafka_py.replication.state.reads import EpochEnd
 from kafka_py.wire.messages.fetch import FetchRequest, FetchResponse
 from kafka_py.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -35,11 +35,11 @@ OS_DEFAULT = -1
 
 
 class LinkFailed(Exception):
-    """The leader could not be reached, or gave no answer that can be used; what was asked may be asked again."""
+    """The leader is unreachable, or its response is unusable; the request may be retried."""
 
 
-class EpochQuestion(NamedTuple):
-    """current_leader_epoch: as the follower knows it. epoch: whose end it wants to know."""
+class EpochQuery(NamedTuple):
+    """One partition of OffsetForLeaderEpoch. current_leader_epoch: that of the follower. epoch: whose end is asked."""
 
     current_leader_epoch: int
     epoch: int
@@ -56,12 +56,12 @@ class OffsetReply(NamedTuple):
 
 
 class Leader(Protocol):
-    """What a fetcher needs of the broker it fetches from. Every call raises LinkFailed."""
+    """The requests of a fetcher to its leader. Every call raises LinkFailed."""
 
     async def fetch(self, request: FetchRequest) -> FetchResponse: ...
 
     async def epoch_ends(
-        self, questions: Mapping[TopicPartition, EpochQuestion]
+        self, questions: Mapping[TopicPartition, EpochQuery]
     ) -> dict[TopicPartition, EpochReply]: ...
 
     async def offsets(
@@ -77,7 +77,7 @@ FindAddress = Callable[[], tuple[str, int] | None]
 class LeaderLink:
     """A Leader over the network.
 
-    find: host and port where the leader listens for brokers now; None while it is not alive.
+    find: returns host and port of the leader's inter-broker listener; None while it is not alive.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class LeaderLink:
         response: FetchResponse = await self._ask(request, self._versions.fetch)
         return response
 
-    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuestion]) -> dict[TopicPartition, EpochReply]:
-        """Where the leader's epochs end (KIP-101); a partition that the answer leaves out is left out here."""
+    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuery]) -> dict[TopicPartition, EpochReply]:
+        """The end offsets of epochs in the leader's logs (KIP-101); partitions missing in the response are left out."""
         topics: dict[str, OffsetForLeaderTopic] = {}
         for (topic, partition), question in questions.items():
             entry = topics.setdefault(topic, OffsetForLeaderTopic(topic=topic, partitions=[]))
@@ -129,7 +129,7 @@ class LeaderLink:
     async def offsets(
         self, timestamp: int, current_leader_epochs: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetReply]:
-        """The leader's latest (-1) or earliest (-2) offsets."""
+        """The leader's end offsets (timestamp -1) or log start offsets (-2)."""
         topics: dict[str, ListOffsetsTopic] = {}
         for (topic, partition), epoch in current_leader_epochs.items():
             entry = topics.setdefault(topic, ListOffsetsTopic(name=topic, partitions=[]))
@@ -156,7 +156,7 @@ class LeaderLink:
                 return await connection.send(request, version)
         except TimeoutError:
             self.disconnect()
-            raise LinkFailed(f"no answer within {timeout_s:.0f} s") from None
+            raise LinkFailed(f"no response within {timeout_s:.0f} s") from None
         except OSError as error:
             self.disconnect()
             raise LinkFailed(str(error)) from error
@@ -164,7 +164,7 @@ class LeaderLink:
     async def _connect(self) -> BrokerConnection:
         address = self._find()
         if address is None:
-            raise LinkFailed("it is not among the live brokers")
+            raise LinkFailed("the leader is not among the live brokers")
         return await BrokerConnection.connect(
             *address,
             client_id=self._client_id,
@@ -177,11 +177,11 @@ class LeaderLink:
     def disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close("the follower is done with it")
+            connection.close("closed by the follower")
 
 
 def _receive_buffer_bytes(options: ReplicationOptions) -> int:
-    """What was asked for; the default of 64 KiB is left to the kernel, whose own growing buffer halves the CPU."""
+    """The configured size; instead of the default of 64 KiB the kernel's growing buffer, which needs half the CPU."""
     given = options.replica_socket_receive_buffer_bytes
     row = ReplicationOptions.ROWS["replica.socket.receive.buffer.bytes"]
     return OS_DEFAULT if given == row.default else given
@@ -191,5 +191,5 @@ _CODES = {int(code): code for code in ErrorCode}
 
 
 def error_of(code: int) -> ErrorCode:
-    """The error that a code stands for; one that we do not know is UNKNOWN_SERVER_ERROR."""
+    """The error of a code; UNKNOWN_SERVER_ERROR for an unknown code."""
     return _CODES.get(code, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -1,7 +1,7 @@
-"""What becomes of each partition of a fetcher: fetched, synced first, tried again after a while, or not fetched again.
+"""Moves each partition of a fetcher to its next state: it is fetched, flushed first, delayed, or failed.
 
-Does what reactions.py decides, by moving partitions between the states of states.py; what is asked of the leader is in
-fetcher.py and leader_comparison.py. Source: docs/reference/replication.md, section 7; AbstractFetcherThread.
+Does what reactions.py decides, between the states of states.py; fetcher.py and leader_comparison.py send the requests.
+Source: docs/reference/replication.md, section 7; AbstractFetcherThread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.supervision import Supervisor
 from kafka_py.replication.follower import reactions
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.followed_partitions import FollowedPartitions
 from kafka_py.replication.follower.reactions import Reaction
 from kafka_py.replication.follower.states import FAILED, FETCHING, OUT_OF_RANGE, SYNCING, TRUNCATING
@@ -21,102 +21,103 @@ _log = logging.getLogger(__name__)
 
 ACTIVITY = "replica fetcher"
 
-OnFailed = Callable[[Followed], None]
+OnFailed = Callable[[PartitionFetchState], None]
 
 
 class PartitionStates:
-    """Moves each partition of a fetcher, which `name` stands for in the log, to the state that follows.
+    """Moves the partitions of a fetcher to their next state. name: of the fetcher, in log lines.
 
     on_failed: called with a partition that is not fetched again until the controller sends its next state.
-    wake: the fetcher has something to look at.
+    wake: wakes the fetcher.
     """
 
     def __init__(
         self,
         name: str,
-        places: FollowedPartitions,
+        partitions: FollowedPartitions,
         supervisor: Supervisor,
         *,
         on_failed: OnFailed,
         wake: Callable[[], None],
     ) -> None:
         self._name = name
-        self._places = places
+        self._partitions = partitions
         self._supervisor = supervisor
         self._on_failed = on_failed
         self._wake = wake
 
-    def want(self, one: Followed) -> None:
-        """Fetches it with the next request, which acknowledges what the log holds; what flush.messages wants synced
-        is synced before."""
-        self._want(one, may_sync=one.state is not SYNCING)
+    def fetch_next(self, one: PartitionFetchState) -> None:
+        """Fetches it with the next request, after the flush that flush.messages asks for: a fetch acknowledges all
+        records below its offset."""
+        self._fetch_next(one, may_sync=one.state is not SYNCING)
 
-    def _want(self, one: Followed, *, may_sync: bool) -> None:
-        """may_sync: a sync may begin, as none runs for it."""
+    def _fetch_next(self, one: PartitionFetchState, *, may_sync: bool) -> None:
+        """may_sync: whether a flush may be started, because none runs for the partition."""
         try:
             if not one.log.owes_flush:
                 if one.state is FETCHING:
-                    self._places.session.want(one)  # its numbers changed
+                    self._partitions.session.put(one)  # its fetch has changed
                 else:
-                    self._places.move(one, FETCHING)
+                    self._partitions.move(one, FETCHING)
             elif may_sync:
-                self._places.move(one, SYNCING)
+                self._partitions.move(one, SYNCING)
                 one.log.flush_in_background(then=lambda succeeded: self._synced(one, succeeded))
         except Exception as error:
-            self.went_wrong(one, error)
+            self.handle_exception(one, error)
 
-    def _synced(self, one: Followed, succeeded: bool) -> None:
+    def _synced(self, one: PartitionFetchState, succeeded: bool) -> None:
         if one.state is not SYNCING:
             return
         if succeeded:
-            self._want(one, may_sync=True)
-        elif one.log.is_usable:  # there was no descriptor left
-            self._places.delay(one)
+            self._fetch_next(one, may_sync=True)
+        elif one.log.is_usable:  # no file descriptor was free
+            self._partitions.delay(one)
         else:
-            self.give_up(one, "its log cannot be synced")
+            self.fail(one, "its log cannot be flushed")
         self._wake()
 
-    def give_up(self, one: Followed, reason: object) -> None:
+    def fail(self, one: PartitionFetchState, reason: object) -> None:
+        """Ends its fetching until the controller sends its next state."""
         _log.warning("%s: %s is no longer fetched: %s", self._name, one.topic_partition, reason)
-        self._places.remove(one.topic_partition, FAILED)
+        self._partitions.remove(one.topic_partition, FAILED)
         self._on_failed(one)
 
-    def went_wrong(self, one: Followed, error: Exception) -> None:
-        """One partition raised: without a free descriptor it waits, all else ends its fetching; others continue."""
+    def handle_exception(self, one: PartitionFetchState, error: Exception) -> None:
+        """Delays a partition that raised for lack of a file descriptor, and fails it after any other exception."""
         if not isinstance(error, KafkaError):
             self._supervisor.report(ACTIVITY, error, one.topic_partition)
-        if not self._places.is_current(one):
+        if not self._partitions.is_current(one):
             return
-        if reactions.to_exception(error) is Reaction.WAIT:
-            _log.warning("%s: %s waits to be tried again: %s", self._name, one.topic_partition, error)
-            self._places.delay(one)
+        if reactions.to_exception(error) is Reaction.DELAY:
+            _log.warning("%s: %s is retried later: %s", self._name, one.topic_partition, error)
+            self._partitions.delay(one)
         else:
-            self.give_up(one, error)
+            self.fail(one, error)
 
-    def resume(self, one: Followed) -> None:
-        """Begins it, or continues after a delay."""
+    def resume(self, one: PartitionFetchState) -> None:
+        """Starts it, or continues after a delay."""
         if one.is_truncating:
-            self._places.move(one, TRUNCATING)
+            self._partitions.move(one, TRUNCATING)
         else:
-            self.want(one)
+            self.fetch_next(one)
 
-    def fetch_refused(self, one: Followed, error: ErrorCode) -> None:
-        """The leader answered a fetch of one partition with an error."""
+    def handle_fetch_error(self, one: PartitionFetchState, error: ErrorCode) -> None:
+        """Handles the error of one partition in a fetch response."""
         self._react(one, reactions.to_fetch_error(error), error, "fetch")
 
-    def refused(self, one: Followed, error: ErrorCode, what: str) -> None:
-        """The leader answered a question about one partition, which `what` names, with an error."""
+    def handle_error(self, one: PartitionFetchState, error: ErrorCode, what: str) -> None:
+        """Handles the error of one partition in another response. what: the request's name."""
         self._react(one, reactions.to_error(error), error, what)
 
-    def _react(self, one: Followed, reaction: Reaction, error: ErrorCode, what: str) -> None:
+    def _react(self, one: PartitionFetchState, reaction: Reaction, error: ErrorCode, what: str) -> None:
         if reaction is Reaction.FIND_RANGE:
-            self._places.move(one, OUT_OF_RANGE)
+            self._partitions.move(one, OUT_OF_RANGE)
             return
-        if reaction is Reaction.GIVE_UP:
-            self.give_up(one, f"{what}: {error.name} in leader epoch {one.leader_epoch}")
+        if reaction is Reaction.FAIL:
+            self.fail(one, f"{what}: {error.name} in leader epoch {one.leader_epoch}")
             return
         _log.log(
-            logging.DEBUG if reaction is Reaction.WAIT else logging.ERROR,
-            "%s: %s of %s was answered by %s", self._name, what, one.topic_partition, error.name,
+            logging.DEBUG if reaction is Reaction.DELAY else logging.ERROR,
+            "%s: %s of %s failed with %s", self._name, what, one.topic_partition, error.name,
         )  # fmt: skip
-        self._places.delay(one)
+        self._partitions.delay(one)

@@ -6,9 +6,9 @@
               |                 ^           |                   |
               +--> SYNCING -----+           +--> SYNCING -------+
 
-Where a partition is fetched from next, it is synced first if flush.messages asks for that: every arrow to FETCHING may
-lead to SYNCING instead. From every state it may become DELAYED, and then is TRUNCATING or FETCHING again; FAILED, until
-the controller sends its next role; or DROPPED, which is the end. A new leader epoch is a new value.
+Before a partition is fetched, its log is flushed if flush.messages asks for that: every arrow to FETCHING may lead to
+SYNCING instead. From every state it may become DELAYED, and then TRUNCATING or FETCHING again; FAILED, until the
+controller sends its next role; or DROPPED, which is final. A new leader epoch is a new object.
 Pure. Source: docs/reference/replication.md, section 7; AbstractFetcherThread.
 """
 
@@ -18,14 +18,14 @@ from kafka_py.base.moves import moves_between
 
 
 class FollowedState(Enum):
-    """Where a partition of a fetcher is."""
+    """The state of a followed partition."""
 
-    NEW = "new"  # not begun
+    NEW = "new"  # not started
     TRUNCATING = "truncating"  # not compared with the leader's epochs yet
     FETCHING = "fetching"  # in the fetch session
-    OUT_OF_RANGE = "out of range"  # the leader does not hold its fetch offset
-    SYNCING = "syncing"  # not fetched, which acknowledges, before what flush.messages asks for is synced
-    HELD_BACK = "held back"  # throttled
+    OUT_OF_RANGE = "out of range"  # the leader does not have its fetch offset
+    SYNCING = "syncing"  # a fetch would acknowledge records that are not flushed yet, but flush.messages asks for that
+    HELD_BACK = "held back"  # its replication quota is exceeded
     DELAYED = "delayed"  # after an error, until its `resume_ms`
     FAILED = "failed"
     DROPPED = "dropped"
@@ -52,4 +52,4 @@ MOVES = moves_between("followed partition", {
     FAILED:       [],
     DROPPED:      [],
 })  # fmt: skip
-"""From each state, the states it may move to. SYNCING to SYNCING: there is more to sync by then."""
+"""From each state, the states it may move to. SYNCING to SYNCING: more records have to be flushed by then."""

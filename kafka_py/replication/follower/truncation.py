@@ -1,7 +1,7 @@
-"""Where a follower cuts its log after a change of leader (KIP-101, KIP-279, KIP-595).
+"""Where a follower truncates its log after a change of leader (KIP-101, KIP-279, KIP-595).
 
-Pure: knows epochs and offsets, nothing of files or sockets. The loop that asks is fetcher.py.
-Source: docs/reference/replication.md, section 8.
+Pure: knows epochs and offsets, nothing of files or sockets. leader_comparison.py sends the requests.
+Source: docs/reference/replication.md, section 8; OffsetTruncationState.
 """
 
 from __future__ import annotations
@@ -9,25 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kafka_py.replication.state.reads import EpochEnd
+from kafka_py.log.state.epochs import EpochEnd
 
 NOT_KNOWN = -1
 
 
-class Cut(NamedTuple):
-    """Where the log is to end now (exclusive).
+class Truncation(NamedTuple):
+    """The offset to truncate to (exclusive).
 
-    complete: whether fetching may go on from there; if not, the leader is asked again with the new latest epoch.
+    complete: whether fetching may continue from there; if not, the end of the new latest epoch has to be requested.
     """
 
     offset: int
     complete: bool
 
 
-class OwnLog(NamedTuple):
-    """What the rule needs of the follower's log.
+class FollowerLog(NamedTuple):
+    """The offsets of a follower's log.
 
-    high_watermark: as it was when following began. end_of_epoch: where an epoch ends here; (-1, -1) when not known.
+    end_offset: of the log (exclusive). high_watermark: as it was when following began. end_of_epoch: returns the end
+    of an epoch in this log; (-1, -1) when not known.
     """
 
     end_offset: int
@@ -35,30 +36,30 @@ class OwnLog(NamedTuple):
     end_of_epoch: Callable[[int], EpochEnd]
 
 
-def cut_after(answer: EpochEnd, own: OwnLog) -> Cut:
-    """Where to cut after the leader has said where our latest epoch ends in its log.
+def truncation_for(leader_end: EpochEnd, own: FollowerLog) -> Truncation:
+    """Where to truncate, given the leader's end of the follower's latest epoch.
 
-    answer: the largest epoch of the leader that is not above ours, and its end; end -1 when it knows none; epoch -1
-        from a leader that speaks the first version of the protocol and names no epoch.
+    leader_end: the leader's largest epoch that is not above the follower's latest one, and its end offset (exclusive);
+        end offset -1 when it knows none; epoch -1 from version 0 of OffsetForLeaderEpoch, which has no epoch.
     """
-    if answer.end_offset == NOT_KNOWN:
-        return Cut(own.high_watermark, True)
-    if answer.epoch == NOT_KNOWN:
-        return Cut(min(answer.end_offset, own.end_offset), True)
-    known = own.end_of_epoch(answer.epoch)
+    if leader_end.end_offset == NOT_KNOWN:
+        return Truncation(own.high_watermark, True)
+    if leader_end.epoch == NOT_KNOWN:
+        return Truncation(min(leader_end.end_offset, own.end_offset), True)
+    known = own.end_of_epoch(leader_end.epoch)
     if known.end_offset == NOT_KNOWN:
-        return Cut(min(answer.end_offset, own.end_offset), True)
-    if known.epoch != answer.epoch:
-        # We lack the leader's epoch: the logs part before it began, at the latest where our next older one ends.
-        return Cut(min(known.end_offset, own.end_offset), False)
-    return Cut(min(known.end_offset, answer.end_offset, own.end_offset), True)
+        return Truncation(min(leader_end.end_offset, own.end_offset), True)
+    if known.epoch != leader_end.epoch:
+        # The follower lacks the leader's epoch: the logs diverge at or before the end of its next older one.
+        return Truncation(min(known.end_offset, own.end_offset), False)
+    return Truncation(min(known.end_offset, leader_end.end_offset, own.end_offset), True)
 
 
 class OutOfRange(NamedTuple):
-    """How a follower whose fetch offset the leader does not hold goes on.
+    """How a follower continues whose fetch offset the leader does not have.
 
-    truncate_to: cut the log there; None to keep it. restart: delete everything and begin at the leader's start.
-    fetch_offset: where to fetch from then.
+    truncate_to: offset to truncate to (exclusive); None to keep the log. restart: whether to delete all records and
+    start at the leader's log start offset. fetch_offset: of the next fetch.
     """
 
     fetch_offset: int
@@ -67,9 +68,10 @@ class OutOfRange(NamedTuple):
 
 
 def after_out_of_range(own_end: int, leader_end: int, leader_start: int | None) -> OutOfRange | None:
-    """What to do about OFFSET_OUT_OF_RANGE; None while `leader_start` has to be asked first.
+    """How to handle OFFSET_OUT_OF_RANGE; None if `leader_start` has to be requested first.
 
-    The leader's log may be shorter than ours (an unclean election), or begin only after our end (we were away long).
+    The leader's log may be shorter than the follower's (after an unclean election), or start above the follower's end
+    (if the follower was down for long).
     """
     if leader_end < own_end:
         return OutOfRange(leader_end, truncate_to=leader_end)

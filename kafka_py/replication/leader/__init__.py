@@ -1,14 +1,14 @@
-"""What a leader does: appends, fetches, who waits for what, in-sync sets written to ZooKeeper.
+"""The leader's side: appends, fetches, parked requests, in-sync sets written to ZooKeeper.
 
-    append_lines.py       appends that wait behind work in a thread
-    appends.py            produce requests, answered when replicas have them
+    append_lines.py       appends that wait for work in a thread
+    appends.py            produce requests, answered when they are replicated
     fetches.py            reads by consumers and followers
-    delayed.py            when a parked request may be answered
-    purgatories.py        what is parked, and who is woken
+    delayed.py            the operations that may be parked
+    purgatories.py        the purgatories, and the checks after changes
     offset_queries.py     ListOffsets and OffsetForLeaderEpoch in one partition
-    time_lookups.py       lookups by time without holding the loop
+    time_lookups.py       ListOffsets by timestamp without blocking the loop
     record_deletion.py    DeleteRecords
-    replica_selection.py  from which replica a consumer reads (KIP-392)
-    isr_updates.py        in-sync sets written to ZooKeeper
+    replica_selection.py  the replica from which a consumer reads (KIP-392)
+    isr_updates.py        writes in-sync sets to ZooKeeper
     replica_manager.py    all partitions of a broker
 """

@@ -1,8 +1,8 @@
-"""Appends that wait while the records of an earlier one are worked on in a thread: one line for each partition.
+"""Appends that wait while the records of an earlier append are processed in a thread: one line for each partition.
 
-Decompression, verification and recompression of large batches would hold the event loop. Everything that comes for the
-same partition meanwhile waits behind them, so that the log has the order of the requests. Synchronous, on the loop;
-knows neither logs nor requests, only what begins and finishes an append.
+Decompression, verification and recompression of large batches would block the event loop. Later appends to the same
+partition wait behind them, so that the log keeps the order of the requests. Synchronous, on the loop; knows neither
+logs nor requests, only the functions that begin and finish an append.
 Source: docs/architecture.md, "What a batch header may claim".
 """
 
@@ -24,18 +24,18 @@ from kafka_py.replication.leader.delayed import AppendResult
 log = logging.getLogger(__name__)
 
 AT_ONCE = 2
-"""How many batches are worked on at the same time; each may take the memory of record_work.plain_limit."""
+"""How many batches are processed at the same time; each may need as much memory as record_work.plain_limit."""
 
 PAUSE_S = 0.0005
 
 
 def pause_thread() -> None:
-    """Leaves the interpreter to the event loop; without it a thread keeps it for its whole switch interval."""
+    """Releases the interpreter lock to the event loop; otherwise a thread keeps it for its whole switch interval."""
     sleep(PAUSE_S)
 
 
-class Append(NamedTuple):
-    """An append to one partition. now_ms: the wall clock when it came."""
+class PartitionAppend(NamedTuple):
+    """An append to one partition. now_ms: wall-clock time at which the request arrived."""
 
     topic_partition: TopicPartition
     records: memoryview
@@ -48,17 +48,17 @@ class Append(NamedTuple):
 OnResult = Callable[[AppendResult], None]
 
 
-class Waiting(NamedTuple):
-    """An append and who gets its result."""
+class WaitingAppend(NamedTuple):
+    """An append and the function that gets its result."""
 
-    append: Append
+    append: PartitionAppend
     on_result: OnResult
 
 
 class AppendLines:
-    """The lines of all partitions; one without a line has nothing to wait for.
+    """The lines of all partitions; appends to a partition without a line do not wait.
 
-    begin: appends, or returns the work that is due first. finish: appends what has been prepared. fail: the result of
+    begin: appends, or returns the work to be done before. finish: appends prepared records. fail: returns the result of
     an append that raised, or whose records were refused.
     """
 
@@ -66,30 +66,30 @@ class AppendLines:
         self,
         background: Background,
         *,
-        begin: Callable[[Append], AppendResult | RecordWork],
-        finish: Callable[[Append, Prepared], AppendResult],
-        fail: Callable[[Append, Exception], AppendResult],
+        begin: Callable[[PartitionAppend], AppendResult | RecordWork],
+        finish: Callable[[PartitionAppend, Prepared], AppendResult],
+        fail: Callable[[PartitionAppend, Exception], AppendResult],
         pause: Callable[[], None] = pause_thread,
     ) -> None:
-        self.lines: dict[TopicPartition, deque[Waiting]] = {}
+        self.lines: dict[TopicPartition, deque[WaitingAppend]] = {}
         self._background = background
         self._begin = begin
         self._finish = finish
         self._fail = fail
         self._pause = pause
         self._running = 0
-        self._due: deque[tuple[Waiting, RecordWork]] = deque()
+        self._due: deque[tuple[WaitingAppend, RecordWork]] = deque()
 
-    def open(self, waiting: Waiting, work: RecordWork) -> None:
-        """Begins a line with an append whose records must be worked on."""
+    def open(self, waiting: WaitingAppend, work: RecordWork) -> None:
+        """Opens a line with an append whose records have to be processed."""
         self.lines[waiting.append.topic_partition] = deque()
         self._schedule(waiting, work)
 
-    def join(self, waiting: Waiting) -> None:
+    def join(self, waiting: WaitingAppend) -> None:
         """Adds an append to the end of its partition's line, which must exist."""
         self.lines[waiting.append.topic_partition].append(waiting)
 
-    def _schedule(self, waiting: Waiting, work: RecordWork) -> None:
+    def _schedule(self, waiting: WaitingAppend, work: RecordWork) -> None:
         self._due.append((waiting, work))
         if self._running < AT_ONCE:
             self._run_next()
@@ -103,7 +103,7 @@ class AppendLines:
             lambda error: self._refused(waiting, error),
         )
 
-    def _prepared(self, waiting: Waiting, prepared: Prepared) -> None:
+    def _prepared(self, waiting: WaitingAppend, prepared: Prepared) -> None:
         self._ended()
         try:
             result = self._finish(waiting.append, prepared)
@@ -111,7 +111,7 @@ class AppendLines:
             result = self._fail(waiting.append, error)
         self._advance(waiting, result)
 
-    def _refused(self, waiting: Waiting, error: Exception) -> None:
+    def _refused(self, waiting: WaitingAppend, error: Exception) -> None:
         self._ended()
         self._advance(waiting, self._fail(waiting.append, error))
 
@@ -120,8 +120,8 @@ class AppendLines:
         if self._due:
             self._run_next()
 
-    def _advance(self, waiting: Waiting, result: AppendResult) -> None:
-        """Hands out a result and takes up the line, until records must be worked on again or it is empty."""
+    def _advance(self, waiting: WaitingAppend, result: AppendResult) -> None:
+        """Passes a result on and continues with the line, until records have to be processed or the line is empty."""
         topic_partition = waiting.append.topic_partition
         line = self.lines[topic_partition]
         self._hand_out(waiting, result)
@@ -138,26 +138,26 @@ class AppendLines:
         del self.lines[topic_partition]
 
     @staticmethod
-    def _hand_out(waiting: Waiting, result: AppendResult) -> None:
+    def _hand_out(waiting: WaitingAppend, result: AppendResult) -> None:
         try:
             waiting.on_result(result)
         except Exception:
-            log.exception("%s: the result of an append could not be handed out", waiting.append.topic_partition)
+            log.exception("%s: the callback of an append failed", waiting.append.topic_partition)
 
 
 class GatheredResults:
-    """The results of one request of which some come later: `on_all` gets them when the last one is there."""
+    """The results of one request, some of which come later; `on_all` is called with them when all are complete."""
 
     __slots__ = ("_missing", "_on_all", "_results")
 
     def __init__(self, results: list[AppendResult], on_all: Callable[[list[AppendResult]], None]) -> None:
-        """results: filled in request order by the caller, with placeholders for those that come later."""
+        """results: filled by the caller in request order, with placeholders for those that come later."""
         self._results = results
         self._on_all = on_all
         self._missing = 1  # the caller itself, until `complete`
 
     def expect(self, place: int) -> OnResult:
-        """One more result comes later; returns what takes it."""
+        """Expects one more result, of partition number `place` in the request; returns the function that takes it."""
         self._missing += 1
 
         def take(result: AppendResult) -> None:
@@ -167,7 +167,7 @@ class GatheredResults:
         return take
 
     def complete(self) -> None:
-        """One result has come; the caller says so once as well, when it has gone over all partitions."""
+        """Counts one result; the caller also calls it once, after it has gone over all partitions."""
         self._missing -= 1
         if not self._missing:
             self._on_all(self._results)

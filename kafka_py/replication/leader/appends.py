@@ -1,6 +1,6 @@
-"""Appends to the partitions that this broker leads, answered when the replicas that count have them.
+"""Appends to the partitions that this broker leads, answered when they are replicated as acks asks for.
 
-Synchronous, answers by callback. Knows the hosted partitions and who is parked on them; nothing of requests.
+Synchronous, results by callback. Knows the hosted partitions and the purgatories; nothing of requests.
 Source: docs/reference/replication.md, section 1; ReplicaManager.appendRecords.
 """
 
@@ -20,7 +20,7 @@ from kafka_py.log.model.answers import AppendInfo, Fault, Origin, Refused
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
-from kafka_py.replication.leader.append_lines import Append, AppendLines, GatheredResults, Waiting
+from kafka_py.replication.leader.append_lines import AppendLines, GatheredResults, PartitionAppend, WaitingAppend
 from kafka_py.replication.leader.delayed import AppendResult, DelayedProduce, OnAppended, SyncedAnswer
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.state.hosted import HostedPartitions
@@ -31,10 +31,9 @@ log = logging.getLogger(__name__)
 
 
 SYNC_AGAIN_MS = 5_000
-"""How often it is looked whether a flush that failed for want of a descriptor must be tried again."""
+"""How often flushes that failed because no file descriptor was free are retried."""
 
-# Errors that say nothing about the log: the answer then carries no log start offset (docs/reference/replication.md,
-# section 1).
+# Errors after which the response has no log start offset (docs/reference/replication.md, section 1).
 _NO_LOG_START = frozenset(
     (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -51,7 +50,7 @@ _EXPECTED_PRODUCE_ERRORS = frozenset(
 
 
 class Appends:
-    """What producers, and the broker itself, append."""
+    """Appends of producers and of the broker itself."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class Appends:
         background: Background,
         rng: Random,
     ) -> None:
-        """background: for work on the records of large batches. rng: which batches are verified."""
+        """background: processes the records of large batches. rng: selects the batches that are verified."""
         self._hosted = hosted
         self._parked = parked
         self._clock = clock
@@ -70,7 +69,7 @@ class Appends:
         self._all_topics = metrics.all_topics
         self._rng = rng
         self._has_flushes = False
-        """Whether flush.messages has ever asked for a flush: few brokers use it, and results are not searched then."""
+        """Whether flush.messages has ever asked for a flush; if not, results are not searched for flushes."""
         self._lines = AppendLines(
             background,
             begin=lambda append: self._begin(*append),
@@ -79,7 +78,7 @@ class Appends:
         )
 
     def new_trust(self, client: str) -> HeaderTrust:
-        """What is to be kept with a connection of a producer and given to each of its appends."""
+        """The state to be kept with a producer's connection and passed to each of its appends."""
         return HeaderTrust(client, self._rng)
 
     def append(
@@ -95,10 +94,10 @@ class Appends:
     ) -> None:
         """Appends to each partition and calls `on_done` with the results, in order.
 
-        With acks -1 that may be later: when all in-sync replicas have the records, or `timeout_ms` is over. So it is
-        where flush.messages asks for a flush, and where the records of a large batch are worked on in a thread.
-        trust: of the connection that sent the records; without one every batch of a client is verified.
-        Nothing raises; each partition has its own error.
+        With acks -1 `on_done` is called when all in-sync replicas have the records, or after `timeout_ms`. The call is
+        also deferred when flush.messages asks for a flush, or the records of a large batch are processed in a thread.
+        trust: that of the connection; without one every batch of a client is verified.
+        Never raises; each partition has its own error.
         """
         now_ms = self._clock.wall_ms()
         lines = self._lines.lines
@@ -122,8 +121,8 @@ class Appends:
                     continue
             if gathered is None:
                 gathered = GatheredResults(results, lambda done: self._answer(done, acks, timeout_ms, on_done))
-            append = Append(topic_partition, records, acks, now_ms, origin, trust)
-            waiting = Waiting(append, gathered.expect(len(results)))
+            append = PartitionAppend(topic_partition, records, acks, now_ms, origin, trust)
+            waiting = WaitingAppend(append, gathered.expect(len(results)))
             results.append(AppendResult(topic_partition))
             if outcome is None:
                 self._lines.join(waiting)
@@ -137,7 +136,7 @@ class Appends:
             on_done(results)
 
     def _answer(self, results: list[AppendResult], acks: int, timeout_ms: int, on_done: OnAppended) -> None:
-        """Answers when the replicas, and the disk where it is asked for, have what was appended."""
+        """Calls `on_done` when the records are replicated, and flushed where flush.messages asks for it."""
         if self._has_flushes:
             due = [result.unsynced for result in results if result.unsynced is not None]
             on_done = self._after_flushes(due, on_done) if due else on_done
@@ -158,7 +157,7 @@ class Appends:
         origin: Origin,
         trust: HeaderTrust | None,
     ) -> AppendResult | RecordWork:
-        """Appends to one partition; the result carries the error, if any. Or what must be done off the loop first."""
+        """Appends to one partition; returns the result, or work to be done in a thread before."""
         partition = self._hosted.partitions.get(topic_partition)
         topic_metrics = self._metrics.topics.get(topic_partition[0]) or self._metrics.topic(topic_partition[0])
         topic_metrics.produce_requests += 1
@@ -168,13 +167,13 @@ class Appends:
                 partition = self._hosted.partition(topic_partition)
             info = partition.append(records, acks, now_ms, origin, trust)
         except Exception as error:
-            return self._append_failed(Append(topic_partition, records, acks, now_ms, origin, trust), error)
+            return self._append_failed(PartitionAppend(topic_partition, records, acks, now_ms, origin, trust), error)
         if type(info) is RecordWork:
             return info
         return self._appended(partition, info, topic_metrics)  # type: ignore[arg-type]
 
-    def _finish(self, append: Append, prepared: Prepared) -> AppendResult:
-        """Appends what was prepared off the loop; roles may have changed meanwhile."""
+    def _finish(self, append: PartitionAppend, prepared: Prepared) -> AppendResult:
+        """Appends records that a thread has prepared; the partition's role may have changed meanwhile."""
         try:
             partition = self._hosted.partition(append.topic_partition)
             info = partition.finish_append(prepared, append.acks, append.now_ms, append.origin)
@@ -191,7 +190,7 @@ class Appends:
             all_topics.bytes_in += size
             all_topics.messages_in += count
             raised = partition.maybe_raise_high_watermark(self._clock.monotonic_ms() if partition.followers else 0.0)
-            parked = self._parked  # as _note_raised, without the call: this runs for every append
+            parked = self._parked  # _note_raised inlined, because this runs for every append
             if partition.listeners or parked.fetch.watched or (raised and parked.produce.watched):
                 parked.note_change(partition, watermark_raised=raised)
         result = AppendResult(
@@ -209,16 +208,16 @@ class Appends:
         return result
 
     def _after_flushes(self, due: list[PartitionLog], on_done: OnAppended) -> OnAppended:
-        """Starts the flushes that are due; what it returns answers when they are done as well."""
+        """Starts the flushes that are due; returns a function that calls `on_done` when they are done as well."""
         answer = SyncedAnswer(on_done, self._synced)
         for partition_log in due:
             answer.flush(partition_log)
         return answer.appended
 
     def sync_owed(self, partition: Partition) -> None:
-        """Has a led partition synced of which flush.messages still wants it, for the high watermark to rise.
+        """Starts the flush that a led partition owes to flush.messages, so that the high watermark can rise.
 
-        The flush failed for want of a descriptor, or it was begun while the broker followed.
+        The earlier flush failed because no file descriptor was free, or it was started while the broker followed.
         """
         partition_log = partition.log
         if partition.is_leader and partition_log is not None and partition_log.owes_flush:
@@ -226,14 +225,14 @@ class Appends:
             SyncedAnswer(lambda _results: None, self._synced).flush(partition_log)
 
     async def sync_all_owed(self) -> None:
-        """Called every SYNC_AGAIN_MS; see sync_owed."""
+        """`sync_owed` for all partitions; called every SYNC_AGAIN_MS."""
         if self._has_flushes:
             async for some in sliced(list(self._hosted.partitions.values())):
                 for partition in some:
                     self.sync_owed(partition)
 
     def _synced(self, topic_partition: TopicPartition) -> None:
-        """What flush.messages wanted synced is: the leader's copy counts, so the high watermark may rise."""
+        """Raises the high watermark after a flush for flush.messages: the leader's copy counts now."""
         partition = self._hosted.partitions.get(topic_partition)
         if partition is not None and partition.is_leader:
             self._note_raised(partition, partition.maybe_raise_high_watermark(self._clock.monotonic_ms()))
@@ -242,8 +241,8 @@ class Appends:
         if partition.listeners or self._parked.fetch.watched or (raised and self._parked.produce.watched):
             self._parked.note_change(partition, watermark_raised=raised)
 
-    def _append_failed(self, append: Append, error: Exception) -> AppendResult:
-        """The result of an append that raised; what nobody foresaw is UNKNOWN_SERVER_ERROR of this partition alone."""
+    def _append_failed(self, append: PartitionAppend, error: Exception) -> AppendResult:
+        """The result of an append that raised; an unexpected error is UNKNOWN_SERVER_ERROR of this partition only."""
         topic_partition = append.topic_partition
         partition = self._hosted.partitions.get(topic_partition)
         if isinstance(error, OSError):
@@ -260,8 +259,8 @@ class Appends:
             self._count_failure(append, error)
         return result
 
-    def _count_failure(self, append: Append, error: KafkaError) -> None:
-        """Counts a refusal; which table counts what is as in ReplicaManager and LogValidator of Apache Kafka."""
+    def _count_failure(self, append: PartitionAppend, error: KafkaError) -> None:
+        """Counts a refused append in the same metrics as ReplicaManager and LogValidator of Apache Kafka."""
         for metrics in (self._metrics.topic(append.topic_partition.topic), self._all_topics):
             metrics.failed_produce_requests += 1
             if error.code is ErrorCode.MESSAGE_TOO_LARGE:
@@ -278,7 +277,7 @@ class Appends:
             self._all_topics.no_key_records += error.faulty
 
     def _settled(self, results: list[AppendResult]) -> bool:
-        """Whether an acks=-1 append can be answered at once; sets the errors that this look reveals."""
+        """Whether an acks=-1 append can be answered immediately; sets the errors of partitions that have failed."""
         if not any(result.error is ErrorCode.NONE for result in results):
             return True
         outcomes = []

@@ -1,7 +1,7 @@
-"""When a parked produce, fetch or delete-records may be answered.
+"""The delayed operations produce, fetch and delete-records: when each can be completed.
 
-Synchronous: the operations look at partitions through the functions they are given; the purgatory (base) does the
-watching and the timing. Source: docs/reference/replication.md, sections 9 and 15.
+Synchronous: the operations examine partitions through functions that are handed in; the purgatory (base) watches and
+times them. Source: docs/reference/replication.md, sections 9 and 15.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchSourc
 
 
 class AppendResult:
-    """How the append to one partition went.
+    """The result of an append to one partition.
 
-    end_offset: one past the last appended record, which acks=-1 waits for. The offsets are -1 where the protocol
-    says so; `record_errors` are (index in the batch, message) pairs. unsynced: the log, where flush.messages asks for
-    a flush before the answer.
+    end_offset: past the last appended record (exclusive); acks=-1 waits for it. Offsets are -1 with an error.
+    `record_errors` are (index in the batch, message) pairs. unsynced: the log, if flush.messages asks for a flush
+    before the response.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class AppendResult:
         self.unsynced: PartitionLog | None = None
 
     def fail(self, error: ErrorCode) -> None:
-        """The append succeeded but must not be acknowledged: the offsets are taken back, the data stays."""
+        """Sets an error for records that were appended but must not be acknowledged; the data stays in the log."""
         self.error = error
         self.base_offset = -1
         self.log_append_time = -1
@@ -66,10 +66,10 @@ OnAppended = Callable[[list[AppendResult]], None]
 
 
 class SyncedAnswer:
-    """Holds the answer to an append back until the flushes that flush.messages asks for are done.
+    """Delays the answer to an append until the flushes that flush.messages asks for are done.
 
-    A flush that fails takes the directory offline (the log sees to that); the append is not acknowledged then.
-    on_synced: called after each flush that succeeded, before the answer: the high watermark may rise.
+    A failed flush takes the log directory offline (the log does that); the append is then not acknowledged.
+    on_synced: called after each successful flush, before the answer, so that the high watermark can rise.
     """
 
     __slots__ = ("_failed", "_on_done", "_on_synced", "_results", "_running")
@@ -82,12 +82,12 @@ class SyncedAnswer:
         self._failed: set[TopicPartition] = set()
 
     def flush(self, log: PartitionLog) -> None:
-        """Begins to sync the log."""
+        """Starts to flush the log."""
         self._running += 1
         log.flush_in_background(then=lambda succeeded: self._flushed(log.topic_partition, succeeded))
 
     def appended(self, results: list[AppendResult]) -> None:
-        """The answer that the replicas allow; at once, or when the last flush is done."""
+        """Answers with these results, immediately or when the last flush is done."""
         self._results = results
         self._finish()
 
@@ -109,11 +109,11 @@ class SyncedAnswer:
 
 
 AcksOutcome = Callable[[TopicPartition, int], ErrorCode | None]
-"""(partition, required offset) -> the outcome of an acks=-1 append, None while followers are behind."""
+"""(partition, required offset) -> the outcome of an acks=-1 append, None until it is replicated."""
 
 
 class DelayedProduce(DelayedOperation):
-    """An acks=-1 produce that waits until every in-sync replica has its records."""
+    """A produce request with acks=-1 that waits until every in-sync replica has its records."""
 
     __slots__ = ("_on_done", "_on_expired", "_outcome_of", "_waiting", "results")
 
@@ -156,15 +156,14 @@ class DelayedProduce(DelayedOperation):
 
 
 BytesAvailable = Callable[[FetchEntry, FetchParams], int]
-"""How many bytes a fetch of this entry would get; raises KafkaError when the answer is an error instead."""
+"""The number of bytes that a fetch of this entry would get; raises KafkaError if it would get an error."""
 
 
 class DelayedFetch(DelayedOperation):
-    """A long poll: waits for min_bytes, or for anything that changes the kind of answer.
+    """A fetch that waits for min_bytes, or for an error.
 
-    The first attempt looks at every entry; a later one only at what changed, so a wake-up costs as much as what
-    happened and not as much as the fetch is large. What it gets is read again when it completes, so it sees all that
-    came in meanwhile.
+    The first attempt examines every entry; later ones only those that have changed, so that the cost of a wake-up does
+    not depend on the size of the fetch. The data is read when it completes, and includes all that arrived meanwhile.
     """
 
     __slots__ = ("_answer", "_bytes_available", "_changed", "_found", "_is_seen", "_on_expired", "_params", "_source",
@@ -180,7 +179,7 @@ class DelayedFetch(DelayedOperation):
         *,
         is_seen: bool = False,
     ) -> None:
-        """is_seen: the first attempt need not look at all entries, for the caller does so with `look_at`."""
+        """is_seen: the first attempt does not examine all entries, because the caller does so with `examine`."""
         super().__init__()
         self._params = params
         self._source = source
@@ -198,12 +197,12 @@ class DelayedFetch(DelayedOperation):
     def try_complete(self) -> bool:
         if self._is_seen:
             changed, self._changed = self._changed, []
-            return self.look_at(changed)
+            return self.examine(changed)
         self._is_seen = True
-        return self.look_at(self._source.entries())
+        return self.examine(self._source.entries())
 
-    def look_at(self, entries: Iterable[FetchEntry]) -> bool:
-        """Counts what these have now, and completes if that is enough or one has an error; whether it did."""
+    def examine(self, entries: Iterable[FetchEntry]) -> bool:
+        """Counts the bytes of these entries; completes if there are enough, or after an error. Whether it completed."""
         wanted, found = self._params.min_bytes, self._found
         try:
             for entry in entries:
@@ -226,10 +225,10 @@ class DelayedFetch(DelayedOperation):
 
 
 class DeleteRecordsResult:
-    """How the deletion in one partition went.
+    """The result of DeleteRecords for one partition.
 
-    end_offset: everything below it is to go, -1 with an error. low_watermark: where all replicas start at the least,
-    -1 when not known.
+    end_offset: records below it are deleted (exclusive), -1 with an error. low_watermark: the smallest log start offset
+    of the live replicas, -1 when not known.
     """
 
     __slots__ = ("end_offset", "error", "low_watermark", "topic_partition")
@@ -248,16 +247,16 @@ class DeleteRecordsResult:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether some replica still holds what is to go."""
+        """Whether a replica still has records that are to be deleted."""
         return self.error is ErrorCode.NONE and self.low_watermark < self.end_offset
 
 
 LowWatermark = Callable[[TopicPartition], int]
-"""Where the replicas of a led partition start at the least; raises KafkaError when it is not led here any more."""
+"""The smallest log start offset of a led partition's live replicas; raises KafkaError if it is no longer led here."""
 
 
 class DelayedDeleteRecords(DelayedOperation):
-    """A deletion that waits until every live replica's log starts where it was asked to (KIP-107)."""
+    """A DeleteRecords that waits until the logs of all live replicas start at the requested offset (KIP-107)."""
 
     __slots__ = ("_low_watermark", "_on_done", "_on_expired", "_waiting", "results")
 

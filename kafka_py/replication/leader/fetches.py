@@ -1,7 +1,7 @@
-"""Reads of the hosted partitions, by consumers and followers, answered at once or when there is enough.
+"""Reads of the hosted partitions by consumers and followers, answered immediately or when there is enough data.
 
-Synchronous, answers by callback; only a fetch of very many partitions is a coroutine. Knows the hosted partitions and
-who is parked on them; nothing of requests, versions or sessions.
+Synchronous, results by callback; only a fetch of very many partitions is a coroutine. Knows the hosted partitions and
+the purgatories; nothing of requests, versions or sessions.
 Source: docs/reference/replication.md, sections 2, 3, 9 and 15.
 """
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 OnParked = Callable[[Callable[[], object]], None]
 
 READS_AT_ONCE = 100
-"""Partitions that a fetch in turns reads before others have the loop."""
+"""Partitions that a fetch in turns reads before other work runs on the loop."""
 
 
 _EXPECTED_ERRORS = frozenset(
@@ -49,11 +49,11 @@ _EXPECTED_ERRORS = frozenset(
         ErrorCode.OFFSET_OUT_OF_RANGE,
     )
 )
-"""Errors of a read that are no failure of the broker (ReplicaManager.readFromLocalLog); others are counted."""
+"""Errors of a read that are not counted as failures (ReplicaManager.readFromLocalLog)."""
 
 
 class Fetches:
-    """What consumers and followers read."""
+    """Reads of consumers and followers."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class Fetches:
         choose_replica: Callable[[Partition, int, str], int] | None = None,
         throttle: Throttle | None = None,
     ) -> None:
-        """on_isr_pending: called with a partition that wants to take a follower into its in-sync set, or some out.
+        """on_isr_pending: called with a partition whose in-sync set has a pending change.
 
-        choose_replica: (partition, offset, rack) -> the broker that a consumer best reads from; None: always the
-        leader. throttle: how fast followers out of sync are served.
+        choose_replica: (partition, offset, rack) -> the broker that a consumer should read from; None: always the
+        leader. throttle: the quota of out-of-sync followers.
         """
         self._supervisor = supervisor or Supervisor(clock)
         self._on_isr_pending = on_isr_pending or (lambda _partition: None)
@@ -85,16 +85,16 @@ class Fetches:
     def fetch(
         self, params: FetchParams, source: FetchSource, on_fetched: OnFetched, on_parked: OnParked = lambda _end: None
     ) -> None:
-        """Reads the source's partitions and calls `on_fetched`: at once, or when enough data is there.
+        """Reads the source's partitions and calls `on_fetched`, immediately or when there is enough data.
 
-        At once: no waiting allowed, nothing asked for, enough bytes, any error, or a follower that must truncate.
-        on_parked: is given what ends the waiting early.
+        Immediately: no wait time, no partitions, enough bytes, any error, or a follower that has to truncate.
+        on_parked: called with a function that completes the parked fetch early.
         """
         results = self.read_all(params, source.entries())
         if params.replica_id >= 0:
             self._record_follower(params.replica_id, results)
             if self._throttle is not None and self._throttle.is_on:
-                on_fetched = self._counting(self._throttle, on_fetched)
+                on_fetched = self._counting_throttled(self._throttle, on_fetched)
         keys = () if params.max_wait_ms <= 0 or _answers_at_once(results, params.min_bytes) else source.watch_keys()
         if not keys:
             on_fetched(results)
@@ -119,7 +119,7 @@ class Fetches:
     async def fetch_in_turns(
         self, params: FetchParams, source: FetchSource, on_parked: OnParked = lambda _end: None
     ) -> FetchResults:
-        """As `fetch`, for very many partitions: what it does for all of them is done in turns with other work."""
+        """As `fetch`, for very many partitions: other work runs on the loop between slices of them."""
         results = await self._read_in_turns(params, source.entries(), note_follower=params.from_follower)
         keys = () if params.max_wait_ms <= 0 or _answers_at_once(results, params.min_bytes) else source.watch_keys()
         if keys:
@@ -138,7 +138,7 @@ class Fetches:
         results: FetchResults,
         on_parked: OnParked,
     ) -> None:
-        """Parks the fetch first, then looks at every entry: so nothing that happens meanwhile is missed."""
+        """Parks the fetch first and then examines every entry, so that no change in between is missed."""
         woken = asyncio.Event()
         try:
             async for some in sliced(results):
@@ -147,7 +147,7 @@ class Fetches:
             self._parked.fetch.try_complete_else_watch(delayed, keys, params.max_wait_ms)
             on_parked(delayed.complete)
             async for some in sliced(results):
-                if delayed.is_completed or delayed.look_at(entry for entry, _ in some):
+                if delayed.is_completed or delayed.examine(entry for entry, _ in some):
                     break
             await woken.wait()
         finally:
@@ -167,9 +167,9 @@ class Fetches:
         return results
 
     def read_all(self, params: FetchParams, entries: Iterable[FetchEntry], taken_bytes: int = 0) -> FetchResults:
-        """One read of each entry, in order, within the limits of the whole fetch.
+        """Reads each entry, in order, within the limits of the whole fetch.
 
-        taken_bytes: what the same fetch has read before.
+        taken_bytes: the bytes that the same fetch has read before.
         """
         remaining = params.max_bytes - taken_bytes if taken_bytes < params.max_bytes else 0
         min_one_batch = not params.hard_max_bytes and not taken_bytes
@@ -184,7 +184,7 @@ class Fetches:
         return results
 
     def _read(self, entry: FetchEntry, max_bytes: int, params: FetchParams, min_one_batch: bool) -> PartitionRead:
-        """Counted only of partitions the cluster has: names that a client invents must not become metric tables."""
+        """Reads one entry. Counts only partitions that exist, so that a client cannot create metrics of other names."""
         topic_partition = entry.topic_partition
         if params.may_read is not None and not params.may_read(topic_partition.topic):
             return PartitionRead(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -199,7 +199,7 @@ class Fetches:
         self._all_topics.fetch_requests += 1
         try:
             if params.replica_id >= 0:
-                if self._holds_back(partition, params.replica_id):
+                if self._is_throttled(partition, params.replica_id):
                     max_bytes, min_one_batch = 0, False
             elif self._choose_replica is not None and params.rack and partition.is_leader:
                 chosen = self._choose_replica(partition, entry.fetch_offset, params.rack)
@@ -215,12 +215,12 @@ class Fetches:
         except OSError as error:
             self._hosted.on_storage_error(topic_partition, error)
             return PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
-        except Exception:  # costs this partition its read, not the others theirs
+        except Exception:  # fails this partition only
             log.exception("%s: a read failed", topic_partition)
             self._count_failure(topic_partition.topic)
             return PartitionRead(ErrorCode.UNKNOWN_SERVER_ERROR)
         if params.replica_id >= 0 and params.replica_id not in partition.followers:
-            log.warning("Broker %d fetches %s but is no replica of it", params.replica_id, topic_partition)
+            log.warning("Broker %d fetches %s but is not a replica of it", params.replica_id, topic_partition)
             return read._replace(records=None, size=0)
         return read
 
@@ -230,23 +230,23 @@ class Fetches:
 
     @staticmethod
     def _redirect(partition: Partition, entry: FetchEntry, params: FetchParams, broker_id: int) -> PartitionRead:
-        """No records, but where to find them (KIP-392). Raises KafkaError as any read."""
+        """A read without records that names the preferred replica (KIP-392). Raises KafkaError as any read."""
         read = partition.read(entry, 0, params.isolation, leader_only=params.leader_only, min_one_batch=False)
         return read._replace(records=None, size=0, preferred_read_replica=broker_id)
 
-    def _holds_back(self, partition: Partition, broker_id: int) -> bool:
-        """Whether the throttle leaves this follower without data for now; never one that is in sync."""
+    def _is_throttled(self, partition: Partition, broker_id: int) -> bool:
+        """Whether a follower gets no data for now because of its quota; never one that is in sync."""
         throttle = self._throttle
         return (
             throttle is not None
             and throttle.is_on
             and broker_id not in partition.isr.members
-            and throttle.holds_back(partition.topic_partition)
+            and throttle.is_exceeded_for(partition.topic_partition)
         )
 
     @classmethod
-    def _counting(cls, throttle: Throttle, on_fetched: OnFetched) -> OnFetched:
-        """Answers, and counts what the throttle covers of it."""
+    def _counting_throttled(cls, throttle: Throttle, on_fetched: OnFetched) -> OnFetched:
+        """A callback that counts throttled bytes before it answers."""
 
         def answer(results: FetchResults) -> None:
             cls._count_throttled(throttle, results)
@@ -261,7 +261,7 @@ class Fetches:
                 throttle.record(entry.topic_partition, read.size)
 
     def _record_follower(self, broker_id: int, results: FetchResults) -> None:
-        """What the follower's request tells of it: once per request, and not where the read failed or diverged."""
+        """Records a follower's progress; once per request, and not for partitions with an error or divergence."""
         now_ms = self._clock.monotonic_ms()
         for entry, read in results:
             partition = read.partition
@@ -278,7 +278,7 @@ class Fetches:
     def _bytes_available(self, entry: FetchEntry, params: FetchParams) -> int:
         partition = self._hosted.partitions.get(entry.topic_partition) or self._hosted.partition(entry.topic_partition)
         partition_log = partition.readable_log(entry.current_leader_epoch, leader_only=params.leader_only)
-        if params.replica_id >= 0 and self._holds_back(partition, params.replica_id):
+        if params.replica_id >= 0 and self._is_throttled(partition, params.replica_id):
             return 0
         end_offset = partition.end_offset(params.isolation)
         if entry.fetch_offset >= end_offset:
@@ -288,7 +288,7 @@ class Fetches:
         return min(partition_log.lookups.bytes_available(entry.fetch_offset, end_offset), entry.max_bytes)
 
     async def shrink_isrs(self) -> None:
-        """Called every replica.lag.time.max.ms / 2: who has fallen behind is to leave the in-sync sets."""
+        """Removes lagging followers from the in-sync sets; called every replica.lag.time.max.ms / 2."""
         async for some in sliced(list(self._hosted.partitions.values())):
             now_ms = self._clock.monotonic_ms()
             for partition in some:
@@ -297,7 +297,7 @@ class Fetches:
                         self._on_isr_pending(partition)
 
     def notice_log_starts(self) -> None:
-        """Tells the fetch sessions of log starts that retention moved; called now and then."""
+        """Notifies fetch sessions of log start offsets that retention has moved; called periodically."""
         for partition in self._hosted.partitions.values():
             if partition.listeners:
                 with self._supervisor.guard("notice of log starts", partition.topic_partition):

@@ -1,7 +1,7 @@
-"""How a leader makes its in-sync sets durable: it writes them to ZooKeeper, and tells the controller in batches (I/O).
+"""Writes the in-sync sets of leaders to ZooKeeper, and notifies the controller of them in batches (I/O).
 
-A change begins in the partition (pending), is written expecting the version that this leader knows, and counts when
-that succeeds. One that is refused leaves the partition pending until the controller says who leads.
+A change is first pending in the partition, then written on condition of the znode version that this leader knows, and
+committed when that succeeds. After a refusal it stays pending until the controller sends the next role.
 Source: docs/reference/replication.md, section 4; docs/reference/zookeeper.md, sections 9 and 11.
 """
 
@@ -16,8 +16,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.texts import listed
-from kafka_py.replication.state.isr import Expanding, Shrinking
-from kafka_py.replication.state.metrics import ManagerMetrics
+from kafka_py.replication.state.isr import PendingExpandIsr, PendingShrinkIsr
+from kafka_py.replication.state.metrics import ReplicaManagerMetrics
 from kafka_py.replication.state.partition import Partition
 from kafka_py.zk.partitions import PartitionState
 from kafka_py.zk.session import ZkError
@@ -25,16 +25,16 @@ from kafka_py.zk.session import ZkError
 log = logging.getLogger(__name__)
 
 NOTICE_CHECK_MS = 2_500
-"""How often it is looked whether the controller must hear of changes."""
+"""How often `announce_if_due` is called."""
 QUIET_MS = 5_000
-"""It hears of them when the last one is this long ago..."""
+"""The controller is notified when the last change is older than this..."""
 LONGEST_SILENCE_MS = 60_000
-"""...or when it last heard this long ago."""
+"""...or when the last notification is older than this."""
 RETRY_MS = 1_000
 
 
 WriteIsr = Callable[[TopicPartition, PartitionState], Awaitable[int | None]]
-"""Writes a changed state to ZooKeeper: the new version, None where another has written; see zk/partitions.py."""
+"""Writes a changed state to ZooKeeper; returns the new version, None if the version differs; see zk/partitions.py."""
 
 AnnounceIsrs = Callable[[Iterable[TopicPartition]], Awaitable[None]]
 """Notifies the controller of the partitions whose sets were written."""
@@ -42,23 +42,23 @@ AnnounceIsrs = Callable[[Iterable[TopicPartition]], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Change:
-    """A pending change and the role in which it was begun. is_answered: it was written or refused."""
+    """A pending change and the state to be written. is_answered: it was written or refused."""
 
     partition: Partition
-    isr: Expanding | Shrinking
+    isr: PendingExpandIsr | PendingShrinkIsr
     state: PartitionState
     is_answered: bool = False
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to be done: it was answered, or the role has changed."""
+        """Whether nothing remains to be done: it was answered, or the role has changed."""
         return self.is_answered or self.partition.isr is not self.isr
 
 
 class IsrUpdates:
     """The pending changes of a broker's partitions.
 
-    on_committed: told of a partition whose set has changed, and whether its high watermark moved with that.
+    on_committed: called with a partition whose set has changed, and whether its high watermark moved.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class IsrUpdates:
         write_isr: WriteIsr,
         announce: AnnounceIsrs,
         clock: Clock,
-        metrics: ManagerMetrics,
+        metrics: ReplicaManagerMetrics,
         on_committed: Callable[[Partition, bool], None],
         supervisor: Supervisor | None = None,
     ) -> None:
@@ -85,7 +85,7 @@ class IsrUpdates:
     def submit(self, partition: Partition) -> None:
         """Writes the partition's pending change."""
         isr = partition.isr
-        if not isinstance(isr, Expanding | Shrinking):
+        if not isinstance(isr, PendingExpandIsr | PendingShrinkIsr):
             return
         members = tuple(partition.ordered(isr.intended))
         log.info(
@@ -101,11 +101,11 @@ class IsrUpdates:
         )
 
     async def _write(self, change: _Change) -> None:
-        """One attempt; what fails, also unforeseen, is tried again until the change is over."""
+        """Makes one attempt; the supervisor repeats it after any error, until the change is over."""
         try:
             zk_version = await self._write_isr(change.partition.topic_partition, change.state)
         except ZkError as error:
-            log.warning("%s: in-sync set not written, trying again: %s", change.partition.topic_partition, error)
+            log.warning("%s: in-sync set not written, retrying: %s", change.partition.topic_partition, error)
             await asyncio.sleep(RETRY_MS / 1000.0)
             return
         if not change.is_over:
@@ -123,7 +123,7 @@ class IsrUpdates:
             return
         now_ms = self._clock.monotonic_ms()
         raised = partition.commit_isr(change.isr, zk_version, now_ms)
-        if isinstance(change.isr, Expanding):
+        if isinstance(change.isr, PendingExpandIsr):
             self._metrics.isr_expands += 1
         else:
             self._metrics.isr_shrinks += 1
@@ -131,10 +131,10 @@ class IsrUpdates:
         self._last_change_ms = now_ms
         self._on_committed(partition, raised)
 
-    # ---- the controller's notice
+    # ---- notification of the controller
 
     def announce_if_due(self) -> None:
-        """Called every NOTICE_CHECK_MS: tells the controller of the changes so far, unless more seem to come."""
+        """Notifies the controller of changes, unless the last one is recent; called every NOTICE_CHECK_MS."""
         now_ms = self._clock.monotonic_ms()
         is_due = self._last_change_ms + QUIET_MS < now_ms or self._last_notice_ms + LONGEST_SILENCE_MS < now_ms
         if self._unannounced and is_due and not self._is_announcing:
@@ -150,12 +150,12 @@ class IsrUpdates:
             self._unannounced = {**changed, **self._unannounced}
             if not isinstance(error, ZkError):
                 raise
-            log.warning("In-sync sets that changed were not announced to the controller, trying again: %s", error)
+            log.warning("The controller was not notified of changed in-sync sets, retrying: %s", error)
         finally:
             self._is_announcing = False
 
     # ---- end
 
     def close(self) -> None:
-        """Leaves what is not written yet: the controller decides over it now."""
+        """Cancels the writes; changes that were not written are dropped."""
         self._supervisor.cancel()

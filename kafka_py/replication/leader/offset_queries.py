@@ -1,6 +1,6 @@
-"""Where in a partition's log a time, an end or a leader epoch lies: ListOffsets and OffsetForLeaderEpoch.
+"""ListOffsets and OffsetForLeaderEpoch in one partition: the offset of a timestamp, an end, or the end of an epoch.
 
-Synchronous; looks and changes nothing. Source: docs/reference/replication.md, sections 6 and 12.
+Synchronous; changes nothing. Source: docs/reference/replication.md, sections 6 and 12.
 """
 
 from __future__ import annotations
@@ -8,16 +8,14 @@ from __future__ import annotations
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.log.model.answers import TimestampOffset
+from kafka_py.log.state.epochs import UNKNOWN_END, EpochEnd
+from kafka_py.records.batch import NO_LEADER_EPOCH, NO_TIMESTAMP
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, EpochEnd, Isolation
-from kafka_py.replication.state.roles import NO_EPOCH
-
-NO_TIMESTAMP = -1
-UNKNOWN_END = EpochEnd(-1, -1)
+from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, Isolation
 
 
 def is_search(timestamp: int) -> bool:
-    """Whether that stands for a time, and not for an end of the log."""
+    """Whether the timestamp of a ListOffsets is searched for, instead of standing for an end of the log."""
     return timestamp not in (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP)
 
 
@@ -33,9 +31,9 @@ def offset_for_timestamp(
 ) -> TimestampOffset | None:
     """ListOffsets: latest (-1), earliest (-2), or the first record at or after `timestamp`; None if there is none.
 
-    by_time: what the search of the log by time has found, where it `is_search`.
-    Raises KafkaError(OFFSET_NOT_AVAILABLE) to clients while a new leader's high watermark has not reached the
-    start of its epoch: until then "latest" could seem to go backwards.
+    by_time: the result of the search of the log by timestamp, if it `is_search`.
+    Raises KafkaError(OFFSET_NOT_AVAILABLE) for clients while a new leader's high watermark has not reached the start
+    of its epoch: until then "latest" could be lower than what the previous leader returned.
     """
     log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
     end_offset = partition.end_offset(isolation)
@@ -61,9 +59,9 @@ def offset_for_timestamp(
 def old_style_offsets(partition: Partition, timestamp: int, limit: int, replica_id: int, now_ms: int) -> list[int]:
     """ListOffsets v0: segment starts (and the log end) at or before `timestamp`, the newest first, at most `limit`.
 
-    A client sees none above the high watermark, but that one in their place.
+    For a client the high watermark replaces all offsets above it.
     """
-    log = partition.readable_log(NO_EPOCH, leader_only=replica_id != DEBUG_CONSUMER)
+    log = partition.readable_log(NO_LEADER_EPOCH, leader_only=replica_id != DEBUG_CONSUMER)
     starts = [
         (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp_or_modified(now_ms))
         for segment in log.segments
@@ -81,7 +79,7 @@ def old_style_offsets(partition: Partition, timestamp: int, limit: int, replica_
 
 
 def end_of_epoch(partition: Partition, epoch: int, current_leader_epoch: int, *, leader_only: bool = True) -> EpochEnd:
-    """OffsetForLeaderEpoch: where `epoch` ends here; (-1, -1) when not known (KIP-101)."""
+    """OffsetForLeaderEpoch: the end offset (exclusive) of `epoch`; (-1, -1) when not known (KIP-101)."""
     log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
     end = log.epochs.end_offset_for(epoch, log.log_end_offset)
-    return EpochEnd(end.epoch, end.end_offset) if end.epoch >= 0 else UNKNOWN_END
+    return end if end.epoch >= 0 else UNKNOWN_END

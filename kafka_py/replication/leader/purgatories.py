@@ -1,8 +1,8 @@
-"""What is parked on partitions, and who is woken when a partition moves.
+"""The purgatories of a broker's partitions, and the checks of parked operations when a partition changes.
 
-Knows partitions only by what they tell: their listeners (fetch sessions) and their name. The checks after an append
-run once the present handler is through, so that several appends of one turn of the loop cost one look and no handler
-is re-entered. Source: docs/reference/replication.md, section 15.
+Knows only the listeners (fetch sessions) and names of partitions. The checks after an append run after the present
+handler has returned, so that several appends in one turn of the loop need one check and no handler is re-entered.
+Source: docs/reference/replication.md, section 15.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kafka_py.replication.state.partition import Partition
 
 
 class Parked:
-    """The purgatories of produces, fetches and deletions of records.
+    """The purgatories of produce, fetch and delete-records operations.
 
-    defer: runs a function once the present handler is through, as loop.call_soon does.
+    defer: runs a function after the present handler has returned, as loop.call_soon does.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class Parked:
         self._checks_queued = False
 
     def note_change(self, partition: Partition, *, watermark_raised: bool) -> None:
-        """The partition's end, and perhaps its high watermark, moved: what is parked looks again a little later."""
+        """Schedules checks after the partition's end, and perhaps its high watermark, has moved."""
         for listener in partition.listeners:
-            key = listener.on_news()
+            key = listener.on_change()
             if key is not None:
                 self._fetch_checks[key] = None
         if self.fetch.watched:
@@ -59,16 +59,16 @@ class Parked:
             self.fetch.check_and_complete(key)
 
     def complete(self, topic_partition: TopicPartition, partition: Partition | None) -> None:
-        """The partition's role changed or it is gone: what is parked on it is answered now, before anything else."""
+        """Checks all operations of a partition immediately, after its role has changed or it was removed."""
         if partition is not None:
             for listener in list(partition.listeners):
-                key = listener.on_news()
+                key = listener.on_change()
                 if key is not None:
                     self.fetch.check_and_complete(key)
         for purgatory in (self.produce, self.fetch, self.delete):
             purgatory.check_and_complete(topic_partition)
 
     def close(self) -> None:
-        """Answers everything that is parked."""
+        """Completes all parked operations."""
         for purgatory in (self.produce, self.fetch, self.delete):
             purgatory.close()

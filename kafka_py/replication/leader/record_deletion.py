@@ -1,6 +1,6 @@
-"""DeleteRecords: the log starts of led partitions move up; the answer waits until all replicas followed (KIP-107).
+"""DeleteRecords: advances the log start offsets of led partitions, and waits until all replicas follow (KIP-107).
 
-Knows the replica manager and which brokers live; nothing of requests.
+Knows the replica manager and which brokers are alive; nothing of requests.
 Source: docs/reference/replication.md, section 13; KIP-107.
 """
 
@@ -15,11 +15,11 @@ from kafka_py.replication.leader.delayed import DelayedDeleteRecords, DeleteReco
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 
 UP_TO_HIGH_WATERMARK = -1
-"""As the offset asked for: everything that consumers can see goes."""
+"""The requested offset that stands for the high watermark."""
 
 
 class RecordDeletion:
-    """Deletes records from partitions that this broker leads. is_live: whether the cluster has the broker now."""
+    """Deletes records from partitions that this broker leads. is_live: whether a broker is alive."""
 
     def __init__(self, replicas: ReplicaManager, is_live: Callable[[int], bool]) -> None:
         self._replicas = replicas
@@ -31,9 +31,9 @@ class RecordDeletion:
         timeout_ms: int,
         on_done: Callable[[list[DeleteRecordsResult]], None],
     ) -> None:
-        """Deletes below each offset here, then calls `on_done` with the results, in order, once the replicas follow.
+        """Deletes below each offset (exclusive), and calls `on_done` with the results, in order, once replicas follow.
 
-        After `timeout_ms` it is REQUEST_TIMED_OUT for those that do not; what was deleted stays deleted.
+        After `timeout_ms` the others get REQUEST_TIMED_OUT; their records stay deleted on the leader.
         """
         results = [self._delete_here(topic_partition, offset) for topic_partition, offset in offsets]
         waiting = [result.topic_partition for result in results if result.is_waiting]
@@ -46,17 +46,17 @@ class RecordDeletion:
         self._replicas.parked.delete.try_complete_else_watch(delayed, waiting, timeout_ms)
 
     def low_watermark(self, topic_partition: TopicPartition) -> int:
-        """Where this log and those of the live followers start at the least; -1 while one has not been heard.
+        """The smallest log start offset of this log and the live followers' logs; -1 while one is unknown.
 
-        Raises KafkaError(NOT_LEADER_OR_FOLLOWER) and as HostedPartitions.partition.
+        Raises KafkaError(NOT_LEADER_OR_FOLLOWER) and what HostedPartitions.partition raises.
         """
         partition = self._replicas.hosted.partition(topic_partition)
         starts = [partition.leader_log().log_start_offset]
         starts += [one.log_start_offset for one in partition.followers.values() if self._is_live(one.broker_id)]
         return min(starts)
 
-    def look_again(self) -> None:
-        """The set of live brokers changed: a dead one is not waited for."""
+    def check_all(self) -> None:
+        """Checks all parked deletions after the set of live brokers has changed."""
         purgatory = self._replicas.parked.delete
         for key in purgatory.watched_keys() if purgatory.watched else ():
             purgatory.check_and_complete(key)
@@ -71,7 +71,7 @@ class RecordDeletion:
             return DeleteRecordsResult(topic_partition, error.code)
 
     def _advance(self, topic_partition: TopicPartition, offset: int) -> int:
-        """Moves the log start up; the offset it was moved to.
+        """Advances the log start offset; returns the new one.
 
         Raises KafkaError(INVALID_TOPIC_EXCEPTION, NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION, OFFSET_OUT_OF_RANGE).
         """
@@ -81,12 +81,12 @@ class RecordDeletion:
         log = partition.leader_log()
         if not log.config.is_deletable:
             raise KafkaError(
-                ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {topic_partition.topic} does not say delete"
+                ErrorCode.POLICY_VIOLATION, f"cleanup.policy of {topic_partition.topic} does not contain delete"
             )
         if offset == UP_TO_HIGH_WATERMARK:
             offset = log.high_watermark
         if offset < 0:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset} is no offset")
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{topic_partition}: offset {offset} is negative")
         if log.advance_log_start_offset(offset):
             self._replicas.parked.note_change(partition, watermark_raised=False)
         return offset

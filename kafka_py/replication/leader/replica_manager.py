@@ -1,7 +1,7 @@
-"""All partitions of a broker, as handlers and role changes see them: appends, fetches, offset look-ups, failures.
+"""All partitions of a broker for handlers and role changes: appends, fetches, offset look-ups, failed directories.
 
-Joins the parts, which callers use directly, and does what concerns several of them. What it needs from elsewhere (who
-writes in-sync sets, from which replica a consumer best reads) comes in as functions.
+Puts the parts together, which callers use directly, and does what concerns several of them. Functions of other packages
+(writing in-sync sets, selecting a replica for a consumer) are handed in.
 Source: docs/reference/replication.md, section 12; docs/reference/log.md, sections 12 and 17.
 """
 
@@ -27,10 +27,10 @@ from kafka_py.replication.state.throttle import Throttle
 
 
 class ReplicaManager:
-    """The broker's partitions and what can be done with them.
+    """The broker's partitions and the operations on them.
 
-    hosted: which they are. log_dirs: their logs. parked: requests that wait for them. appends, fetches, time_lookups:
-    what is done with them. metrics: what is counted.
+    hosted: the partitions. log_dirs: their logs. parked: the purgatories. appends, fetches, time_lookups: the
+    operations. metrics: their metrics.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class ReplicaManager:
         choose_replica: Callable[[Partition, int, str], int] | None = None,
         throttle: Throttle | None = None,
     ) -> None:
-        """background: where the records of large batches are worked on; rng: which batches are verified.
+        """background: processes the records of large batches; rng: selects the batches that are verified.
 
-        on_isr_pending, choose_replica, throttle: as Fetches has them.
+        on_isr_pending, choose_replica, throttle: see Fetches.
         """
         background = InlineBackground() if background is None else background
         self.hosted = hosted
@@ -65,7 +65,7 @@ class ReplicaManager:
         self.time_lookups = TimeLookups(background, clock)
 
     def mark_offline(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """These partitions' directory failed: from now on they answer KAFKA_STORAGE_ERROR until a restart."""
+        """Removes partitions of a failed directory; requests for them get KAFKA_STORAGE_ERROR until a restart."""
         for topic_partition in topic_partitions:
             partition = self.hosted.partitions.pop(topic_partition, None)
             self.hosted.offline.add(topic_partition)
@@ -74,5 +74,5 @@ class ReplicaManager:
             self.parked.complete(topic_partition, partition)
 
     def close(self) -> None:
-        """Answers everything that is parked; the high watermarks are the caller's to write."""
+        """Completes all parked operations; the caller writes the high watermark checkpoint."""
         self.parked.close()

@@ -1,4 +1,4 @@
-"""From which replica a consumer best reads (KIP-392): one in its own rack, if it holds what is asked for.
+"""Selects the replica that a consumer reads from (KIP-392): one in its rack that has the fetch offset, if possible.
 
 Pure. Source: docs/reference/replication.md, section 11; KIP-392.
 """
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from kafka_py.replication.state.partition import Partition
 
 RACK_AWARE = "RackAwareReplicaSelector"
-"""The last part of replica.selector.class that asks for it; any other means the leader."""
+"""The last part of replica.selector.class for rack-aware selection; any other class means the leader."""
 
 
 class Candidate(NamedTuple):
-    """A replica that holds the offset asked for. caught_up_ms: when it last had all there was, monotonic."""
+    """A replica that has the fetch offset. caught_up_ms: when it was last caught up, monotonic."""
 
     broker_id: int
     rack: str | None
@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
 
 
 def choose(rack: str, leader: Candidate, followers: Iterable[Candidate]) -> int:
-    """The broker to read from: the leader unless only others are in the consumer's rack, then the one furthest on."""
+    """The broker to read from: a follower in the consumer's rack if the leader is not, with the highest end offset."""
     if not rack or leader.rack == rack:
         return leader.broker_id
     near = [one for one in followers if one.rack == rack]
@@ -34,7 +34,7 @@ def choose(rack: str, leader: Candidate, followers: Iterable[Candidate]) -> int:
 
 
 class RackAware:
-    """Chooses for consumers of the partitions that this broker leads. rack_of: of a live broker, None if not alive."""
+    """Selects replicas of the partitions that this broker leads. rack_of: the rack of a live broker, else None."""
 
     def __init__(self, rack_of: Callable[[int], str | None]) -> None:
         self._rack_of = rack_of

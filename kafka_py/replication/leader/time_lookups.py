@@ -1,6 +1,6 @@
-"""ListOffsets by time without holding the event loop: the search goes in turns, large batches are read in a thread.
+"""ListOffsets by timestamp without blocking the event loop: the search runs in turns, large batches in a thread.
 
-Where offsets lie is decided in offset_queries.py, how a log is searched in log/segments/time_search.py.
+offset_queries.py decides which offset is returned, log/segments/time_search.py how a log is searched.
 Source: docs/architecture.md, "What a batch header may claim".
 """
 
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 
 class TimeLookups:
-    """Lookups in any log. background: where what takes long is done."""
+    """Lookups in any log. background: runs work that would block the loop."""
 
     def __init__(self, background: Background, clock: Clock) -> None:
         self._background = background
         self._clock = clock
 
     async def find(self, log: PartitionLog, timestamp: int) -> TimestampOffset | None:
-        """As `find_by_time`."""
+        """Calls `find_by_time`."""
         return await find_by_time(log, timestamp, self._background, self._clock)
 
 
@@ -59,7 +59,7 @@ async def _found_in(look: BatchLook, background: Background) -> TimeOffset | Non
 
 
 async def run_in(background: Background, work: Callable[[], T]) -> T:
-    """Waits for blocking work; raises what it raises."""
+    """Runs blocking work in the background and awaits its result; raises what it raises."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def done(result: T) -> None:

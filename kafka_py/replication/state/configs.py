@@ -3,11 +3,11 @@
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import MAX_LONG, Kind, Live, Option, OptionTable, at_least
 
-_SWEPT_AT_ONCE = "a finished entry leaves its purgatory at once"
+_SWEPT_AT_ONCE = "a completed operation is removed from its purgatory immediately"
 
 
 class ReplicationOptions(OptionTable):
-    """What a broker is told about its replicas."""
+    """The replication settings of a broker."""
 
     replica_lag_time_max_ms = Option(
         "replica.lag.time.max.ms", 30_000, kind=Kind.LONG, importance="high", unit="ms",
@@ -15,7 +15,7 @@ class ReplicationOptions(OptionTable):
     )
     replica_socket_timeout_ms = Option(
         "replica.socket.timeout.ms", 30_000, importance="high", unit="ms",
-        about="How long a follower waits for the leader's answer; at least replica.fetch.wait.max.ms.",
+        about="How long a follower waits for the leader's response; at least replica.fetch.wait.max.ms.",
     )
     replica_socket_receive_buffer_bytes = Option(
         "replica.socket.receive.buffer.bytes", 65_536, importance="high", unit="bytes",
@@ -23,11 +23,11 @@ class ReplicationOptions(OptionTable):
     )
     replica_fetch_max_bytes = Option(
         "replica.fetch.max.bytes", 1_048_576, at_least(0), unit="bytes",
-        about="What a follower asks for per partition; a larger first batch is still returned.",
+        about="Largest size that a follower fetches per partition; a larger first batch is still returned.",
     )
     replica_fetch_wait_max_ms = Option(
         "replica.fetch.wait.max.ms", 500, importance="high", unit="ms",
-        about="How long the leader may hold a follower's fetch back; below replica.lag.time.max.ms.",
+        about="How long the leader may delay the response to a follower's fetch; at most replica.lag.time.max.ms.",
     )
     replica_fetch_backoff_ms = Option(
         "replica.fetch.backoff.ms", 1000, at_least(0), unit="ms",
@@ -39,7 +39,7 @@ class ReplicationOptions(OptionTable):
     )
     replica_fetch_response_max_bytes = Option(
         "replica.fetch.response.max.bytes", 10_485_760, at_least(0), unit="bytes",
-        about="What a follower asks for in one fetch over all partitions.",
+        about="Largest size that a follower fetches in one request over all partitions.",
     )
     num_replica_fetchers = Option(
         "num.replica.fetchers", 1, importance="high", live=Live.CLUSTER_WIDE,
@@ -51,19 +51,19 @@ class ReplicationOptions(OptionTable):
     )
     fetch_purgatory_purge_interval_requests = Option(
         "fetch.purgatory.purge.interval.requests", 1000, no_effect=_SWEPT_AT_ONCE,
-        about="Finished entries that may stay in the fetch purgatory before it is swept.",
+        about="Completed operations that may stay in the fetch purgatory before it is purged.",
     )
     producer_purgatory_purge_interval_requests = Option(
         "producer.purgatory.purge.interval.requests", 1000, no_effect=_SWEPT_AT_ONCE,
-        about="Finished entries that may stay in the produce purgatory before it is swept.",
+        about="Completed operations that may stay in the produce purgatory before it is purged.",
     )
     delete_records_purgatory_purge_interval_requests = Option(
         "delete.records.purgatory.purge.interval.requests", 1, no_effect=_SWEPT_AT_ONCE,
-        about="Finished entries that may stay in the delete-records purgatory before it is swept.",
+        about="Completed operations that may stay in the delete-records purgatory before it is purged.",
     )
     replica_selector_class: Option[str | None] = Option(
         "replica.selector.class", None, kind=Kind.STRING,
-        about="Picks the replica a consumer reads from (KIP-392); unset means the leader.",
+        about="Selects the replica that a consumer reads from (KIP-392); unset means the leader.",
     )
     num_replica_alter_log_dirs_threads: Option[int | None] = Option(
         "num.replica.alter.log.dirs.threads", None, kind=Kind.INT, importance="high", no_effect="there is one mover",

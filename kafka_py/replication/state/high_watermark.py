@@ -1,4 +1,4 @@
-"""How far a partition is committed, by what its leader knows of the replicas.
+"""The high watermark of a partition, computed from its leader's state of the replicas.
 
 Pure; times are monotonic milliseconds. Source: docs/reference/replication.md, section 3.
 """
@@ -13,10 +13,11 @@ from kafka_py.replication.state.progress import FollowerProgress
 def committed_end(
     own_end: int, followers: Mapping[int, FollowerProgress], maximal: Set[int], now_ms: float, lag_max_ms: float
 ) -> int:
-    """The least log end offset of the replicas that count; the high watermark may rise to it, and never falls to it.
+    """The smallest log end offset of the replicas that count; the high watermark may rise to it, and never falls.
 
-    Those that count: the leader, the maximal in-sync set, and any follower that was caught up within `lag_max_ms`, for
-    it may be about to join. own_end: of the leader's log, as far as it is synced where flush.messages asks for that.
+    The replicas that count: the leader, the maximal in-sync set, and any follower that was caught up within
+    `lag_max_ms`, for it may be about to join. own_end: the leader's log end offset, as far as it is flushed where
+    flush.messages asks for that.
     """
     end = own_end
     for broker_id, progress in followers.items():

@@ -1,6 +1,6 @@
-"""Which partitions this broker hosts, and what is said of one that it does not host.
+"""Which partitions this broker hosts, and the error for one that it does not host.
 
-Knows partitions, the failed ones among them, and what to count over them; nothing of requests.
+Knows partitions, the offline ones among them, and counts over them; nothing of requests.
 Source: docs/reference/replication.md, section 1; docs/reference/log.md, section 17.
 """
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class HostedPartitions:
     """The broker's partitions.
 
-    partitions: those with a log, or about to have one. offline: those on failed log directories.
+    partitions: those with a log, or about to get one. offline: those on failed log directories.
     """
 
     def __init__(
@@ -29,10 +29,10 @@ class HostedPartitions:
         lag_max_ms: int,
         on_storage_error: Callable[[TopicPartition, OSError], None] | None = None,
     ) -> None:
-        """is_known: whether the cluster has the partition, by the metadata cache: tells "not here" from "not at all".
+        """is_known: whether the partition exists in the cluster according to the metadata cache.
 
-        lag_max_ms: how long a follower may be behind and count as in sync. on_storage_error: called with an I/O error
-        that the log did not report itself; by default it is logged.
+        lag_max_ms: how long a follower may lag and still count as in sync (replica.lag.time.max.ms). on_storage_error:
+        called with an I/O error that the log has not reported itself; by default it is logged.
         """
         self.broker_id = broker_id
         self.partitions: dict[TopicPartition, Partition] = {}
@@ -42,14 +42,14 @@ class HostedPartitions:
         self._lag_max_ms = lag_max_ms
 
     def new_partition(self, topic_partition: TopicPartition) -> Partition:
-        """A partition without role or log; the caller registers it once it has both."""
+        """A new partition without role or log; the caller registers it once it has both."""
         return Partition(topic_partition, self.broker_id, self._lag_max_ms)
 
     def partition(self, topic_partition: TopicPartition) -> Partition:
         """The hosted partition.
 
-        Raises KafkaError(KAFKA_STORAGE_ERROR) on a failed directory, NOT_LEADER_OR_FOLLOWER when it lives elsewhere,
-        UNKNOWN_TOPIC_OR_PARTITION when the cluster has no such partition.
+        Raises KafkaError(KAFKA_STORAGE_ERROR) on a failed directory, NOT_LEADER_OR_FOLLOWER if other brokers host it,
+        UNKNOWN_TOPIC_OR_PARTITION if the cluster has no such partition.
         """
         found = self.partitions.get(topic_partition)
         if found is not None:
@@ -75,7 +75,7 @@ class HostedPartitions:
         return sum(bool(one.adding_replicas or one.removing_replicas) for one in self.led_partitions())
 
     def count_against_minimum(self, sign: int) -> int:
-        """Led partitions whose in-sync set is below (-1) or just at (0) min.insync.replicas."""
+        """The number of led partitions whose in-sync set is below (-1) or exactly at (0) min.insync.replicas."""
         margins = (partition.isr_against_minimum() for partition in self.led_partitions())
         return sum(margin is not None and (margin < 0 if sign else margin == 0) for margin in margins)
 

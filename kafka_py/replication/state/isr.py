@@ -1,9 +1,8 @@
-"""The in-sync replicas of a partition as one value: committed, or on the way to the next committed set; who joins it
-and who has to leave it.
+"""The in-sync set of a partition as one value, committed or with a pending change; which replicas join and leave it.
 
-Pure; times are monotonic milliseconds. Who is in sync is decided by the leader; the change counts only once it is
-written (ZooKeeper or controller), so an in-flight change keeps both sides safe: `members` decides min.insync.replicas,
-`maximal` the high watermark.
+Pure; times are monotonic milliseconds. The leader decides who is in sync, but a change counts only once it is written
+to ZooKeeper. Until then `members` decides min.insync.replicas and `maximal` the high watermark, so that either set may
+turn out to be the written one.
 Source: docs/reference/replication.md, section 4; KIP-497 (pending states).
 """
 
@@ -17,10 +16,10 @@ from kafka_py.replication.state.progress import FollowerProgress
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
-    """The set as the last write or LeaderAndIsr left it.
+class CommittedIsr:
+    """The set of the last write or LeaderAndIsr.
 
-    maximal: every replica that a new leader might be chosen from. Made with the value: every append asks for it.
+    maximal: every replica that might be elected leader. Computed once, because every append reads it.
     """
 
     members: frozenset[int]
@@ -32,8 +31,8 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
-class Expanding:
-    """A replica is being added: the high watermark already waits for it, min.insync does not count it yet."""
+class PendingExpandIsr:
+    """A replica is being added: the high watermark already waits for it, min.insync.replicas does not count it yet."""
 
     members: frozenset[int]
     adding: int
@@ -50,8 +49,8 @@ class Expanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Shrinking:
-    """Replicas are being removed: until that is written the high watermark may not pass them."""
+class PendingShrinkIsr:
+    """Replicas are being removed: until that is written, the high watermark still waits for them."""
 
     members: frozenset[int]
     removing: frozenset[int]
@@ -67,17 +66,17 @@ class Shrinking:
         return self.members - self.removing
 
 
-Isr = Committed | Expanding | Shrinking
+Isr = CommittedIsr | PendingExpandIsr | PendingShrinkIsr
 
-NOBODY = Committed(frozenset())
-"""What a follower holds: it does not know and need not know."""
+NO_MEMBERS = CommittedIsr(frozenset())
+"""The value on a follower, which does not need to know the in-sync set."""
 
 
 def may_join(isr: Isr, end_offset: int, high_watermark: int, leader_epoch_start: int | None) -> bool:
     """Whether a follower whose log ends at `end_offset` joins the set.
 
-    It must have all that is committed, and have come as far as the leader's own epoch: before that it may hold records
-    that the leader does not. One change is written at a time.
+    It must have all committed records and have reached the start of the leader's epoch: below that it may have records
+    that the leader lacks. Only one change is pending at a time.
     """
     return (
         not isr.in_flight
@@ -87,7 +86,7 @@ def may_join(isr: Isr, end_offset: int, high_watermark: int, leader_epoch_start:
     )
 
 
-def late_members(
+def out_of_sync_members(
     isr: Isr,
     leader: int,
     followers: Mapping[int, FollowerProgress],
@@ -95,21 +94,21 @@ def late_members(
     now_ms: float,
     lag_max_ms: float,
 ) -> frozenset[int]:
-    """Members that have to leave: behind for longer than `lag_max_ms`, or no replicas, which never fetch again.
+    """Members that have to leave: those that lag for longer than `lag_max_ms`, and those that are not assigned.
 
-    Empty while a change is being written: until that is committed, or refused for good, the members count as in sync.
+    Empty while a change is pending: until that is committed or refused, the members count as in sync.
     """
     if isr.in_flight or len(isr.members) < 2:
         return frozenset()
     return frozenset(
         broker_id
         for broker_id in isr.members
-        if broker_id != leader and _is_late(followers.get(broker_id), leader_end, now_ms, lag_max_ms)
+        if broker_id != leader and _is_out_of_sync(followers.get(broker_id), leader_end, now_ms, lag_max_ms)
     )
 
 
-def _is_late(progress: FollowerProgress | None, leader_end: int, now_ms: float, lag_max_ms: float) -> bool:
-    """None: the broker is not assigned."""
+def _is_out_of_sync(progress: FollowerProgress | None, leader_end: int, now_ms: float, lag_max_ms: float) -> bool:
+    """progress: None for a broker that is not assigned, and so never fetches again."""
     if progress is None:
         return True
     return progress.log_end_offset != leader_end and now_ms - progress.caught_up_ms() > lag_max_ms

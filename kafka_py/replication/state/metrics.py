@@ -1,4 +1,4 @@
-"""What replication counts: traffic per topic, in-sync set changes, time-outs. Source: docs/reference/metrics.tsv."""
+"""Metrics of replication: traffic per topic, in-sync set changes, time-outs. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
         "FailedProduceRequestsPerSec", unit="requests", tags=_TOPIC, about="Appends to a partition that failed."
     )
     failed_fetch_requests = Rate(
-        "FailedFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Reads of a partition that failed unforeseen."
+        "FailedFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Unexpected failures of reads, per partition."
     )
     produce_requests = Rate(
-        "TotalProduceRequestsPerSec", unit="requests", tags=_TOPIC, about="Appends tried, per partition."
+        "TotalProduceRequestsPerSec", unit="requests", tags=_TOPIC, about="Attempted appends, per partition."
     )
-    fetch_requests = Rate("TotalFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Reads tried, per partition.")
+    fetch_requests = Rate("TotalFetchRequestsPerSec", unit="requests", tags=_TOPIC, about="Reads, per partition.")
     fetch_conversions = Rate(
         "FetchMessageConversionsPerSec", unit="requests", tags=_TOPIC, about="Records converted for old fetchers."
     )
@@ -44,13 +44,13 @@ class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
         about="Keyless records that a compacted topic refused.",
     )
     invalid_magic_records = Rate(
-        "InvalidMagicNumberRecordsPerSec", unit="requests", tags=_TOPIC, about="Records of a wrong format version."
+        "InvalidMagicNumberRecordsPerSec", unit="requests", tags=_TOPIC, about="Records with an invalid magic byte."
     )
     invalid_crc_records = Rate(
         "InvalidMessageCrcRecordsPerSec", unit="requests", tags=_TOPIC, about="Records whose checksum fails."
     )
     invalid_offset_records = Rate(
-        "InvalidOffsetOrSequenceRecordsPerSec", unit="requests", tags=_TOPIC, about="Records with broken inner offsets."
+        "InvalidOffsetOrSequenceRecordsPerSec", unit="requests", tags=_TOPIC, about="Records with wrong inner offsets."
     )
     replication_bytes_in = Rate("ReplicationBytesInPerSec", unit="bytes", about="Bytes fetched as a follower.")
     replication_bytes_out = Rate("ReplicationBytesOutPerSec", unit="bytes", about="Record bytes sent to followers.")
@@ -62,8 +62,8 @@ class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
     )
 
 
-class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
-    """State of the broker's partitions, which are the owner."""
+class ReplicaManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
+    """State of the broker's partitions. The owner is HostedPartitions."""
 
     leader_count = Gauge("LeaderCount", of=lambda m: m.count_led(), about="Partitions led here.")
     partition_count = Gauge("PartitionCount", of=lambda m: len(m.partitions), about="Partitions hosted here, online.")
@@ -79,7 +79,7 @@ class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
         about="Led partitions whose in-sync set is below the minimum.",
     )
     at_min_isr = Gauge(
-        "AtMinIsrPartitionCount", of=lambda m: m.count_against_minimum(0), about="Led, in-sync set just at the minimum."
+        "AtMinIsrPartitionCount", of=lambda m: m.count_against_minimum(0), about="Led, in-sync set at the minimum."
     )
     reassigning = Gauge(
         "ReassigningPartitions", of=lambda m: m.count_reassigning(), about="Led partitions under reassignment."
@@ -90,7 +90,7 @@ class ManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
 
 
 class PartitionMetrics(Fleet, group="kafka.cluster:type=Partition", tags=("topic", "partition")):
-    """Every hosted partition; what only its leader knows is 0 on the others."""
+    """Every hosted partition; values that only the leader knows are 0 on followers."""
 
     under_replicated = Gauge(
         "UnderReplicated", of=lambda one: int(one.is_under_replicated), about="1: led here, short of in-sync replicas."
@@ -112,36 +112,36 @@ class PartitionMetrics(Fleet, group="kafka.cluster:type=Partition", tags=("topic
     stable_lag = Gauge(
         "LastStableOffsetLag",
         of=lambda one: 0 if one.log is None else one.log.high_watermark - one.log.last_stable_offset,
-        about="How far open transactions hold the last stable offset behind the high watermark.",
+        about="Distance of the last stable offset from the high watermark.",
     )
 
 
 class FetchExpiryMetrics(MetricTable, group="kafka.server:type=DelayedFetchMetrics"):
-    """Long polls that ran into their wait limit."""
+    """Fetches whose max.wait expired."""
 
-    expires = Rate("ExpiresPerSec", unit="requests", tags=("fetcherType",), about="Fetches that waited in vain.")
+    expires = Rate("ExpiresPerSec", unit="requests", tags=("fetcherType",), about="Fetches that expired.")
 
 
 class ProduceExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceMetrics"):
-    """acks=-1 produces that timed out."""
+    """Produce requests with acks=-1 that timed out."""
 
-    expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
+    expires = Rate("ExpiresPerSec", unit="requests", about="Appends that were not replicated in time.")
 
 
 class PartitionExpiryMetrics(MetricTable, group="kafka.server:type=DelayedProduceMetrics", tags=("topic", "partition")):
-    """The same of one partition, once it happened."""
+    """The same for one partition, from its first time-out on."""
 
-    expires = Rate("ExpiresPerSec", unit="requests", about="Appends whose acknowledgement did not come in time.")
+    expires = Rate("ExpiresPerSec", unit="requests", about="Appends that were not replicated in time.")
 
 
 class DeleteRecordsExpiryMetrics(MetricTable, group="kafka.server:type=DelayedDeleteRecordsMetrics"):
-    """Deletions that not all replicas followed in time."""
+    """DeleteRecords requests that timed out."""
 
     expires = Rate("ExpiresPerSec", unit="requests", about="Partitions whose deletion was not replicated in time.")
 
 
 class ReplicaMetrics:
-    """All tables of replication, and those of each topic as it is first used."""
+    """All metrics of replication; those of a topic are created on its first use."""
 
     __slots__ = (
         "_consumers", "_deletions", "_expired", "_followers", "_produce", "_registry", "all_topics",
@@ -153,7 +153,7 @@ class ReplicaMetrics:
         self.topics: dict[str, TopicMetrics] = {}
         self._expired: dict[TopicPartition, PartitionExpiryMetrics] = {}
         self.all_topics = TopicMetrics(registry)
-        self.manager = ManagerMetrics(registry, hosted)
+        self.manager = ReplicaManagerMetrics(registry, hosted)
         self._produce = ProduceExpiryMetrics(registry)
         self._deletions = DeleteRecordsExpiryMetrics(registry)
         self._followers = FetchExpiryMetrics(registry, fetcherType="follower")
@@ -164,14 +164,14 @@ class ReplicaMetrics:
         )
 
     def topic(self, topic: str) -> TopicMetrics:
-        """The topic's own table, made on first use."""
+        """The topic's metrics, created on first use."""
         found = self.topics.get(topic)
         if found is None:
             found = self.topics[topic] = TopicMetrics(self._registry, topic=topic)
         return found
 
     def drop_topic(self, topic: str) -> None:
-        """The topic has no partition here any more."""
+        """Removes the metrics of a topic that no longer has a partition here."""
         found = self.topics.pop(topic, None)
         if found is not None:
             found.close()

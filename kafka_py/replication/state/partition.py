@@ -1,6 +1,6 @@
 """One partition on this broker: its role, its leader epoch, its in-sync set and its high watermark.
 
-Synchronous. Knows its log and, as a leader, its followers' progress; nothing of requests, sockets or other
+Synchronous. Knows its log and, on the leader, the followers' progress; nothing of requests, sockets or other
 partitions.
 Source: docs/reference/replication.md, sections 1 to 6; docs/reference/controller.md, section 13 (leader epochs).
 """
@@ -15,36 +15,37 @@ from kafka_py.log.model.answers import AppendInfo, Origin
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
+from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.replication.state.divergence import diverging_end
 from kafka_py.replication.state.high_watermark import committed_end
 from kafka_py.replication.state.isr import (
-    NOBODY,
-    Committed,
-    Expanding,
+    NO_MEMBERS,
+    CommittedIsr,
     Isr,
-    Shrinking,
-    late_members,
+    PendingExpandIsr,
+    PendingShrinkIsr,
     may_join,
+    out_of_sync_members,
 )
 from kafka_py.replication.state.progress import NEVER, FollowerProgress
 from kafka_py.replication.state.reads import (
+    ChangeListener,
     FetchEntry,
     Isolation,
-    NewsListener,
     PartitionRead,
 )
-from kafka_py.replication.state.roles import DELETED, FOLLOWER, LEADER, MOVES, NO_EPOCH, NONE, OFFLINE, Role, RoleState
+from kafka_py.replication.state.roles import DELETED, FOLLOWER, LEADER, MOVES, NONE, OFFLINE, Role, RoleState
 
 _new = tuple.__new__
 
 
 class Partition:
-    """The state of one hosted partition, changed by appends, fetches, role changes, ISR updates and the mover only.
+    """The state of one hosted partition, changed only by appends, fetches, role changes, ISR updates and moves.
 
-    role: changed by `_become` alone. is_leader: whether that is LEADER; every append and read asks for it.
-    leader_epoch: of the last accepted LeaderAndIsr; -1 before the first, so that epoch 0 is accepted.
-    leader_epoch_start: where this leader's own epoch began; None unless it leads.
-    isr: meaningful on the leader only.
+    role: changed only by `_become`. is_leader: whether the role is LEADER; read by every append and fetch.
+    leader_epoch: that of the last accepted LeaderAndIsr; -1 before the first, so that epoch 0 is accepted.
+    leader_epoch_start: the start offset of this leader's epoch; None on a follower.
+    isr: used on the leader only.
     """
 
     __slots__ = (
@@ -76,36 +77,36 @@ class Partition:
         self.role = NONE
         self.leader_id = NO_LEADER
         self.is_leader = False
-        self.leader_epoch = NO_EPOCH
+        self.leader_epoch = NO_LEADER_EPOCH
         self.leader_epoch_start: int | None = None
         self.controller_epoch = 0
         self.zk_version = -1
         self.replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
-        self.isr: Isr = NOBODY
+        self.isr: Isr = NO_MEMBERS
         self.followers: dict[int, FollowerProgress] = {}
         self.topic_id: TopicId | None = None
-        self.listeners: dict[NewsListener, None] = {}
-        """Ordered, so that a simulated run repeats itself."""
+        self.listeners: dict[ChangeListener, None] = {}
+        """A dict, so that the order of calls is the same in every simulated run."""
         self._noted_log_start = 0
         self._lag_max_ms = lag_max_ms
 
     def learn_topic_id(self, topic_id: TopicId | None) -> None:
-        """The first id that the controller names; None where it names none."""
+        """Takes the first topic id that the controller names; None if it names none."""
         if self.topic_id is None:
             self.topic_id = topic_id
 
     # ---- roles
 
     def become_leader(self, state: RoleState, log: PartitionLog, now_ms: float) -> bool:
-        """Takes the leader role; returns whether it did not lead before (so its epoch starts anew).
+        """Takes the leader role; returns whether this broker was not the leader before.
 
-        Even with the same role the epoch is new: followers get a fresh chance to be in sync.
+        Also for a leader the epoch is new, and its followers get another replica.lag.time.max.ms to be in sync.
         """
         newly_elected = not self.is_leader
         self._take_assignment(state, log)
-        self.isr = Committed(frozenset(state.isr))
+        self.isr = CommittedIsr(frozenset(state.isr))
         self.leader_epoch_start = log.log_end_offset
         log.assign_epoch(state.leader_epoch, log.log_end_offset)
         self._become(LEADER)
@@ -114,29 +115,29 @@ class Partition:
         return newly_elected
 
     def become_follower(self, state: RoleState, log: PartitionLog) -> bool:
-        """Takes the follower role; returns whether leader or epoch changed, so that fetching must start."""
+        """Takes the follower role; returns whether leader or epoch changed, so that fetching has to start."""
         changed = (state.leader, state.leader_epoch) != (self.leader_id, self.leader_epoch)
         self._take_assignment(state, log)
-        self.isr = NOBODY
+        self.isr = NO_MEMBERS
         self._become(FOLLOWER)
         self.leader_epoch_start = None
         self.followers.clear()
         return changed
 
     def replace_log(self, log: PartitionLog) -> None:
-        """The same records in another directory; the role goes on."""
+        """Changes to the log in another directory, which has the same records; the role stays."""
         self.log = log
 
     def leave(self, role: Role) -> None:
-        """This broker hosts it no longer: it is DELETED or OFFLINE. Later calls fail with NOT_LEADER_OR_FOLLOWER."""
+        """Ends the role: DELETED or OFFLINE. Later calls fail with NOT_LEADER_OR_FOLLOWER."""
         assert role in (DELETED, OFFLINE)
         self._become(role)
         self.leader_epoch_start = None
-        self.isr = NOBODY
+        self.isr = NO_MEMBERS
         self.log = None
 
     def _become(self, role: Role) -> None:
-        """Raises IllegalMove when the partition has left this broker."""
+        """Changes the role. Raises IllegalMove when it is DELETED or OFFLINE."""
         self.role = MOVES.after(self.role, role)
         self.is_leader = role is LEADER
 
@@ -162,10 +163,10 @@ class Partition:
             followers[broker_id] = progress
         self.followers = followers
 
-    # ---- guards
+    # ---- checks
 
     def leader_log(self) -> PartitionLog:
-        """The log, when this broker leads. Raises KafkaError(NOT_LEADER_OR_FOLLOWER)."""
+        """The log, if this broker is the leader. Raises KafkaError(NOT_LEADER_OR_FOLLOWER)."""
         if not self.is_leader or self.log is None:
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {self.local_id} does not lead {self.topic_partition}"
@@ -173,16 +174,16 @@ class Partition:
         return self.log
 
     def readable_log(self, current_leader_epoch: int, *, leader_only: bool) -> PartitionLog:
-        """The log for a reader that believes in `current_leader_epoch` (-1: any).
+        """The log for a reader whose metadata has `current_leader_epoch` (-1: not checked).
 
-        Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH) before NOT_LEADER_OR_FOLLOWER: a reader with
-        the wrong epoch must learn that first.
+        Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH) before NOT_LEADER_OR_FOLLOWER: the wrong epoch is
+        reported first.
         """
         if current_leader_epoch >= 0 and current_leader_epoch != self.leader_epoch:
             older = current_leader_epoch < self.leader_epoch
             raise KafkaError(
                 ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH,
-                f"{self.topic_partition}: epoch {current_leader_epoch} was asked, it is {self.leader_epoch}",
+                f"{self.topic_partition}: the request has leader epoch {current_leader_epoch}, not {self.leader_epoch}",
             )
         if (leader_only and not self.is_leader) or self.log is None:
             raise KafkaError(
@@ -200,7 +201,7 @@ class Partition:
         origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
     ) -> AppendInfo | RecordWork:
-        """Appends as the leader, or says what must be done with the records first (PartitionLog.begin_append).
+        """Appends as the leader, or returns work to be done on the records before (PartitionLog.begin_append).
 
         Raises KafkaError(NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS) and what the log's validation raises.
         """
@@ -212,7 +213,7 @@ class Partition:
     def finish_append(
         self, prepared: Prepared, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
     ) -> AppendInfo:
-        """Appends as the leader what has been prepared. Raises as `append`."""
+        """Appends prepared records as the leader. Raises what `append` raises."""
         log = self._log_to_append(required_acks)
         return log.finish_append(prepared, self.leader_epoch, now_ms, origin=origin)
 
@@ -229,7 +230,7 @@ class Partition:
         return log
 
     def acks_all_outcome(self, required_offset: int) -> ErrorCode | None:
-        """Whether an acks=-1 append that ends before `required_offset` may be answered, and how; None: not yet."""
+        """The outcome of an acks=-1 append that ends at `required_offset` (exclusive); None until it is replicated."""
         if not self.is_leader or self.log is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
@@ -241,7 +242,7 @@ class Partition:
     # ---- high watermark
 
     def maybe_raise_high_watermark(self, now_ms: float) -> bool:
-        """Moves the leader's high watermark up to what every replica that counts holds; says whether it moved."""
+        """Raises the leader's high watermark to the offset that all in-sync replicas have; returns whether it moved."""
         log = self.log
         if log is None:
             return False
@@ -254,9 +255,9 @@ class Partition:
         return True
 
     def record_follower_fetch(self, broker_id: int, entry: FetchEntry, end_offset: int, now_ms: float) -> bool:
-        """Notes what a follower's fetch tells of it; returns whether the high watermark moved.
+        """Updates a follower's progress by its fetch; returns whether the high watermark moved.
 
-        A broker that is not assigned tells nothing (it is warned about by the caller).
+        Ignores a broker that is not assigned; the caller logs a warning.
         """
         progress = self.followers.get(broker_id)
         if progress is None:
@@ -264,7 +265,7 @@ class Partition:
         before = progress.log_end_offset
         progress.record_fetch(entry, end_offset, now_ms)
         if broker_id not in self.isr.members and self._may_join(progress):
-            self.isr = Expanding(self.isr.members, broker_id)
+            self.isr = PendingExpandIsr(self.isr.members, broker_id)
         return progress.log_end_offset != before and self.maybe_raise_high_watermark(now_ms)
 
     # ---- in-sync set
@@ -276,25 +277,25 @@ class Partition:
         )
 
     def shrink_isr(self, now_ms: float) -> bool:
-        """Begins to take out who fell behind for longer than replica.lag.time.max.ms, or is no replica; whether any."""
+        """Starts to remove members that lag for over replica.lag.time.max.ms or are not assigned; whether any do."""
         log, isr = self.log, self.isr
         if not self.is_leader or log is None:
             return False
-        late = late_members(isr, self.local_id, self.followers, log.log_end_offset, now_ms, self._lag_max_ms)
+        late = out_of_sync_members(isr, self.local_id, self.followers, log.log_end_offset, now_ms, self._lag_max_ms)
         if late:
-            self.isr = Shrinking(isr.members, late)
+            self.isr = PendingShrinkIsr(isr.members, late)
         return bool(late)
 
-    def commit_isr(self, written: Expanding | Shrinking, zk_version: int, now_ms: float) -> bool:
-        """The change is durable; returns whether the high watermark moved. Nothing when the role changed meanwhile."""
+    def commit_isr(self, written: PendingExpandIsr | PendingShrinkIsr, zk_version: int, now_ms: float) -> bool:
+        """Commits a written change; returns whether the high watermark moved. Ignored after a change of role."""
         if self.isr is not written:
             return False
-        self.isr = Committed(written.intended)
+        self.isr = CommittedIsr(written.intended)
         self.zk_version = zk_version
         return self.maybe_raise_high_watermark(now_ms)
 
     def ordered(self, members: Iterable[int]) -> list[int]:
-        """Members of an in-sync set in the order of the assignment, whoever is not assigned last."""
+        """Members of an in-sync set in the order of the assignment; those that are not assigned come last."""
         wanted = set(members)
         assigned = [broker_id for broker_id in self.replicas if broker_id in wanted]
         return assigned + sorted(wanted.difference(assigned))
@@ -302,7 +303,7 @@ class Partition:
     # ---- reads
 
     def end_offset(self, isolation: Isolation) -> int:
-        """Where a reader's view of the log ends (exclusive)."""
+        """The offset (exclusive) up to which a reader sees the log."""
         assert self.log is not None
         if isolation is Isolation.READ_UNCOMMITTED:
             return self.log.high_watermark
@@ -313,12 +314,12 @@ class Partition:
     def read(
         self, entry: FetchEntry, max_bytes: int, isolation: Isolation, *, leader_only: bool, min_one_batch: bool
     ) -> PartitionRead:
-        """Finds the bytes a fetch gets; all offsets in the result are taken before the data is looked up.
+        """Finds the bytes that a fetch gets; the offsets in the result are taken before the data is looked up.
 
         Raises KafkaError(FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE).
         """
         log = self.log
-        if log is None or not self.is_leader or entry.current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+        if log is None or not self.is_leader or entry.current_leader_epoch not in (NO_LEADER_EPOCH, self.leader_epoch):
             log = self.readable_log(entry.current_leader_epoch, leader_only=leader_only)
         high_watermark, log_start_offset, stable = log.high_watermark, log.log_start_offset, log.last_stable_offset
         end_offset = high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.end_offset(isolation)
@@ -335,7 +336,7 @@ class Partition:
         aborted = None
         if isolation is Isolation.READ_COMMITTED:
             aborted = log.lookups.aborted_transactions(entry.fetch_offset, data) if data.size else []
-        return _new(  # every field is there; the constructor would take longer
+        return _new(  # faster than the constructor, as all fields are given
             PartitionRead,
             (
                 ErrorCode.NONE, high_watermark, stable, log_start_offset,
@@ -344,7 +345,7 @@ class Partition:
         )  # fmt: skip
 
     def has_new_log_start(self) -> bool:
-        """Whether the log start has moved since the last call."""
+        """Whether the log start offset has moved since the last call."""
         before, log = self._noted_log_start, self.log
         if log is not None:
             self._noted_log_start = log.log_start_offset
@@ -354,7 +355,7 @@ class Partition:
 
     @property
     def is_under_replicated(self) -> bool:
-        """Leads, and fewer replicas are in sync than are assigned (those being added do not count)."""
+        """Whether it leads and fewer replicas are in sync than assigned (those being added do not count)."""
         return self.is_leader and len(self.replicas) - len(self.adding_replicas) > len(self.isr.members)
 
     def isr_against_minimum(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What a leader knows of one follower, from that follower's fetches.
+"""A leader's state of one follower, from the follower's fetches.
 
 Pure; times are monotonic milliseconds. Source: docs/reference/replication.md, section 3.
 """
@@ -7,11 +7,11 @@ from kafka_py.replication.state.reads import FetchEntry
 
 UNKNOWN_OFFSET = -1
 NEVER = float("-inf")
-"""A moment before all others: a follower that was never seen caught up."""
+"""The time of an event that has not happened yet."""
 
 
 class FollowerProgress:
-    """How far one follower is. `log_end_offset` is where it fetched last; -1 until it fetches from this leader."""
+    """The progress of one follower. `log_end_offset`: its last fetch offset; -1 until it fetches from this leader."""
 
     __slots__ = (
         "_entry",
@@ -33,10 +33,10 @@ class FollowerProgress:
         self._leader_end_at_previous_fetch = 0
 
     def record_fetch(self, entry: FetchEntry, leader_end_offset: int, now_ms: float) -> None:
-        """The follower's fetch read `entry` while this leader's log ended at `leader_end_offset`.
+        """Notes a follower's fetch of `entry` while the leader's log ends at `leader_end_offset`.
 
-        A follower that reaches now where the leader's log ended at its previous fetch was caught up back then:
-        so one that keeps up with a busy leader counts as in sync though it never reaches the very end.
+        A follower whose fetch offset has reached the leader's log end offset at its previous fetch was caught up at the
+        time of that fetch. So a follower that keeps up with a busy leader is in sync without ever reaching its end.
         """
         fetch_offset = entry.fetch_offset
         if fetch_offset >= leader_end_offset:
@@ -50,20 +50,20 @@ class FollowerProgress:
         self._previous_fetch_ms = now_ms
 
     def caught_up_ms(self) -> float:
-        """When the follower was last known to hold all there was.
+        """When the follower was last caught up.
 
-        A fetch of a session does not look at partitions without news, so nothing is recorded while nothing happens:
-        one that was at the end when it was read last was still there at each later use of its session.
+        A fetch of a session skips partitions without changes, so nothing is recorded for them. A follower that was
+        caught up at its last recorded fetch is still caught up at each later use of its session.
         """
         if self._entry is None or self.last_caught_up_ms != self._previous_fetch_ms:
             return self.last_caught_up_ms
         return max(self.last_caught_up_ms, self._entry.last_asked_ms)
 
     def reset(self, caught_up_ms: float, leader_end_offset: int, *, forget_offsets: bool) -> None:
-        """This broker became leader (again) at `leader_end_offset`.
+        """Starts a new leader epoch, whose start offset is `leader_end_offset`.
 
         caught_up_ms: now for a member of the new in-sync set, NEVER for the others.
-        forget_offsets: newly elected, so nothing that was known of the follower's log still holds.
+        forget_offsets: whether this broker is newly elected, so that earlier offsets of the follower are invalid.
         """
         self.last_caught_up_ms = caught_up_ms
         self._entry = None

@@ -1,4 +1,4 @@
-"""What a fetch asks of partitions, and what one read of a partition brings back.
+"""The parameters of a fetch, and the result of reading one partition.
 
 Values only. Source: docs/reference/replication.md, sections 2 and 9.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
+from kafka_py.log.state.epochs import EpochEnd
 
 if TYPE_CHECKING:
     from kafka_py.replication.state.partition import Partition
@@ -19,26 +20,19 @@ if TYPE_CHECKING:
 CONSUMER = -1
 """The replica id of a fetch or ListOffsets that comes from a client."""
 DEBUG_CONSUMER = -2
-"""The replica id of an old debugging consumer: may read from any replica, up to the log end."""
+"""The replica id of a debugging consumer, which may read from any replica, up to the log end offset."""
 
 
 class Isolation(IntEnum):
-    """Up to where a reader sees the log: the first two are the wire's values, the third is for replicas."""
+    """Up to where a reader sees the log: the first two are values of the protocol, the third is for followers."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
     LOG_END = 2
 
 
-class EpochEnd(NamedTuple):
-    """Where a leader epoch ends in this log (exclusive); (-1, -1) when not known."""
-
-    epoch: int
-    end_offset: int
-
-
 class FetchEntry:
-    """One partition of a fetch. Epochs are -1 when the reader does not know (or its version cannot say) them."""
+    """One partition of a fetch. Epochs are -1 when the reader does not know them or its version lacks them."""
 
     __slots__ = (
         "current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset", "max_bytes",
@@ -63,16 +57,16 @@ class FetchEntry:
 
     @property
     def last_asked_ms(self) -> float:
-        """When the reader's session, if this is part of one, was used last, monotonic: it wanted this entry then."""
+        """When the fetch session of this entry was used last (monotonic ms); -inf without a session."""
         return float("-inf")
 
 
 class FetchParams(NamedTuple):
-    """What holds for a whole fetch.
+    """The parameters of a whole fetch.
 
-    replica_id: CONSUMER, or the broker that follows. hard_max_bytes: v0-2, not even one batch may exceed the limits.
-    leader_only: whether a follower must refuse. rack: where the consumer is (KIP-392).
-    may_read: says of a topic whether the reader may see it; None when everybody may.
+    replica_id: CONSUMER, or the id of the follower. hard_max_bytes: whether not even one batch may exceed the limits
+    (versions 0 to 2). leader_only: whether only the leader may answer. rack: that of the consumer (KIP-392).
+    may_read: whether the reader is authorized for a topic; None when it is for all.
     """
 
     replica_id: int
@@ -91,12 +85,12 @@ class FetchParams(NamedTuple):
 
 
 class PartitionRead(NamedTuple):
-    """What one read of a partition found; the offsets are those before the read took effect, -1 with an error.
+    """The result of reading one partition; offsets are those before the fetch was recorded, -1 with an error.
 
-    end_offset: where the reader's view of the log ends now; data beyond `fetch_offset` exists up to it.
-    diverging: the reader's last epoch ends earlier here: it must truncate (KIP-595).
-    aborted: (producer id, first offset) pairs, for read-committed readers only.
-    partition: what was read, so that a session can ask it for news; None with an error.
+    end_offset: the offset (exclusive) up to which the reader sees the log.
+    diverging: where the reader's last epoch ends here, if that is earlier: it has to truncate (KIP-595).
+    aborted: (producer id, first offset) pairs, for read_committed readers only.
+    partition: the partition, so that a fetch session can listen to its changes; None with an error.
     """
 
     error: ErrorCode
@@ -112,21 +106,21 @@ class PartitionRead(NamedTuple):
     partition: Partition | None = None
 
 
-class NewsListener(Protocol):
-    """Who wants to hear when a partition's end, watermark, start or role moves: a fetch session's entry."""
+class ChangeListener(Protocol):
+    """Is notified when a partition's end, high watermark, log start or role changes: an entry of a fetch session."""
 
-    def on_news(self) -> Hashable | None:
-        """Notes the news; returns the purgatory key whose parked fetch should look again, if one is parked."""
+    def on_change(self) -> Hashable | None:
+        """Notes the change; returns the purgatory key of the session's parked fetch, which is checked; or None."""
         ...
 
 
 class FetchSource(Protocol):
-    """Which partitions a fetch reads, in order, and under which keys it parks.
+    """Which partitions a fetch reads, in order, and the keys under which it is watched in the purgatory.
 
-    A plain fetch reads the same entries each time; a session gives only the entries that can have news, and needs to
-    know while a fetch of it is parked: `parked` is called with what was read, all at once or a part at a time.
-    size: of `entries`, or more. changed: the entries to which something happened since the last call or since it was
-    parked; key: by which the fetch was woken.
+    A fetch without session reads the same entries each time. A session returns only the entries that may have changed,
+    and is notified while a fetch of it is parked: `parked` is called with the results, all at once or in parts.
+    size: the number of entries, or more. changed: the entries that have changed since the last call or since the fetch
+    was parked; key: the key under which the fetch was woken.
     """
 
     @property
@@ -154,7 +148,7 @@ class PlainSource:
         self.size = len(entries)
 
     def changed(self, key: Hashable) -> list[FetchEntry]:
-        """The one that is woken by that key: its partition."""
+        """The entry of the partition that is the key."""
         if len(self._entries) == 1:
             return self._entries
         if not self._by_partition:
@@ -168,10 +162,10 @@ class PlainSource:
         return [entry.topic_partition for entry in self._entries]
 
     def parked(self, results: FetchResults) -> None:
-        """It is parked under its partitions themselves; nothing to note."""
+        """No-op: the fetch is watched under its partitions."""
 
     def unparked(self) -> None:
-        """It is parked under its partitions themselves; nothing to note."""
+        """No-op: the fetch is watched under its partitions."""
 
 
 FetchResults = list[tuple[FetchEntry, PartitionRead]]

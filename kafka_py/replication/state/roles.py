@@ -6,9 +6,10 @@
       |                          |                           |
       +--------------------------+---------------------------+---directory failed------> OFFLINE
 
-A LEADER or FOLLOWER gets the same role again with each new leader epoch. DELETED and OFFLINE are the end of a
-Partition: what is created later under its name is another one, and an offline directory comes back only with a restart.
-StopReplica without delete ends the fetching and changes no role, nor does a move between log directories (mover.py).
+A LEADER or FOLLOWER gets the same role again with each new leader epoch. DELETED and OFFLINE are final: a partition
+that is created later under the same name is another Partition, and an offline directory is used again only after a
+restart. StopReplica without delete stops the fetching but changes no role; neither does a move between log directories
+(mover.py).
 Pure. Source: docs/reference/replication.md, section 5; ReplicaManager.
 """
 
@@ -17,17 +18,14 @@ from typing import Protocol
 
 from kafka_py.base.moves import moves_between
 
-NO_EPOCH = -1
-"""The leader epoch of a partition that never had a role."""
-
 
 class Role(Enum):
-    """What this broker is to a partition that it hosts."""
+    """The role of this broker for a partition that it hosts."""
 
-    NONE = "none"  # registered, but the controller has given it no role that could be taken
+    NONE = "none"  # registered, but without a role that could be taken
     FOLLOWER = "follower"
     LEADER = "leader"
-    DELETED = "deleted"  # stopped, and its data with it
+    DELETED = "deleted"  # stopped, and its data deleted
     OFFLINE = "offline"  # its log directory has failed
 
 
@@ -48,7 +46,7 @@ MOVES = moves_between("role of a partition", {
 
 
 class RoleState(Protocol):
-    """What the controller says of a partition: an entry of LeaderAndIsr."""
+    """The state of a partition in LeaderAndIsr."""
 
     controller_epoch: int
     leader: int

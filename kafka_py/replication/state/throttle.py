@@ -1,6 +1,6 @@
-"""How fast replication may go: bytes per second for the replicas that a throttle names, on both ends of the wire.
+"""Replication quotas: a limit in bytes per second for throttled replicas, on the leader and on the follower.
 
-Pure; the time is handed in. Replicas in sync are never held back: who asks sees to that.
+Pure; the clock is handed in. In-sync replicas are never throttled: the callers check that.
 Source: docs/reference/replication.md, section 14; KIP-73.
 """
 
@@ -20,7 +20,7 @@ UNLIMITED = (1 << 63) - 1
 
 
 class ByteRate:
-    """Bytes per second over the last samples; the present one has only begun."""
+    """Bytes per second over the last samples, the present one included."""
 
     def __init__(self, clock: Clock, samples: int, sample_ms: float) -> None:
         self._clock = clock
@@ -36,7 +36,7 @@ class ByteRate:
         samples[-1][1] += size_bytes
 
     def per_second(self) -> float:
-        """Fewer samples than there may be count as if the time before had been idle."""
+        """The rate; while there are fewer samples than configured, the time before counts as idle."""
         now_ms = self._clock.monotonic_ms()
         samples = self._samples
         while samples and now_ms - samples[0][0] >= self._count * self._sample_ms:
@@ -48,7 +48,7 @@ class ByteRate:
 
 
 class _Covered(NamedTuple):
-    """A topic's list of throttled replicas, and what it says of this broker's."""
+    """A topic's list of throttled replicas, and the partitions of this broker in it."""
 
     named: Sequence[str]
     everything: bool
@@ -56,10 +56,10 @@ class _Covered(NamedTuple):
 
 
 class Throttle:
-    """One of leader, follower and directory-to-directory throttling.
+    """The quota of leaders, of followers, or of moves between log directories.
 
-    replicas_of: what the topic's settings name, `*` or `partition:broker` each; None: all partitions are throttled.
-        The same list is given until the settings change.
+    replicas_of: the throttled replicas in the topic's settings, each `*` or `partition:broker`; None: all partitions
+        are throttled. Returns the same list object until the settings change.
     limit: bytes per second, UNLIMITED by default; may be changed at any time.
     """
 
@@ -74,15 +74,15 @@ class Throttle:
 
     @property
     def is_on(self) -> bool:
-        """Whether there is a limit at all."""
+        """Whether there is a limit."""
         return self.limit < UNLIMITED
 
-    def holds_back(self, topic_partition: TopicPartition) -> bool:
-        """Whether the partition is throttled and the limit is passed."""
+    def is_exceeded_for(self, topic_partition: TopicPartition) -> bool:
+        """Whether this broker's replica of the partition is throttled and the limit is exceeded."""
         return self.is_on and self.covers(topic_partition) and self.rate.per_second() > self.limit
 
     def covers(self, topic_partition: TopicPartition) -> bool:
-        """Whether the throttle names this broker's replica of the partition."""
+        """Whether this broker's replica of the partition is throttled."""
         if self._replicas_of is None:
             return True
         named = self._replicas_of(topic_partition)
@@ -96,31 +96,31 @@ class Throttle:
         return covered.everything or partition in covered.partitions
 
     def _read(self, named: Sequence[str]) -> _Covered:
-        """What a list of replicas says of this broker's."""
+        """Parses a list of throttled replicas."""
         suffix = self._suffix
         ours = {one[: -len(suffix)] for one in named if one.endswith(suffix)}
         partitions = frozenset(int(number) for number in ours if number.isdecimal())
         return _Covered(named, EVERY_REPLICA in named, partitions)
 
     def record(self, topic_partition: TopicPartition, size_bytes: int) -> None:
-        """So many bytes of it were sent or appended."""
+        """Counts bytes of the partition that were sent or appended."""
         if self.covers(topic_partition):
             self.rate.add(size_bytes)
 
 
 class LeaderThrottleMetrics(MetricTable, group="kafka.server:type=LeaderReplication", attributes=True):
-    """The owner is the leader's throttle."""
+    """The owner is the leaders' Throttle."""
 
     byte_rate = Gauge("byte-rate", of=lambda t: t.rate.per_second(), about="Throttled bytes sent, per second.")
 
 
 class FollowerThrottleMetrics(MetricTable, group="kafka.server:type=FollowerReplication", attributes=True):
-    """The owner is the follower's throttle."""
+    """The owner is the followers' Throttle."""
 
     byte_rate = Gauge("byte-rate", of=lambda t: t.rate.per_second(), about="Throttled bytes fetched, per second.")
 
 
 class MoveThrottleMetrics(MetricTable, group="kafka.server:type=AlterLogDirsReplication", attributes=True):
-    """The owner is the throttle of moves between directories."""
+    """The owner is the Throttle of moves between log directories."""
 
-    byte_rate = Gauge("byte-rate", of=lambda t: t.rate.per_second(), about="Bytes moved between directories.")
+    byte_rate = Gauge("byte-rate", of=lambda t: t.rate.per_second(), about="Bytes moved, per second.")

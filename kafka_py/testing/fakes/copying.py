@@ -23,9 +23,10 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.broker.requests.fetch_contexts import open_context
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
+from kafka_py.log.state.epochs import EpochEnd
 from kafka_py.replication.follower.fetcher_manager import FetcherKey, FetcherManager
 from kafka_py.replication.follower.following import Following
-from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
+from kafka_py.replication.follower.leader_link import EpochQuery, EpochReply, LinkFailed, OffsetReply
 from kafka_py.replication.leader.offset_queries import end_of_epoch, offset_for_timestamp
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.replica_manager import ReplicaManager
@@ -33,7 +34,7 @@ from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.metrics import ReplicaMetrics
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.reads import EpochEnd, FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
 from kafka_py.replication.state.throttle import Throttle
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch, slice_bytes
 from kafka_py.testing.virtual_time import virtual_clock
@@ -261,7 +262,7 @@ class DirectLeader:
         topics = [FetchableTopicResponse(topic="t", partition_responses=partitions)] if partitions else []
         return FetchResponse(session_id=session_id, responses=topics)
 
-    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuestion]) -> dict[TopicPartition, EpochReply]:
+    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuery]) -> dict[TopicPartition, EpochReply]:
         leader = self._leader()
         replies = {}
         for topic_partition, question in questions.items():

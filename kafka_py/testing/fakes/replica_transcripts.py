@@ -22,9 +22,9 @@ from typing import Any
 from uuid import UUID
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import ZERO_UUID
+from kafka_py.base.ids import EPOCH_DURING_DELETE, ZERO_UUID
 from kafka_py.replication.leader.delayed import AppendResult
-from kafka_py.replication.role_orders import EPOCH_DURING_DELETE, RoleRequest, StopRequest
+from kafka_py.replication.role_orders import RoleRequest, StopRequest
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.reads import CONSUMER, FetchEntry, FetchParams, FetchResults, Isolation, PlainSource
 from kafka_py.testing.fakes.copying import T0

@@ -23,10 +23,10 @@ from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.fetcher_manager import FetcherKey, FetcherManager
 from kafka_py.replication.follower.following import Following
-from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, OffsetReply
+from kafka_py.replication.follower.leader_link import EpochQuery, EpochReply, OffsetReply
 from kafka_py.replication.leader.isr_updates import IsrUpdates
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.replica_manager import ReplicaManager
@@ -215,7 +215,7 @@ class ScriptedBroker:
         return f"leads in epoch {partition.leader_epoch}, in sync {in_sync}{_change(isr)}: {records}"
 
     def _fetching(self) -> str:
-        followed: list[Followed] = [
+        followed: list[PartitionFetchState] = [
             fetcher.followed[T0] for fetcher in self.fetchers.fetchers.values() if T0 in fetcher.followed
         ]
         if followed:
@@ -272,7 +272,7 @@ class NotedLeader(DirectLeader):
                     self._note(f"fetch answered: epoch {end.epoch} ends at {end.end_offset}")
         return response
 
-    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuestion]) -> dict[TopicPartition, EpochReply]:
+    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuery]) -> dict[TopicPartition, EpochReply]:
         replies = await super().epoch_ends(questions)
         for topic_partition, reply in replies.items():
             asked = questions[topic_partition].epoch

@@ -15,7 +15,7 @@ import contextlib
 import random
 
 from kafka_py.log.disk.filenames import CLEAN_SHUTDOWN
-from kafka_py.replication.state.isr import Expanding
+from kafka_py.replication.state.isr import PendingExpandIsr
 from kafka_py.testing.fakes.files import Loss
 from kafka_py.testing.simulation.cluster import SESSION_TIMEOUT_MS, SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.znodes import partition_states
@@ -67,7 +67,7 @@ def is_dispensable(cluster: SimulatedCluster, broker: SimulatedBroker) -> bool:
     if any(broker.broker_id in state.isr for _name, state in partition_states(cluster.zookeeper)):
         return False
     return not any(
-        isinstance(partition.isr, Expanding) and partition.isr.adding == broker.broker_id
+        isinstance(partition.isr, PendingExpandIsr) and partition.isr.adding == broker.broker_id
         for each in cluster.servers()
         for partition in each.partitions().values()
     )

@@ -52,7 +52,7 @@ def test_each_log_has_its_file_and_its_lines_the_classic_form(broker: LoggingBro
     assert any("Broker 0 is the controller now, with epoch 1" in line for line in controller)
     moved = "[Controller id=0 epoch=1] Changed 3 partitions from NEW to ONLINE: t-0, t-1, t-2"
     assert any(moved in line for line in changes)
-    assert any("[Broker id=0] As controller 0 epoch 1 says it now leads 3 partitions" in line for line in changes)
+    assert any("[Broker id=0] Controller 0 epoch 1: this broker now leads 3 partitions" in line for line in changes)
     assert not any("kafka.controller" in line or "state.change" in line for line in server)
     assert broker.lines("kafka-request.log") == []
     assert len(server) < 25, "lines at INFO are few"

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.log.partition.flushing import FlushJob
-from kafka_py.replication.state.isr import Committed, Expanding
+from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.reads import FetchEntry
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
@@ -135,7 +135,7 @@ async def test_a_follower_that_fills_up_joins_the_in_sync_set_when_it_has_all_th
 
     def joining(partition: Partition) -> None:
         seen.append((partition.followers[1].log_end_offset, leader.log.high_watermark))
-        assert isinstance(partition.isr, Expanding)
+        assert isinstance(partition.isr, PendingExpandIsr)
         partition.commit_isr(partition.isr, 1, leader.clock.monotonic_ms())
 
     leader.on_isr_pending = joining
@@ -143,7 +143,7 @@ async def test_a_follower_that_fills_up_joins_the_in_sync_set_when_it_has_all_th
     await behind.until(lambda: seen)
     assert seen == [(20, 20)]
     assert len(leader.fetched) > 20  # it was behind for as many rounds
-    assert leader.partition.isr == Committed(frozenset({1, 2}))
+    assert leader.partition.isr == CommittedIsr(frozenset({1, 2}))
     # What it had to hold before it counted is now what it holds the watermark back for.
     leader.append(b"next")
     assert leader.log.high_watermark == 20

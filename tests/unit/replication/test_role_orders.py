@@ -5,10 +5,10 @@ import uuid
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import ZERO_UUID, TopicId, TopicPartition
+from kafka_py.base.ids import EPOCH_DURING_DELETE, ZERO_UUID, TopicId, TopicPartition
+from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.replication.role_orders import (
-    EPOCH_DURING_DELETE,
-    Held,
+    LocalReplica,
     RoleRequest,
     StopRequest,
     by_role,
@@ -16,14 +16,14 @@ from kafka_py.replication.role_orders import (
     check_stop,
     role_to_take,
 )
-from kafka_py.replication.state.roles import FOLLOWER, LEADER, NO_EPOCH, NONE
+from kafka_py.replication.state.roles import FOLLOWER, LEADER, NONE
 from kafka_py.testing.fakes.replicas import role
 
 T0 = TopicPartition("t", 0)
 ID, OTHER_ID = uuid.UUID(int=1), uuid.UUID(int=2)
-NOTHING = Held()
-IN_EPOCH_3 = Held(is_hosted=True, leader_epoch=3, topic_id=ID)
-OFFLINE = Held(is_offline=True)
+NOTHING = LocalReplica()
+IN_EPOCH_3 = LocalReplica(is_hosted=True, leader_epoch=3, topic_id=ID)
+OFFLINE = LocalReplica(is_offline=True)
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ OFFLINE = Held(is_offline=True)
         (IN_EPOCH_3, 2, ID, (2, 3), ErrorCode.STALE_CONTROLLER_EPOCH),
         (IN_EPOCH_3, 4, ID, (2, 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (IN_EPOCH_3, 2, OTHER_ID, (2, 3), ErrorCode.INCONSISTENT_TOPIC_ID),
-        (Held(topic_id=OTHER_ID), 0, ID, (1, 2), ErrorCode.INCONSISTENT_TOPIC_ID),
+        (LocalReplica(topic_id=OTHER_ID), 0, ID, (1, 2), ErrorCode.INCONSISTENT_TOPIC_ID),
         (OFFLINE, 9, ID, (2, 3), ErrorCode.KAFKA_STORAGE_ERROR),
     ],
 )
 def test_whether_a_role_is_taken(
-    held: Held, epoch: int, topic_id: TopicId, replicas: tuple[int, ...], code: ErrorCode
+    held: LocalReplica, epoch: int, topic_id: TopicId, replicas: tuple[int, ...], code: ErrorCode
 ) -> None:
     request = RoleRequest(T0, topic_id, role(leader=2, epoch=epoch, isr=(2,), replicas=replicas))
     assert check_role(request, held, 1) is code
@@ -53,7 +53,7 @@ def test_whether_a_role_is_taken(
     ("held", "epoch", "delete", "code"),
     [
         (NOTHING, 7, True, ErrorCode.NONE),
-        (IN_EPOCH_3, NO_EPOCH, False, ErrorCode.NONE),
+        (IN_EPOCH_3, NO_LEADER_EPOCH, False, ErrorCode.NONE),
         (IN_EPOCH_3, EPOCH_DURING_DELETE, True, ErrorCode.NONE),
         (IN_EPOCH_3, 4, False, ErrorCode.NONE),
         (IN_EPOCH_3, 3, False, ErrorCode.FENCED_LEADER_EPOCH),
@@ -62,7 +62,7 @@ def test_whether_a_role_is_taken(
         (OFFLINE, EPOCH_DURING_DELETE, True, ErrorCode.KAFKA_STORAGE_ERROR),
     ],
 )
-def test_whether_a_replica_is_stopped(held: Held, epoch: int, delete: bool, code: ErrorCode) -> None:
+def test_whether_a_replica_is_stopped(held: LocalReplica, epoch: int, delete: bool, code: ErrorCode) -> None:
     assert check_stop(StopRequest(T0, epoch, delete), held) is code
 
 

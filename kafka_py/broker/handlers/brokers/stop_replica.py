@@ -13,8 +13,8 @@ from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.handlers.brokers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.replication.role_orders import StopRequest
-from kafka_py.replication.state.roles import NO_EPOCH
 from kafka_py.wire.messages.stop_replica import StopReplicaPartitionError, StopReplicaRequest, StopReplicaResponse
 
 
@@ -39,10 +39,11 @@ async def handle(node: Node, context: RequestContext, request: StopReplicaReques
 def _requests(request: StopReplicaRequest) -> Iterator[StopRequest]:
     """v0 has a flat list, v1-2 a list by topic, both without epochs and with one flag for all; v3 one per partition."""
     for row in request.ungrouped_partitions:
-        yield StopRequest(TopicPartition(row.topic_name, row.partition_index), NO_EPOCH, request.delete_partitions)
+        topic_partition = TopicPartition(row.topic_name, row.partition_index)
+        yield StopRequest(topic_partition, NO_LEADER_EPOCH, request.delete_partitions)
     for topic in request.topics:
         for partition in topic.partition_indexes:
-            yield StopRequest(TopicPartition(topic.name, partition), NO_EPOCH, request.delete_partitions)
+            yield StopRequest(TopicPartition(topic.name, partition), NO_LEADER_EPOCH, request.delete_partitions)
     for states in request.topic_states:
         for state in states.partition_states:
             yield StopRequest(

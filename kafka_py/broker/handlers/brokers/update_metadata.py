@@ -37,7 +37,7 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
             node.topic_configs.forget(topic)
             node.replicas.metrics.drop_topic(topic)
         node.coordinators.topics_deleted(gone)
-        node.deletion.look_again()
+        node.deletion.check_all()
         for waited_for in node.topic_waits.watched_keys():
             if waited_for == THE_CLUSTER or waited_for in mentioned:
                 node.topic_waits.check_and_complete(waited_for)

@@ -2,7 +2,7 @@
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.follower.fetch_session import FollowerSession, SessionRequest
+from kafka_py.replication.follower.fetch_session import FollowerFetchSession, SessionFields
 from kafka_py.wire.fetch_epochs import MAX_EPOCH
 from kafka_py.wire.messages.fetch import FetchPartition
 
@@ -18,14 +18,14 @@ class One:
         )
 
 
-def named(request: SessionRequest) -> list[int]:
+def named(request: SessionFields) -> list[int]:
     return [one.partition for topic in request.topics for one in topic.partitions]
 
 
-def opened(*partitions: int) -> FollowerSession:
-    session = FollowerSession(sessions=True)
+def opened(*partitions: int) -> FollowerFetchSession:
+    session = FollowerFetchSession(sessions=True)
     for partition in partitions:
-        session.want(One(partition))
+        session.put(One(partition))
     assert session.next_request()[:2] == (0, 0)
     assert session.answered(0, 77)
     return session
@@ -33,16 +33,16 @@ def opened(*partitions: int) -> FollowerSession:
 
 def test_after_the_full_request_only_changes_are_named() -> None:
     session = opened(0, 1, 2)
-    assert session.next_request() == SessionRequest(77, 1, [], [])
+    assert session.next_request() == SessionFields(77, 1, [], [])
     session.answered(0, 77)
-    session.want(One(1, offset=5))
+    session.put(One(1, offset=5))
     request = session.next_request()
     assert (request.session_epoch, named(request)) == (2, [1])
 
 
 def test_what_is_not_wanted_any_more_is_forgotten_once() -> None:
     session = opened(0, 1)
-    session.forget(TopicPartition("t", 0))
+    session.remove(TopicPartition("t", 0))
     assert [one.partitions for one in session.next_request().forgotten] == [[0]]
     session.answered(0, 77)
     assert session.next_request().forgotten == []
@@ -50,9 +50,9 @@ def test_what_is_not_wanted_any_more_is_forgotten_once() -> None:
 
 def test_forgotten_and_wanted_again_is_a_change() -> None:
     session = opened(0)
-    session.forget(TopicPartition("t", 0))
+    session.remove(TopicPartition("t", 0))
     again = One(0, offset=9)
-    session.want(again)
+    session.put(again)
     request = session.next_request()
     assert (named(request), request.forgotten) == ([0], [])
     assert session.sent[again.topic_partition] is again
@@ -62,9 +62,9 @@ def test_what_was_not_heeded_is_forgotten_first_and_named_afterwards() -> None:
     """Else the leader, which takes its high watermark for delivered, would not say it again: in a simulated run a
     follower stayed one record behind until the next one came."""
     session = opened(0, 1)
-    session.forget(TopicPartition("t", 0))
-    session.want(One(0, offset=9))
-    session.not_heeded(TopicPartition("t", 0))
+    session.remove(TopicPartition("t", 0))
+    session.put(One(0, offset=9))
+    session.note_discarded(TopicPartition("t", 0))
     request = session.next_request()
     assert (named(request), [one.partitions for one in request.forgotten]) == ([], [[0]])
     assert session.has_changes
@@ -78,9 +78,9 @@ def test_what_was_not_heeded_is_forgotten_first_and_named_afterwards() -> None:
 
 def test_what_the_leader_never_heard_of_needs_no_forgetting() -> None:
     session = opened(0)
-    session.want(One(1))
-    session.forget(TopicPartition("t", 1))
-    assert session.next_request() == SessionRequest(77, 1, [], [])
+    session.put(One(1))
+    session.remove(TopicPartition("t", 1))
+    assert session.next_request() == SessionFields(77, 1, [], [])
 
 
 def test_a_session_that_is_gone_is_begun_anew() -> None:
@@ -101,8 +101,8 @@ def test_a_session_that_went_wrong_is_closed_by_the_next_full_request() -> None:
 
 
 def test_a_leader_without_room_gets_full_requests() -> None:
-    session = FollowerSession(sessions=True)
-    session.want(One(0))
+    session = FollowerFetchSession(sessions=True)
+    session.put(One(0))
     session.next_request()
     assert session.answered(0, 0)
     request = session.next_request()
@@ -110,8 +110,8 @@ def test_a_leader_without_room_gets_full_requests() -> None:
 
 
 def test_old_versions_have_no_sessions() -> None:
-    session = FollowerSession(sessions=False)
-    session.want(One(0))
+    session = FollowerFetchSession(sessions=False)
+    session.put(One(0))
     for _ in range(2):
         request = session.next_request()
         assert (request.session_id, request.session_epoch, named(request)) == (0, -1, [0])

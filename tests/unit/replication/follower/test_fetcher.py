@@ -7,9 +7,9 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
+from kafka_py.log.state.epochs import EpochEnd
+from kafka_py.replication.follower.leader_link import EpochQuery, EpochReply, LinkFailed, OffsetReply
 from kafka_py.replication.leader.offset_queries import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kafka_py.replication.state.reads import EpochEnd
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.fakes.stored_logs import batch
 from kafka_py.testing.virtual_time import run_virtual
@@ -29,7 +29,7 @@ class ScriptedLeader:
         self.epoch_replies: list[EpochReply] = []
         self.offset_replies: dict[int, OffsetReply] = {}
         self.fetches: list[tuple[float, FetchRequest]] = []
-        self.questions: list[EpochQuestion] = []
+        self.questions: list[EpochQuery] = []
         self.asked_offsets: list[int] = []
 
     async def fetch(self, request: FetchRequest) -> FetchResponse:
@@ -46,7 +46,7 @@ class ScriptedLeader:
             session_id=1, responses=[FetchableTopicResponse(topic="t", partition_responses=[answer])]
         )
 
-    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuestion]) -> dict[TopicPartition, EpochReply]:
+    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuery]) -> dict[TopicPartition, EpochReply]:
         self.questions += questions.values()
         return {T0: self.epoch_replies.pop(0)} if self.epoch_replies else {}
 
@@ -172,7 +172,7 @@ async def test_an_epoch_question_that_fails_is_asked_again_and_nothing_is_fetche
     ]
     follower.follow()
     await follower.soon(lambda: follower.leader.fetches)
-    assert follower.leader.questions == [EpochQuestion(3, 0)] * 2
+    assert follower.leader.questions == [EpochQuery(3, 0)] * 2
     assert follower.leader.named() == [(1.0, 1)]
     assert follower.me.log.log_end_offset == 1
 

@@ -17,17 +17,17 @@ from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.log.state.epochs import EpochEnd
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.fetcher_manager import FetcherManager
 from kafka_py.replication.follower.following import Following
-from kafka_py.replication.follower.leader_link import EpochQuestion, EpochReply, LinkFailed, OffsetReply
+from kafka_py.replication.follower.leader_link import EpochQuery, EpochReply, LinkFailed, OffsetReply
 from kafka_py.replication.leader.offset_queries import LATEST_TIMESTAMP
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.metrics import ReplicaMetrics
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.reads import EpochEnd
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.messages.fetch import (
@@ -79,7 +79,7 @@ class Leader:
             record_set=bytes(batch([b"l" * 100], leader_epoch=LEADER_EPOCH, base_offset=offset)) if is_here else b"",
         )  # fmt: skip
 
-    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuestion]) -> dict[TopicPartition, EpochReply]:
+    async def epoch_ends(self, questions: Mapping[TopicPartition, EpochQuery]) -> dict[TopicPartition, EpochReply]:
         return dict.fromkeys(questions, EpochReply(ErrorCode.NONE, EpochEnd(3, COMMON)))
 
     async def offsets(
@@ -348,7 +348,7 @@ def test_records_that_were_fetched_for_a_former_role_are_not_appended_in_the_nex
         broker = Broker(ManyBatches())
         take, ends = broker.following.take, list[int]()
 
-        def take_and_lose_the_role(one: Followed, *arguments: Any) -> None:
+        def take_and_lose_the_role(one: PartitionFetchState, *arguments: Any) -> None:
             take(one, *arguments)
             if one.topic_partition == HURT and arguments[0]:
                 ends.append(broker.end(HURT))

@@ -4,8 +4,8 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.moves import IllegalMove
-from kafka_py.replication.follower.fetch_session import FollowerSession
-from kafka_py.replication.follower.fetch_state import Followed
+from kafka_py.replication.follower.fetch_session import FollowerFetchSession
+from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.followed_partitions import FollowedPartitions
 from kafka_py.replication.follower.states import (
     DELAYED,
@@ -42,7 +42,7 @@ class World:
 
     def __init__(self, state: FollowedState) -> None:
         self.clock = ManualClock()
-        self.session = FollowerSession(sessions=True)
+        self.session = FollowerFetchSession(sessions=True)
         self.places = FollowedPartitions(self.session, self.clock, lambda: BACKOFF_MS)
         self.one = self.followed()
         self.places.add(self.one)
@@ -50,10 +50,10 @@ class World:
             self.places.move(self.one, each)
         assert self.one.state is state
 
-    def followed(self) -> Followed:
+    def followed(self) -> PartitionFetchState:
         partition, log = Partition(T0, 1, 30_000), MemoryLog(T0)
         partition.become_follower(role(leader=2, isr=(2,), replicas=(1, 2)), log)  # type: ignore[arg-type]
-        return Followed(partition, log, 1000, InterBrokerVersion("2.8"))  # type: ignore[arg-type]
+        return PartitionFetchState(partition, log, 1000, InterBrokerVersion("2.8"))  # type: ignore[arg-type]
 
     def found_in(self) -> list[FollowedState]:
         """The states by whose places the partition is found."""

@@ -8,22 +8,22 @@ from kafka_py.replication.follower.reactions import Reaction, to_error, to_excep
 
 TO_FETCH = {
     ErrorCode.OFFSET_OUT_OF_RANGE: Reaction.FIND_RANGE,
-    ErrorCode.FENCED_LEADER_EPOCH: Reaction.GIVE_UP,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: Reaction.WAIT,
-    ErrorCode.UNKNOWN_LEADER_EPOCH: Reaction.WAIT,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Reaction.WAIT,
-    ErrorCode.KAFKA_STORAGE_ERROR: Reaction.WAIT,
+    ErrorCode.FENCED_LEADER_EPOCH: Reaction.FAIL,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: Reaction.DELAY,
+    ErrorCode.UNKNOWN_LEADER_EPOCH: Reaction.DELAY,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Reaction.DELAY,
+    ErrorCode.KAFKA_STORAGE_ERROR: Reaction.DELAY,
 }
 
 
 @pytest.mark.parametrize("error", [one for one in ErrorCode if one is not ErrorCode.NONE])
 def test_each_error_has_its_reaction_and_what_nobody_foresaw_is_logged_and_tried_again(error: ErrorCode) -> None:
-    assert to_fetch_error(error) is TO_FETCH.get(error, Reaction.COMPLAIN)
-    expected = Reaction.COMPLAIN if error is ErrorCode.OFFSET_OUT_OF_RANGE else to_fetch_error(error)
+    assert to_fetch_error(error) is TO_FETCH.get(error, Reaction.DELAY_AND_LOG)
+    expected = Reaction.DELAY_AND_LOG if error is ErrorCode.OFFSET_OUT_OF_RANGE else to_fetch_error(error)
     assert to_error(error) is expected
 
 
 def test_only_a_log_that_found_no_descriptor_is_tried_again() -> None:
-    assert to_exception(NoDescriptorsLeft("t-0")) is Reaction.WAIT
+    assert to_exception(NoDescriptorsLeft("t-0")) is Reaction.DELAY
     for error in (OSError(), KafkaError(ErrorCode.CORRUPT_MESSAGE), ZeroDivisionError()):
-        assert to_exception(error) is Reaction.GIVE_UP
+        assert to_exception(error) is Reaction.FAIL

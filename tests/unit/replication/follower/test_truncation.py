@@ -2,53 +2,58 @@
 
 import pytest
 
-from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
-from kafka_py.replication.follower.truncation import Cut, OutOfRange, OwnLog, after_out_of_range, cut_after
-from kafka_py.replication.state.reads import EpochEnd
+from kafka_py.log.state.epochs import EpochEnd, EpochStart, LeaderEpochs
+from kafka_py.replication.follower.truncation import (
+    FollowerLog,
+    OutOfRange,
+    Truncation,
+    after_out_of_range,
+    truncation_for,
+)
 
 
-def own(*epochs: tuple[int, int], end: int, high_watermark: int = 0) -> OwnLog:
+def own(*epochs: tuple[int, int], end: int, high_watermark: int = 0) -> FollowerLog:
     """A log with (epoch, first offset) pairs that ends at `end`."""
     held = LeaderEpochs([EpochStart(*each) for each in epochs])
-    return OwnLog(end, high_watermark, lambda epoch: EpochEnd(*held.end_offset_for(epoch, end)))
+    return FollowerLog(end, high_watermark, lambda epoch: EpochEnd(*held.end_offset_for(epoch, end)))
 
 
 @pytest.mark.parametrize(
     ("answer", "log", "cut"),
     [
         # The leader knows nothing of our epoch or an older one: back to the high watermark.
-        ((-1, -1), own((3, 0), end=20, high_watermark=12), Cut(12, True)),
+        ((-1, -1), own((3, 0), end=20, high_watermark=12), Truncation(12, True)),
         # A leader of the first protocol version names no epoch.
-        ((-1, 15), own((3, 0), end=20), Cut(15, True)),
-        ((-1, 30), own((3, 0), end=20), Cut(20, True)),
+        ((-1, 15), own((3, 0), end=20), Truncation(15, True)),
+        ((-1, 30), own((3, 0), end=20), Truncation(20, True)),
         # Same epoch: to where it ends with the leader, if that is before our end.
-        ((3, 15), own((3, 0), end=20), Cut(15, True)),
-        ((3, 30), own((3, 0), end=20), Cut(20, True)),
+        ((3, 15), own((3, 0), end=20), Truncation(15, True)),
+        ((3, 30), own((3, 0), end=20), Truncation(20, True)),
         # The leader's epoch is not our latest, but we have it: where it ended here or there, whichever is first.
-        ((2, 15), own((2, 0), (3, 10), end=20), Cut(10, True)),
-        ((2, 8), own((2, 0), (3, 10), end=20), Cut(8, True)),
+        ((2, 15), own((2, 0), (3, 10), end=20), Truncation(10, True)),
+        ((2, 8), own((2, 0), (3, 10), end=20), Truncation(8, True)),
         # We never saw that epoch: cut to the end of our next older one and ask again (KIP-279).
-        ((2, 15), own((1, 0), (3, 10), end=20), Cut(10, False)),
-        ((4, 15), own((1, 0), (5, 12), end=20), Cut(12, False)),
+        ((2, 15), own((1, 0), (3, 10), end=20), Truncation(10, False)),
+        ((4, 15), own((1, 0), (5, 12), end=20), Truncation(12, False)),
         # Newer than all we know: the leader's end must do.
-        ((7, 15), own((3, 0), end=20), Cut(15, True)),
-        ((7, 25), own((3, 0), end=20), Cut(20, True)),
+        ((7, 15), own((3, 0), end=20), Truncation(15, True)),
+        ((7, 25), own((3, 0), end=20), Truncation(20, True)),
         # Older than all we know: nothing of it is here, so all goes that came after it.
-        ((1, 15), own((2, 5), (3, 10), end=20), Cut(5, True)),
+        ((1, 15), own((2, 5), (3, 10), end=20), Truncation(5, True)),
     ],
 )
-def test_the_cut(answer: tuple[int, int], log: OwnLog, cut: Cut) -> None:
-    assert cut_after(EpochEnd(*answer), log) == cut
+def test_the_cut(answer: tuple[int, int], log: FollowerLog, cut: Truncation) -> None:
+    assert truncation_for(EpochEnd(*answer), log) == cut
 
 
 def test_w8_8_an_epoch_that_ends_where_our_log_does_cuts_nothing() -> None:
     """W8.8: A asks with epoch 0 and gets 2, its own end: m2 stays though the high watermark is 1."""
-    assert cut_after(EpochEnd(0, 2), own((0, 0), end=2, high_watermark=1)) == Cut(2, True)
+    assert truncation_for(EpochEnd(0, 2), own((0, 0), end=2, high_watermark=1)) == Truncation(2, True)
 
 
 def test_w8_9_an_epoch_that_ended_earlier_at_the_leader_cuts_there() -> None:
     """W8.9: the leader wrote m3 at offset 1 in epoch 1; A asks with epoch 0, gets 1 and cuts m2."""
-    assert cut_after(EpochEnd(0, 1), own((0, 0), end=2, high_watermark=2)) == Cut(1, True)
+    assert truncation_for(EpochEnd(0, 1), own((0, 0), end=2, high_watermark=2)) == Truncation(1, True)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from kafka_py.records.crc32c import crc32c
 from kafka_py.records.varints import encode_varint
 from kafka_py.replication.leader.append_lines import AT_ONCE
 from kafka_py.replication.leader.delayed import AppendResult
-from kafka_py.replication.state.isr import Committed
+from kafka_py.replication.state.isr import CommittedIsr
 from kafka_py.replication.state.roles import DELETED
 from kafka_py.testing.fakes.replicas import ReplicaWorld, role
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch, slice_bytes
@@ -139,9 +139,9 @@ def test_who_no_longer_leads_when_the_work_is_done_appends_nothing() -> None:
 def test_replicas_that_fell_behind_while_a_batch_was_worked_on_are_too_few_for_it() -> None:
     world = World(settings={"min.insync.replicas": 2})
     partition = world.replicas.manager.hosted.partitions[T0]
-    partition.isr = Committed(frozenset({1, 2}))
+    partition.isr = CommittedIsr(frozenset({1, 2}))
     world.append((T0, large()), acks=-1)
-    partition.isr = Committed(frozenset({1}))
+    partition.isr = CommittedIsr(frozenset({1}))
     world.background.finish_one()
     assert world.offsets == [[(ErrorCode.NOT_ENOUGH_REPLICAS, -1)]]
     assert world.logs[0].log_end_offset == 0

@@ -8,7 +8,7 @@ from typing import Any
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.leader.isr_updates import LONGEST_SILENCE_MS, NOTICE_CHECK_MS, QUIET_MS, IsrUpdates
-from kafka_py.replication.state.isr import Committed, Expanding, Shrinking
+from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.virtual_time import run_virtual
@@ -67,7 +67,7 @@ class Leader:
     def partition(self) -> Partition:
         return self.me.partition
 
-    def pending(self, isr: Expanding | Shrinking) -> None:
+    def pending(self, isr: PendingExpandIsr | PendingShrinkIsr) -> None:
         self.partition.isr = isr
         self.updates.submit(self.partition)
 
@@ -83,10 +83,10 @@ def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
 @story
 async def test_an_expansion_is_written_with_what_the_leader_knows_and_then_counts() -> None:
     leader = Leader(8)
-    leader.pending(Expanding(frozenset({1, 2}), adding=3))
+    leader.pending(PendingExpandIsr(frozenset({1, 2}), adding=3))
     await asyncio.sleep(0.01)
     assert leader.store.written == [PartitionState(1, 4, (1, 2, 3), 1, 0)]
-    assert leader.partition.isr == Committed(frozenset({1, 2, 3}))
+    assert leader.partition.isr == CommittedIsr(frozenset({1, 2, 3}))
     assert leader.partition.zk_version == 8
     assert leader.me.metrics.manager.isr_expands == 1
 
@@ -97,7 +97,7 @@ async def test_a_shrink_lets_the_watermark_go_on_once_it_is_written() -> None:
     leader.me.append(b"m")
     leader.partition.followers[2].last_caught_up_ms = leader.partition.followers[3].last_caught_up_ms = -1e9
     leader.store.held = asyncio.Event()
-    leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))
+    leader.pending(PendingShrinkIsr(frozenset({1, 2}), frozenset({2})))
     await asyncio.sleep(1)
     assert leader.me.offsets == (1, 0)
     leader.store.held.set()
@@ -110,7 +110,7 @@ async def test_a_shrink_lets_the_watermark_go_on_once_it_is_written() -> None:
 @story
 async def test_a_refused_change_is_counted_and_not_written_again() -> None:
     leader = Leader(None)
-    leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))
+    leader.pending(PendingShrinkIsr(frozenset({1, 2}), frozenset({2})))
     await asyncio.sleep(100)
     assert leader.partition.isr.in_flight
     assert len(leader.store.written) == 1
@@ -120,19 +120,19 @@ async def test_a_refused_change_is_counted_and_not_written_again() -> None:
 @story
 async def test_a_new_role_ends_the_attempts_to_write_for_the_former_one() -> None:
     leader = Leader(*[ZkError("lost")] * 3, 8)
-    leader.pending(Shrinking(frozenset({1, 2}), frozenset({2})))
+    leader.pending(PendingShrinkIsr(frozenset({1, 2}), frozenset({2})))
     await asyncio.sleep(0.5)
     leader.me.lead(5, isr=(1, 2))
     await asyncio.sleep(60)
     assert len(leader.store.written) == 1
-    assert leader.partition.isr == Committed(frozenset({1, 2}))
+    assert leader.partition.isr == CommittedIsr(frozenset({1, 2}))
     assert not leader.committed
 
 
 @story
 async def test_the_controller_hears_when_it_has_been_quiet_for_a_while() -> None:
     leader = Leader(8, 9)
-    leader.pending(Expanding(frozenset({1, 2}), adding=3))
+    leader.pending(PendingExpandIsr(frozenset({1, 2}), adding=3))
     await asyncio.sleep(QUIET_MS / 1000)
     leader.updates.announce_if_due()
     assert leader.store.announced == []
@@ -150,7 +150,7 @@ async def test_the_controller_hears_when_it_has_been_quiet_for_a_while() -> None
 async def test_an_announcement_that_failed_is_made_again_and_later_ones_too() -> None:
     leader = Leader(8, 9, 10)
     leader.store.announcements = [ZkError("lost"), None, None]
-    sets = (Expanding(frozenset({1, 2}), adding=3), Shrinking(frozenset({1, 2, 3}), frozenset({3})))
+    sets = (PendingExpandIsr(frozenset({1, 2}), adding=3), PendingShrinkIsr(frozenset({1, 2, 3}), frozenset({3})))
     for number, announced in ((0, 2), (1, 3)):
         leader.pending(sets[number])
         for _ in range(10):
@@ -162,7 +162,7 @@ async def test_an_announcement_that_failed_is_made_again_and_later_ones_too() ->
 @story
 async def test_the_controller_hears_once_a_minute_though_there_is_never_quiet() -> None:
     leader = Leader(*range(100))
-    sets = (Expanding(frozenset({1, 2}), adding=3), Shrinking(frozenset({1, 2, 3}), frozenset({3})))
+    sets = (PendingExpandIsr(frozenset({1, 2}), adding=3), PendingShrinkIsr(frozenset({1, 2, 3}), frozenset({3})))
     for number in range(30):
         leader.pending(sets[number % 2])
         await asyncio.sleep(NOTICE_CHECK_MS / 1000)

@@ -105,7 +105,7 @@ def test_dead_followers_are_not_waited_for(world: World) -> None:
     world.lead_with_records(T0, isr=(1, 2))
     world.delete({T0: 5})
     world.dead.add(2)
-    world.deletion.look_again()
+    world.deletion.check_all()
     assert world.rows == [(ErrorCode.NONE, 5)]
 
 
@@ -134,7 +134,7 @@ def test_followers_hear_of_the_new_start_with_their_parked_fetch(world: World) -
     heard: list[None] = []
 
     class Listener:
-        def on_news(self) -> None:
+        def on_change(self) -> None:
             heard.append(None)
 
     world.partition(T0).listeners[Listener()] = None

@@ -4,8 +4,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.log.state.epochs import EpochEnd
 from kafka_py.replication.state.divergence import diverging_end
-from kafka_py.replication.state.reads import EpochEnd, FetchEntry
+from kafka_py.replication.state.reads import FetchEntry
 
 START = 10
 

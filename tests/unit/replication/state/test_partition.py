@@ -5,15 +5,16 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.state.epochs import EpochEnd
 from kafka_py.replication.leader.offset_queries import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     is_search,
     offset_for_timestamp,
 )
-from kafka_py.replication.state.isr import Committed, Expanding, Shrinking
+from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.reads import CONSUMER, EpochEnd, FetchEntry, Isolation
+from kafka_py.replication.state.reads import CONSUMER, FetchEntry, Isolation
 from kafka_py.testing.fakes.logs import MemoryLog, slice_bytes
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 
@@ -61,7 +62,7 @@ def test_the_high_watermark_waits_for_every_in_sync_replica() -> None:
 def test_a_replica_that_was_caught_up_a_moment_ago_holds_the_high_watermark_though_not_in_the_isr() -> None:
     partition, log = led(isr=(1, 2), replicas=(1, 2, 3))
     append(partition)
-    partition.isr = Shrinking(frozenset({1, 2}), frozenset())
+    partition.isr = PendingShrinkIsr(frozenset({1, 2}), frozenset())
     partition.record_follower_fetch(3, FetchEntry(T0, 0, 100), end_offset=0, now_ms=10)
     partition.record_follower_fetch(2, FetchEntry(T0, 3, 100), end_offset=3, now_ms=20)
     assert log.high_watermark == 0
@@ -72,7 +73,7 @@ def test_a_replica_that_was_caught_up_a_moment_ago_holds_the_high_watermark_thou
 def test_a_pending_expansion_holds_the_high_watermark_and_does_not_count_for_min_insync() -> None:
     partition, log = led(isr=(1,), replicas=(1, 2), **{"min.insync.replicas": "2"})
     append(partition)
-    partition.isr = Expanding(frozenset({1}), adding=2)
+    partition.isr = PendingExpandIsr(frozenset({1}), adding=2)
     assert not partition.maybe_raise_high_watermark(LAG_MS * 2)
     with pytest.raises(KafkaError) as error:
         append(partition, acks=-1)
@@ -83,7 +84,7 @@ def test_a_pending_expansion_holds_the_high_watermark_and_does_not_count_for_min
 def test_a_pending_shrink_does_not_let_the_high_watermark_pass_who_leaves() -> None:
     partition, log = led(isr=(1, 2), replicas=(1, 2))
     append(partition)
-    partition.isr = Shrinking(frozenset({1, 2}), removing=frozenset({2}))
+    partition.isr = PendingShrinkIsr(frozenset({1, 2}), removing=frozenset({2}))
     assert not partition.maybe_raise_high_watermark(LAG_MS * 2)
     assert log.high_watermark == 0
 
@@ -242,7 +243,7 @@ def test_w8_3_the_high_watermark_is_the_least_end_of_the_in_sync_replicas() -> N
     fetched(partition, 2, 7)
     fetched(partition, 3, 6)
     assert (log.log_end_offset, log.high_watermark) == (9, 6)
-    partition.isr = Committed(frozenset({1, 2}))
+    partition.isr = CommittedIsr(frozenset({1, 2}))
     assert partition.maybe_raise_high_watermark(LAG_MS + 2)
     assert log.high_watermark == 7
 
@@ -286,9 +287,9 @@ class TestJoiningTheInSyncSet:
         members = frozenset({1, *others})
         for behind in range(9):
             fetched(partition, 2, behind, now_ms=LAG_MS + 3)
-            assert partition.isr == Committed(members), behind
+            assert partition.isr == CommittedIsr(members), behind
         fetched(partition, 2, 9, now_ms=LAG_MS + 4)
-        assert partition.isr == Expanding(members, adding=2)
+        assert partition.isr == PendingExpandIsr(members, adding=2)
 
     def test_it_need_not_reach_the_leaders_log_end(self) -> None:
         partition, log = led(isr=(1, 3), replicas=(1, 2, 3))
@@ -296,9 +297,9 @@ class TestJoiningTheInSyncSet:
         fetched(partition, 3, 6)
         assert log.high_watermark == 6
         fetched(partition, 2, 5)
-        assert partition.isr == Committed(frozenset({1, 3}))
+        assert partition.isr == CommittedIsr(frozenset({1, 3}))
         fetched(partition, 2, 6)
-        assert partition.isr == Expanding(frozenset({1, 3}), adding=2)
+        assert partition.isr == PendingExpandIsr(frozenset({1, 3}), adding=2)
 
     def test_no_follower_joins_below_the_start_of_the_leaders_epoch(self) -> None:
         partition, log = led(isr=(1,), replicas=(1, 2))
@@ -307,9 +308,9 @@ class TestJoiningTheInSyncSet:
         partition.become_leader(state(epoch=1, isr=(1, 3), replicas=(1, 2, 3)), log, now_ms=0)
         assert (partition.leader_epoch_start, log.high_watermark) == (9, 4)
         fetched(partition, 2, 8)
-        assert partition.isr == Committed(frozenset({1, 3}))
+        assert partition.isr == CommittedIsr(frozenset({1, 3}))
         fetched(partition, 2, 9)
-        assert partition.isr == Expanding(frozenset({1, 3}), adding=2)
+        assert partition.isr == PendingExpandIsr(frozenset({1, 3}), adding=2)
 
 
 class TestLeavingTheInSyncSet:
@@ -319,7 +320,7 @@ class TestLeavingTheInSyncSet:
         append(partition, b"abc", acks=-1)
         fetched(partition, 2, 3)
         assert partition.shrink_isr(1)
-        assert partition.isr == Shrinking(frozenset({1, 2, 7}), frozenset({7}))
+        assert partition.isr == PendingShrinkIsr(frozenset({1, 2, 7}), frozenset({7}))
         partition.commit_isr(partition.isr, zk_version=1, now_ms=2)
         with pytest.raises(KafkaError) as error:
             append(partition, acks=-1)
@@ -328,11 +329,11 @@ class TestLeavingTheInSyncSet:
     def test_so_it_is_when_the_leader_is_the_only_replica(self) -> None:
         partition, _ = led(isr=(1, 7), replicas=(1,))
         assert partition.shrink_isr(1)
-        assert partition.isr == Shrinking(frozenset({1, 7}), frozenset({7}))
+        assert partition.isr == PendingShrinkIsr(frozenset({1, 7}), frozenset({7}))
 
     def test_replicas_that_keep_up_stay(self) -> None:
         partition, _ = led(isr=(1, 2), replicas=(1, 2))
         append(partition, b"abc")
         fetched(partition, 2, 3)
         assert not partition.shrink_isr(10 * LAG_MS)
-        assert partition.isr == Committed(frozenset({1, 2}))
+        assert partition.isr == CommittedIsr(frozenset({1, 2}))

@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.replication.state.isr import Committed
+from kafka_py.replication.state.isr import CommittedIsr
 from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
@@ -37,11 +37,11 @@ def test_only_named_replicas_of_this_broker_are_held_back() -> None:
     assert not throttle().covers(T0)
     one = throttle("*", clock=clock)
     one.record(T0, 10_000)
-    assert not one.holds_back(T0)
+    assert not one.is_exceeded_for(T0)
     one.record(T0, 1)
-    assert one.holds_back(T0)
+    assert one.is_exceeded_for(T0)
     one.limit = UNLIMITED
-    assert not one.holds_back(T0)
+    assert not one.is_exceeded_for(T0)
 
 
 def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
@@ -66,7 +66,7 @@ async def test_a_new_replica_is_filled_no_faster_than_the_leader_may() -> None:
     follower.follow(leader, 0)
     await asyncio.sleep(30)
     assert 30_000 < follower.log.size_bytes < 45_000
-    leader.partition.isr = Committed(frozenset({1, 2}))  # who is in sync is not held back
+    leader.partition.isr = CommittedIsr(frozenset({1, 2}))  # who is in sync is not held back
     await asyncio.sleep(2)
     assert follower.log.size_bytes == leader.log.size_bytes
 
@@ -101,7 +101,7 @@ async def test_a_replica_that_is_held_back_is_released_when_it_is_no_longer_name
     assert held_at < leader.log.size_bytes
     await asyncio.sleep(2)
     assert follower.log.size_bytes == held_at
-    assert limit.holds_back(T0)
+    assert limit.is_exceeded_for(T0)
     named = []
     await asyncio.sleep(4)
     assert limit.rate.per_second() > limit.limit
@@ -121,7 +121,7 @@ async def test_a_replica_that_the_leader_holds_back_is_released_when_it_is_no_lo
     held_at = follower.log.size_bytes
     await asyncio.sleep(2)
     assert follower.log.size_bytes == held_at < leader.log.size_bytes
-    assert limit.holds_back(T0)
+    assert limit.is_exceeded_for(T0)
     named = []
     await asyncio.sleep(4)
     assert limit.rate.per_second() > limit.limit
