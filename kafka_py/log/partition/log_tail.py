@@ -11,6 +11,7 @@ from kafka_py.log.partition.flushing import Flushing
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from kafka_py.log.segments.time_index import TimeOffset
+from kafka_py.log.segments.txn_index import AbortedTransaction
 from kafka_py.records.batch import CorruptBatch
 
 
@@ -56,6 +57,16 @@ class LogTail:
             self._take_back(segment)
             self._failures.disk_refused(error)
         return rolled
+
+    def add_aborted(self, aborted: AbortedTransaction) -> None:
+        """Notes what the marker that has just been written aborts. Raises KafkaError(KAFKA_STORAGE_ERROR): the log has
+        the marker, so without the entry it cannot be used until it has been recovered.
+        """
+        try:
+            if self._segments.add_aborted(aborted):
+                self._files.note_new_names()
+        except OSError as error:
+            self._failures.io_failed(error)
 
     def _take_back(self, segment: Segment) -> None:
         """Truncates the bytes that a failed append may have written."""

@@ -250,10 +250,7 @@ class PartitionLog:
             _log.warning("%s: control batch at offset %d: %s", self.topic_partition, header.base_offset, corrupt)
             return
         if aborted is not None:
-            try:
-                self._segments.active.txn_index.append(aborted)
-            except OSError as error:
-                self.failures.io_failed(error)
+            self._tail.add_aborted(aborted)
         if header.is_transactional:
             self._update_first_unstable()
 

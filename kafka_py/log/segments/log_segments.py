@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.log.model.answers import LogRead
 from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.time_search import Search, search_segment
+from kafka_py.log.segments.txn_index import AbortedTransaction
 from kafka_py.records.batch import LOG_OVERHEAD
 
 _new = tuple.__new__
 
 _MARKS_KEPT = 8
+_base_offset = attrgetter("base_offset")
 
 
 def with_following(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment | None]]:
@@ -29,13 +32,14 @@ def with_following(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segme
 class LogSegments:
     """The segments of one log, oldest first; the last one is active. `bases`: their base offsets, for binary search."""
 
-    __slots__ = ("_marks", "active", "bases", "segments")
+    __slots__ = ("_marks", "_with_aborted", "active", "bases", "segments")
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         self.segments = list(segments)
         self.bases = [segment.base_offset for segment in self.segments]
         self.active = self.segments[-1]
         self._marks: dict[int, tuple[Segment, int]] = {}  # offset -> segment and position of its batch
+        self._with_aborted: list[Segment] | None = None  # those that searches look at; None: not known
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -86,6 +90,7 @@ class LogSegments:
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
         """Replaces adjacent inactive segments by one."""
+        self._with_aborted = None
         first = bisect_left(self.bases, old[0].base_offset)
         past = first + len(old)
         self.segments[first:past] = [new]
@@ -94,6 +99,7 @@ class LogSegments:
     def forget_positions(self) -> None:
         """Drops the cached positions after a truncation."""
         self._marks.clear()
+        self._with_aborted = None
 
     def read(
         self, offset: int, max_bytes: int, up_to_offset: int, log_end_offset: int, min_one_batch: bool
@@ -185,11 +191,26 @@ class LogSegments:
                     raise
         return None
 
+    def add_aborted(self, aborted: AbortedTransaction) -> bool:
+        """The active segment has the marker that aborts a transaction; whether it is its first. Raises OSError."""
+        index = self.active.txn_index
+        index.append(aborted)
+        is_first = index.entries == 1
+        if is_first:
+            self._with_aborted = None
+        return is_first
+
     def aborted_transactions(self, fetch_offset: int, data: LogRead, log_end_offset: int) -> list[tuple[int, int]]:
         """(producer id, first offset) of the aborted transactions with records in the read data, or just after it."""
-        upper_offset = self._upper_offset(data, log_end_offset)
+        segments = self._with_aborted
+        if segments is None:
+            segments = self._with_aborted = [segment for segment in self.segments if segment.txn_index.entries]
         found: list[tuple[int, int]] = []
-        for segment in self.segments[self.slot(fetch_offset) :]:
+        lowest = self.bases[self.slot(fetch_offset)]
+        if not segments or segments[-1].base_offset < lowest:
+            return found
+        upper_offset = self._upper_offset(data, log_end_offset)
+        for segment in segments[bisect_left(segments, lowest, key=_base_offset) :]:
             search = segment.txn_index.search(fetch_offset, upper_offset)
             found += [(aborted.producer_id, aborted.first_offset) for aborted in search.transactions]
             if search.complete:

@@ -123,15 +123,75 @@ def test_a_search_finds_what_a_scan_finds(steps, fetch_offset, upper_offset):
     assert index.search(fetch_offset, upper_offset) == (expected, complete)
 
 
-def test_a_search_reads_few_of_many_entries(place, monkeypatch):
+def count_reads(monkeypatch) -> list[tuple[int, int]]:
+    """(first entry, entries) of each read of the file."""
+    seen = []
+    read = TxnIndex._bytes
+    monkeypatch.setattr(TxnIndex, "_bytes", lambda self, *where: seen.append(where) or read(self, *where))
+    return seen
+
+
+def test_searches_read_the_file_once(place, monkeypatch):
     index = TxnIndex(place, 0)
     for number in range(5000):
         index.append(AbortedTransaction(number, 10 * number, 10 * number + 5, 10 * number + 6))
-    seen = []
-    read = TxnIndex._read
-    monkeypatch.setattr(TxnIndex, "_read", lambda self, *where: seen.append(where) or read(self, *where))
-    assert [found.producer_id for found in index.search(30_000, 30_010).transactions] == [3000]
-    assert sum(count for _, count in seen) < 100
-    seen.clear()
-    assert index.search(50_000, 50_001).transactions == []
+    seen = count_reads(monkeypatch)
+    for number in (3000, 3001, 1, 4999):
+        found = index.search(10 * number, 10 * number + 5).transactions
+        assert found == [(number, 10 * number, 10 * number + 5, 10 * number + 6)]
+    assert seen == [(0, 5000)]
+    index.append(AbortedTransaction(5000, 50_000, 50_005, 50_006))
+    assert [found.producer_id for found in index.search(50_000, 50_010).transactions] == [5000]
+    assert seen == [(0, 5000)]
+
+
+def test_a_reader_past_all_markers_reads_nothing_and_released_entries_are_read_again(place, monkeypatch):
+    index = filled(place)
+    seen = count_reads(monkeypatch)
+    assert index.search(51, 52).transactions == []
     assert seen == []
+    for _ in range(2):
+        assert len(index.search(0, 100).transactions) == 4
+    index.release()
+    assert len(index.search(0, 100).transactions) == 4
+    assert seen == [(0, 4), (0, 4)]
+
+
+def test_after_a_truncation_searches_find_what_is_left(place):
+    index = filled(place)
+    assert len(index.search(0, 100).transactions) == 4
+    index.truncate_to(20)
+    assert [found.producer_id for found in index.search(0, 100).transactions] == [0, 1]
+    index.append(AbortedTransaction(9, 17, 21, 22))
+    assert [found.producer_id for found in index.search(0, 100).transactions] == [0, 1, 9]
+    index.reset()
+    assert index.search(0, 100) == ([], False)
+
+
+def test_a_corrupt_file_can_be_truncated_and_appended_to_but_not_searched(place):
+    index = filled(place)
+    index.close()
+    place.files.open(PATH).write(b"\0\1", 34)
+    again = TxnIndex(place, 0)
+    again.opened(4 * 34)
+    with pytest.raises(CorruptTxnIndex, match="version 1"):
+        again.search(0, 100)
+    again.truncate_to(20)
+    assert again.entries == 2
+    again.append(AbortedTransaction(9, 17, 21, 22))
+    assert place.files.info(PATH).size == 3 * 34
+    with pytest.raises(CorruptTxnIndex, match="version 1"):
+        again.search(0, 100)
+
+
+def test_a_file_that_has_become_shorter_is_corrupt_and_can_be_truncated(place):
+    index = filled(place)
+    index.close()
+    place.files.open(PATH).truncate(40)
+    again = TxnIndex(place, 0)
+    again.opened(4 * 34)
+    with pytest.raises(CorruptTxnIndex, match="shorter"):
+        again.search(0, 100)
+    again.truncate_to(100)
+    assert again.entries == 1
+    assert [found.producer_id for found in again.search(0, 100).transactions] == [0]
