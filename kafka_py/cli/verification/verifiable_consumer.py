@@ -173,32 +173,31 @@ def consume(consumer: Consumer, signals: EndSignals, reporter: Reporter, *, comm
 
     while not reporter.is_done and not signals.came:
         try:
-            with signals.waiting():
-                records = consumer.poll(POLL_S)
+            records = consumer.poll(POLL_S)
         except WakeupError:
             return
         if records:
-            offsets = reporter.received(records)
+            with signals.interruptible():
+                offsets = reporter.received(records)
             if commits:
-                commit(consumer, signals, reporter, offsets)
+                commit(consumer, reporter, offsets)
 
 
-def commit(consumer: Consumer, signals: EndSignals, reporter: Reporter, offsets: Mapping[TopicPartition, int]) -> None:
+def commit(consumer: Consumer, reporter: Reporter, offsets: Mapping[TopicPartition, int]) -> None:
     """Commits and tells how it went; a signal does not keep it from that. Raises KafkaError(FENCED_INSTANCE_ID)."""
     from kafka_py.clients.errors import WakeupError
 
+    failure = None
     try:
         try:
-            with signals.waiting():
-                consumer.commit(dict(offsets))
+            consumer.commit(dict(offsets))
         except WakeupError:
             consumer.commit(dict(offsets))
     except KafkaError as error:
         if error.code is ErrorCode.FENCED_INSTANCE_ID:
             raise
-        reporter.committed(offsets, error)
-    else:
-        reporter.committed(offsets, None)
+        failure = error
+    reporter.committed(offsets, failure)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -218,7 +217,7 @@ def main(arguments: Sequence[str]) -> int:
                 consume(consumer, signals, reporter, commits=not options.enable_autocommit)
         except Terminated:
             pass  # the exit code tells
-    events.say("shutdown_complete")
+        events.say("shutdown_complete")
     return signals.exit_code
 
 

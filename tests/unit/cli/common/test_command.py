@@ -1,5 +1,6 @@
 """Option parsing by Kafka's rules."""
 
+import signal
 import sys
 
 import pytest
@@ -14,6 +15,7 @@ from kafka_py.cli.common.command import (
     require,
     run,
 )
+from kafka_py.cli.common.termination import Terminated
 
 
 def parser() -> CommandParser:
@@ -102,3 +104,13 @@ def test_an_expected_failure_is_one_line_and_exit_1(capsys, monkeypatch):
         run(main)
     assert caught.value.code == 1
     assert capsys.readouterr().err == "Error: Topic 't' does not exist as expected\n"
+
+
+def test_a_command_that_a_signal_cuts_off_ends_as_the_signal_would_end_it(monkeypatch):
+    def main(_arguments):
+        raise Terminated(signal.SIGTERM)
+
+    monkeypatch.setattr(sys, "argv", ["x"])
+    with pytest.raises(SystemExit) as caught:
+        run(main)
+    assert caught.value.code == 128 + signal.SIGTERM

@@ -12,20 +12,20 @@ def send(number):
     os.kill(os.getpid(), number)
 
 
-def test_a_signal_wakes_a_command_that_waits():
+def test_a_signal_wakes_a_command_and_does_not_cut_it_off():
     woken = []
     with EndSignals() as signals:
         signals.wake = lambda: woken.append(True)
         assert (signals.came, signals.exit_code) == (False, 0)
-        with signals.waiting():
-            send(signal.SIGTERM)
+        send(signal.SIGTERM)
         assert (woken, signals.came, signals.exit_code) == ([True], True, 128 + signal.SIGTERM)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_interrupts_a_command_that_works(number):
+def test_a_signal_cuts_off_what_may_be_cut_off(number):
     with EndSignals() as signals:
-        with pytest.raises(Terminated) as caught:
+        signals.wake = pytest.fail
+        with pytest.raises(Terminated) as caught, signals.interruptible():
             send(number)
         assert caught.value.exit_code == signals.exit_code == 128 + number
 
@@ -33,11 +33,11 @@ def test_a_signal_interrupts_a_command_that_works(number):
 def test_only_a_later_signal_interrupts_the_ending():
     now = [5.0]
     with EndSignals(lambda: now[0]) as signals:
-        with signals.waiting():
-            send(signal.SIGTERM)
+        send(signal.SIGTERM)
+        with signals.interruptible():
             send(signal.SIGTERM)
         now[0] += 2
-        with pytest.raises(Terminated), signals.waiting():
+        with pytest.raises(Terminated):
             send(signal.SIGINT)
         assert signals.exit_code == 128 + signal.SIGTERM
 
