@@ -7,6 +7,7 @@ function may make calls itself, which wait in the same way. Knows nothing of Kaf
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -44,11 +45,13 @@ class CallingThread:
         tasks: list[asyncio.Task[T]] = []
 
         def begin() -> None:
+            self._waiting.append(messages)  # not before: an interrupted call that is not cancelled yet would find it
             task = loop.create_task(self._after_interrupted(coroutine) if self._interrupted else coroutine)
             tasks.append(task)
             task.add_done_callback(lambda done: messages.put((None, done, None)))
 
         def cancel() -> None:
+            self._leave(messages)
             if not tasks:
                 coroutine.close()
             for task in tasks:
@@ -57,18 +60,20 @@ class CallingThread:
                 task.add_done_callback(self._forget)
 
         try:
-            self._waiting.append(messages)
             loop.call_soon_threadsafe(begin)
             done: asyncio.Task[T] = self._serve(messages)
+            self._leave(messages)
         except BaseException:
             self._thread.post(cancel)
             raise
-        finally:
-            if messages in self._waiting:
-                self._waiting.remove(messages)
         if done.cancelled():
             raise closed_meanwhile()
         return done.result()
+
+    def _leave(self, messages: queue.SimpleQueue[Message]) -> None:
+        """The thread waits there no longer. An interrupted call may leave on both threads, or never have come."""
+        with contextlib.suppress(ValueError):
+            self._waiting.remove(messages)
 
     async def _after_interrupted(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
@@ -98,6 +103,8 @@ class CallingThread:
                 continue
             if function is None:
                 return arguments
+            if future.cancelled():
+                continue
             try:
                 result = function(*arguments)
             except StopIteration as error:  # a future refuses this exception

@@ -11,7 +11,7 @@ import pytest
 from kafka_py.clients.consumer.calling_thread import CallingThread
 from kafka_py.clients.errors import IllegalState
 from kafka_py.clients.loop import LoopThread
-from kafka_py.testing.interrupts import InterruptAt, interrupts, signal_behind
+from kafka_py.testing.interrupts import InterruptAt, interrupts, signal_behind, wait_for_main_thread
 from kafka_py.testing.processes import wait_until
 
 
@@ -182,6 +182,27 @@ def test_a_signal_that_interrupts_no_wait_is_seen_all_the_same(thread: LoopThrea
         with pytest.raises(KeyboardInterrupt):
             caller.run(signals())
     assert cancelled.wait(30) and not ended
+
+
+def test_an_interrupted_call_has_nothing_called_by_the_next_one(thread: LoopThread) -> None:
+    """Which may wait already when the interrupted one is not cancelled yet, and asks for a function of its own."""
+    caller = CallingThread(thread)
+    notes: list[str] = []
+    is_next = threading.Event()
+
+    async def interrupted() -> None:
+        signal_behind(CallingThread._serve.__code__)
+        assert is_next.wait(30)
+        wait_for_main_thread(CallingThread._serve.__code__)
+        await caller.call_user(notes.append, "called")
+
+    with interrupts() as interrupt:
+        interrupt.armed = True
+        with pytest.raises(KeyboardInterrupt):
+            caller.run(interrupted())
+    is_next.set()
+    assert caller.run(asyncio.sleep(0, 7)) == 7
+    assert notes == []
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # an interrupt before the call had begun
