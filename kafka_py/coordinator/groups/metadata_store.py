@@ -20,7 +20,7 @@ from kafka_py.base.supervision import Guard
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.commits import group_error
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.offsets import MAX_OFFSET, Commits, CommittingProducer, GroupOffsets, TxnEnd
+from kafka_py.coordinator.groups.offsets import Commits, CommittingProducer, GroupOffsets, TxnEnd
 from kafka_py.coordinator.groups.records import ValueVersions, group_key, group_value, offset_keys, offset_value
 from kafka_py.coordinator.groups.removal import Removed
 from kafka_py.coordinator.groups.replay import GroupReplay
@@ -186,11 +186,6 @@ class GroupStore:
         """The group has commits in a transaction of this producer."""
         of_producers = self._open.setdefault(self.runtime.partition_for(group.id), {})
         of_producers.setdefault(producer_id, {})[group.id] = group
-
-    def transaction_completed(self, producer_id: int, partitions: Iterable[int], is_commit: bool) -> None:
-        """The marker of a producer's transaction is acknowledged in these partitions, with all that was before it."""
-        for partition in partitions:
-            self.complete_txn(partition, TxnEnd(producer_id, MAX_OFFSET, is_commit))
 
     def complete_txn(self, partition: int, marker: TxnEnd) -> None:
         """A marker was appended to a partition: the commits of that transaction hold in its groups, or are dropped.

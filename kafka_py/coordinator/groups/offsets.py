@@ -14,7 +14,6 @@ from kafka_py.base.ids import TopicPartition
 NO_OFFSET = -1
 NO_EXPIRY = -1
 NOT_APPENDED = -1
-MAX_OFFSET = (1 << 63) - 1
 
 
 class CommittedOffset(NamedTuple):
@@ -53,18 +52,69 @@ Commits = Mapping[TopicPartition, CommittedOffset]
 _new = tuple.__new__
 
 
+class Appending(dict[TopicPartition, CommittedOffset]):
+    """Commits on their way into the log, the latest of each partition.
+
+    overtaken: the earlier ones that are on their way as well, in order: what comes of a commit decides about itself
+    alone.
+    """
+
+    __slots__ = ("overtaken",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.overtaken: dict[TopicPartition, list[CommittedOffset]] | None = None
+
+    def add(self, commits: Commits) -> None:
+        """These are about to be appended."""
+        if self:
+            for topic_partition in commits:
+                earlier = self.get(topic_partition)
+                if earlier is not None:
+                    if self.overtaken is None:
+                        self.overtaken = {}
+                    self.overtaken.setdefault(topic_partition, []).append(earlier)
+        self.update(commits)
+
+    def take(self, topic_partition: TopicPartition, commit: CommittedOffset) -> bool:
+        """The commit is no longer on its way; False when it was not, for its partition was forgotten meanwhile."""
+        overtaken = self.overtaken
+        earlier = None if overtaken is None else overtaken.get(topic_partition)
+        if earlier is None:
+            if self.get(topic_partition) is not commit:
+                return False
+            del self[topic_partition]
+            return True
+        if self.get(topic_partition) is commit:
+            self[topic_partition] = earlier.pop()
+        else:
+            number = next((each for each, other in enumerate(earlier) if other is commit), None)
+            if number is None:
+                return False
+            del earlier[number]
+        if not earlier:
+            del overtaken[topic_partition]  # type: ignore[union-attr]
+        return True
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """What comes of the commits of this partition no longer matters."""
+        self.pop(topic_partition, None)
+        if self.overtaken is not None:
+            self.overtaken.pop(topic_partition, None)
+
+
 class OpenTransaction:
     """What one producer has committed in a transaction whose marker has not come.
 
-    appended: commits in the log. appending: commits on their way there, the latest of each partition. A partition may
-    be in both: then the earlier commit counts unless the later one is appended as well.
+    appended: commits in the log. appending: commits on their way there. A partition may be in both: then the earlier
+    commit counts unless the later one is appended as well.
     """
 
     __slots__ = ("appended", "appending")
 
     def __init__(self, appended: dict[TopicPartition, CommittedOffset] | None = None) -> None:
         self.appended: dict[TopicPartition, CommittedOffset] = {} if appended is None else appended
-        self.appending: dict[TopicPartition, CommittedOffset] = {}
+        self.appending = Appending()
 
     def __contains__(self, topic_partition: object) -> bool:
         return topic_partition in self.appended or topic_partition in self.appending
@@ -76,8 +126,8 @@ class OpenTransaction:
 class GroupOffsets:
     """The offsets of one group.
 
-    committed: what holds. pending: commits that are being appended, the latest of each partition. pending_txn: by
-    producer id, commits that count once their transaction's marker says so; no transaction in it is without commits.
+    committed: what holds. pending: commits that are being appended. pending_txn: by producer id, commits that count
+    once their transaction's marker says so; no transaction in it is without commits.
     has_plain, has_transactional: whether such commits came to this coordinator.
     """
 
@@ -87,7 +137,7 @@ class GroupOffsets:
         self.has_plain = False
         self.has_transactional = False
         self.committed: dict[TopicPartition, CommittedOffset] = {}
-        self.pending: dict[TopicPartition, CommittedOffset] = {}
+        self.pending = Appending()
         self.pending_txn: dict[int, OpenTransaction] = {}
 
     @property
@@ -113,7 +163,7 @@ class GroupOffsets:
     def prepare(self, commits: Commits) -> None:
         """These are about to be appended."""
         self.has_plain = True
-        self.pending.update(commits)
+        self.pending.add(commits)
 
     def appended(self, commits: Commits, record_offset: int) -> None:
         """These are in the log, in the batch that begins at `record_offset`, and hold from now on.
@@ -122,28 +172,22 @@ class GroupOffsets:
         """
         pending, committed = self.pending, self.committed
         for topic_partition, commit in commits.items():
-            latest = pending.get(topic_partition)
-            if latest is None:
-                continue
-            known = committed.get(topic_partition)
-            if known is None or known[5] < record_offset:
-                committed[topic_partition] = _new(CommittedOffset, (*commit[:5], record_offset))
-            if latest is commit:
-                del pending[topic_partition]
+            if pending.take(topic_partition, commit):
+                known = committed.get(topic_partition)
+                if known is None or known[5] < record_offset:
+                    committed[topic_partition] = _new(CommittedOffset, (*commit[:5], record_offset))
 
     def failed(self, commits: Commits) -> None:
         """These were not appended."""
-        pending = self.pending
         for topic_partition, commit in commits.items():
-            if pending.get(topic_partition) is commit:
-                del pending[topic_partition]
+            self.pending.take(topic_partition, commit)
 
     # ---- transactions
 
     def prepare_txn(self, producer_id: int, commits: Commits) -> None:
         """These, of a producer's open transaction, are about to be appended; there is at least one."""
         self.has_transactional = True
-        self.pending_txn.setdefault(producer_id, OpenTransaction()).appending.update(commits)
+        self.pending_txn.setdefault(producer_id, OpenTransaction()).appending.add(commits)
 
     def appended_txn(self, producer_id: int, commits: Commits, record_offset: int) -> None:
         """These are in the log, in the batch that begins at `record_offset`, and count when the marker says so.
@@ -155,14 +199,10 @@ class GroupOffsets:
             return
         appended, appending = transaction.appended, transaction.appending
         for topic_partition, commit in commits.items():
-            latest = appending.get(topic_partition)
-            if latest is None:
-                continue
-            known = appended.get(topic_partition)
-            if known is None or known.record_offset < record_offset:
-                appended[topic_partition] = commit._replace(record_offset=record_offset)
-            if latest is commit:
-                del appending[topic_partition]
+            if appending.take(topic_partition, commit):
+                known = appended.get(topic_partition)
+                if known is None or known.record_offset < record_offset:
+                    appended[topic_partition] = commit._replace(record_offset=record_offset)
 
     def failed_txn(self, producer_id: int, commits: Commits) -> None:
         """These were not appended; an earlier commit of the same transaction counts still."""
@@ -170,8 +210,7 @@ class GroupOffsets:
         if transaction is None:
             return
         for topic_partition, commit in commits.items():
-            if transaction.appending.get(topic_partition) is commit:
-                del transaction.appending[topic_partition]
+            transaction.appending.take(topic_partition, commit)
         if not transaction:
             del self.pending_txn[producer_id]
 
@@ -200,10 +239,10 @@ class GroupOffsets:
         """Forgets the partitions, also what is on its way; those that were committed."""
         removed = []
         for topic_partition in topic_partitions:
-            self.pending.pop(topic_partition, None)
+            self.pending.forget(topic_partition)
             for producer_id, transaction in list(self.pending_txn.items()):
                 transaction.appended.pop(topic_partition, None)
-                transaction.appending.pop(topic_partition, None)
+                transaction.appending.forget(topic_partition)
                 if not transaction:
                     del self.pending_txn[producer_id]
             if self.committed.pop(topic_partition, None) is not None:
@@ -214,7 +253,7 @@ class GroupOffsets:
         """Forgets everything; the partitions that were committed."""
         removed = list(self.committed)
         self.committed.clear()
-        self.pending.clear()
+        self.pending = Appending()
         self.pending_txn.clear()
         return removed
 

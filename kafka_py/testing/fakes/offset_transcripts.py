@@ -1,12 +1,13 @@
 """The commands about offsets in group transcripts: commits and removals, decided by coordinator/groups.
 
-    commit t-0=5 t-1=7 [member=a-1] [generation=1] [instance=i]
+    commit t-0=5 t-1=7 [member=a-1] [generation=1] [instance=i] [producer=7] [epoch=0]      marker 7 commit
     appended      appended NOT_COORDINATOR      offsets      expire 1000
     delete-offsets t-0      delete-topics t
 
 A commit waits until `appended` says what came of the append of its record, for the oldest first. The batches are real,
 one offset for each record; after a fail-over they are read again. `offsets` shows what is committed, what is on its way
-and where the batch begins; `expire` takes the retention time in ms.
+and where the batch begins; `expire` takes the retention time in ms. A commit with a producer is part of its
+transaction; `marker` appends the end of that, commit or abort, and has it acknowledged.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.coordinator.groups import commits, removal
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.offsets import CommittedOffset
+from kafka_py.coordinator.groups.offsets import CommittedOffset, CommittingProducer, TxnEnd
 from kafka_py.coordinator.groups.outcome import TimerChange
 from kafka_py.coordinator.groups.records import offset_keys, offset_value
 from kafka_py.coordinator.groups.removal import Removed
@@ -27,6 +28,7 @@ from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.requests import CommitRequest
 from kafka_py.records.batch import iter_headers, iter_plain_records, records_payload
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.control import ControlType, end_txn_marker, read_control_type
 from kafka_py.testing.clock import ManualClock
 
 _MOST_BYTES = 1 << 20
@@ -46,6 +48,7 @@ class OffsetScript:
         self.commands: dict[str, Callable[[list[str]], Iterator[str]]] = {
             "commit": self._commit,
             "appended": self._appended,
+            "marker": self._marker,
             "offsets": self._offsets,
             "expire": self._expire,
             "delete-offsets": self._delete_offsets,
@@ -74,7 +77,11 @@ class OffsetScript:
             for position, header in iter_headers(batch):
                 plain = records_payload(batch, position, header, _MOST_BYTES)
                 for records in iter_plain_records(plain, header, _MOST_BYTES):
-                    replay.records(header, records)
+                    if header.is_control:
+                        is_commit = read_control_type(records[0]) is ControlType.COMMIT
+                        replay.marker(header, committed=is_commit)
+                    else:
+                        replay.records(header, records)
         for _ in replay.finish():
             pass
         if group.id in found:
@@ -87,10 +94,12 @@ class OffsetScript:
         member_id = options.pop("member", "")
         generation = int(options.pop("generation", self.group.generation if member_id else -1))
         instance_id = options.pop("instance", None)
+        producer_id, epoch = options.pop("producer", None), int(options.pop("epoch", 0))
+        producer = None if producer_id is None else CommittingProducer(int(producer_id), epoch)
         asked = {
             _partition(name): CommittedOffset(int(offset), -1, "", self.now_ms) for name, offset in options.items()
         }
-        request = CommitRequest(generation, member_id, instance_id, asked)
+        request = CommitRequest(generation, member_id, instance_id, asked, producer)
         self._requests += 1
         try:
             change = commits.commit(self.group, request, self.now_ms)
@@ -108,13 +117,32 @@ class OffsetScript:
         base_offset = -1
         if error is ErrorCode.NONE:
             rows = zip(offset_keys(self.group.id, request.commits), request.commits.values(), strict=True)
-            base_offset = self._append([(key, offset_value(commit)) for key, commit in rows])
+            base_offset = self._append([(key, offset_value(commit)) for key, commit in rows], request.producer)
         yield f"commit {number} answered: {commits.written(self.group, request, error, base_offset).name}"
 
-    def _append(self, rows: list[tuple[bytes, bytes | None]]) -> int:
+    def _marker(self, words: list[str]) -> Iterator[str]:
+        producer_id, is_commit = int(words[0]), words[1] == "commit"
+        offset = self.end_offset
+        marker = end_txn_marker(
+            ControlType.COMMIT if is_commit else ControlType.ABORT,
+            producer_id=producer_id,
+            producer_epoch=0,
+            coordinator_epoch=0,
+            timestamp=self.now_ms,
+            base_offset=offset,
+        )
+        self._log.append(marker)
+        self.end_offset += 1
+        self.group.offsets.complete_txn(TxnEnd(producer_id, offset, is_commit))
+        yield f"marker of producer {producer_id} at {offset}"
+
+    def _append(self, rows: list[tuple[bytes, bytes | None]], producer: CommittingProducer | None = None) -> int:
         """Where the batch begins."""
         base_offset = self.end_offset
         builder = BatchBuilder(base_offset=base_offset)
+        if producer is not None:
+            builder.producer_id, builder.producer_epoch = producer
+            builder.base_sequence, builder.transactional = 0, True
         for key, value in rows:
             builder.append(self.now_ms, key, value)
         self._log.append(builder.build())
@@ -129,6 +157,11 @@ class OffsetScript:
             yield f"{where} {commit.offset} (batch {commit.record_offset})"
         for where, commit in sorted(offsets.pending.items()):
             yield f"{where} {commit.offset} pending"
+        for producer_id, transaction in sorted(offsets.pending_txn.items()):
+            for where, commit in sorted(transaction.appended.items()):
+                yield f"{where} {commit.offset} (batch {commit.record_offset}) of producer {producer_id}"
+            for where, commit in sorted(transaction.appending.items()):
+                yield f"{where} {commit.offset} of producer {producer_id} pending"
 
     # ---- removal
 

@@ -12,11 +12,11 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.groups import removal
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.offsets import CommittedOffset, CommittingProducer
+from kafka_py.coordinator.groups.offsets import CommittedOffset, CommittingProducer, TxnEnd
 from kafka_py.coordinator.groups.requests import CommitRequest
 from kafka_py.coordinator.groups.states import DEAD, STABLE
 from kafka_py.records.batch import iter_headers
-from kafka_py.records.control import ControlType
+from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.fakes.stored_groups import GROUP, PARTITION, StoredGroups, commit
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -58,25 +58,60 @@ def test_the_batch_of_a_transaction_is_marked_as_such(world: StoredGroups) -> No
     assert header.record_count == 2
 
 
+def group_producer() -> CommittingProducer:
+    return CommittingProducer(*FIRST)
+
+
+def built(world: StoredGroups, request: CommitRequest) -> bytes:
+    """The batch of a commit, built in turns."""
+    building = world.offsets.building(GROUP, request)
+    while True:
+        try:
+            next(building)
+        except StopIteration as end:
+            return bytes(end.value)
+
+
 def test_many_commits_of_a_transaction_are_built_in_steps(world: StoredGroups) -> None:
     commits = {TopicPartition("t", number): commit(number) for number in range(600)}
     world.commit_in_transaction(*commits.items())
     at_once = world.disk.data(f"{0:020}.log")
     again = StoredGroups().own()
     request = CommitRequest(-1, "", None, commits, group_producer())
-    building = again.offsets.building(GROUP, request)
-    built = None
-    while built is None:
-        try:
-            next(building)
-        except StopIteration as end:
-            built = end.value
-    again.offsets.commit(GROUP, request, lambda _: None, built)
+    again.offsets.commit(GROUP, request, lambda _: None, built(again, request))
     assert again.disk.data(f"{0:020}.log") == at_once
 
 
-def group_producer() -> CommittingProducer:
-    return CommittingProducer(*FIRST)
+NOW_MS = 1_700_000_000_123
+APACHE_COMMITS = (
+    "0000000000000000000000a7ffffffff02ba3d70e90010000000010000018bcfe5687b0000018bcfe5687b000000000000000700030000"
+    "00000000000278000000340001000f636f6e73756d657247726f75704964000174000000003800030000000000000005000000020004"
+    "6e6f74650000018bcfe5687b0070000002340001000f636f6e73756d657247726f75704964000174000000013000030000000000000006"
+    "0000000200000000018bcfe5687b00"
+)
+APACHE_MARKERS = {
+    ControlType.COMMIT: (
+        "000000000000000000000042ffffffff0264a0740e0030000000000000018bcfe5687b0000018bcfe5687b00000000000000070003"
+        "ffffffff000000012000000008000000010c00000000000400"
+    ),
+    ControlType.ABORT: (
+        "000000000000000000000042ffffffff02909ea2460030000000000000018bcfe5687b0000018bcfe5687b00000000000000070003"
+        "ffffffff000000012000000008000000000c00000000000400"
+    ),
+}
+"""What GroupMetadataManager and MemoryRecords of Apache Kafka 2.8.2 write for the same commits, and for their end."""
+
+
+def test_the_bytes_are_those_of_apache_kafka(world: StoredGroups) -> None:
+    world.disk.clock.jump_wall(NOW_MS - world.disk.clock.wall_ms())
+    commits = {P0: commit(5, NOW_MS, "note"), P1: commit(6, NOW_MS)}
+    request = CommitRequest(-1, "", None, commits, CommittingProducer(7, 3))
+    assert built(world, request).hex() == APACHE_COMMITS
+    for control_type, expected in APACHE_MARKERS.items():
+        marker = end_txn_marker(
+            control_type, producer_id=7, producer_epoch=3, coordinator_epoch=4, timestamp=NOW_MS
+        )
+        assert marker.hex() == expected
 
 
 # ---- until the marker
@@ -123,13 +158,12 @@ def test_a_marker_that_comes_twice_counts_once(world: StoredGroups) -> None:
     assert committed(world) == {P0: 3}
 
 
-def test_the_end_of_a_transaction_concerns_the_named_partitions_alone(world: StoredGroups) -> None:
+def test_the_end_of_a_transaction_concerns_its_partition_and_producer_alone(world: StoredGroups) -> None:
     world.commit_in_transaction((P0, commit(5)))
-    world.store.transaction_completed(7, [PARTITION + 1], is_commit=True)
+    world.store.complete_txn(PARTITION + 1, TxnEnd(7, 99, is_commit=True))
+    world.store.complete_txn(PARTITION, TxnEnd(8, 99, is_commit=True))
     assert group_of(world).offsets.is_pending(P0)
-    world.store.transaction_completed(8, [PARTITION], is_commit=True)
-    assert group_of(world).offsets.is_pending(P0)
-    world.store.transaction_completed(7, [PARTITION - 1, PARTITION], is_commit=True)
+    world.store.complete_txn(PARTITION, TxnEnd(7, 99, is_commit=True))
     assert committed(world) == {P0: 5}
 
 
@@ -242,7 +276,7 @@ def test_what_is_acknowledged_after_the_coordinator_was_lost_changes_nothing_her
     [acknowledge] = world.waiting
     acknowledge()
     assert world.store.get(GROUP) is None and group.state is DEAD
-    world.store.transaction_completed(7, [PARTITION], is_commit=True)
+    world.store.complete_txn(PARTITION, TxnEnd(7, 99, is_commit=True))
     assert not group.offsets.committed
     world.disk.mark(*FIRST, ControlType.COMMIT)
     world.waiting = None
@@ -348,7 +382,7 @@ def test_a_later_transaction_of_the_same_producer_is_ended_by_its_own_marker(wor
         assert committed(world) == {P0: offset}
     world.waiting = []
     world.commit_in_transaction((P0, commit(7)))
-    world.store.transaction_completed(7, [PARTITION], is_commit=False)
+    world.store.complete_txn(PARTITION, TxnEnd(7, 99, is_commit=False))
     world.waiting[0]()
     assert group_of(world).offsets.is_pending(P0)
     world.end_transaction(is_commit=True)

@@ -53,6 +53,31 @@ def test_an_earlier_commit_holds_while_a_later_one_is_on_its_way() -> None:
     assert offsets.committed[P0].offset == 1 and not offsets.is_pending(P0)
 
 
+def test_a_later_commit_that_fails_does_not_take_the_earlier_one_with_it() -> None:
+    """The client was told that the earlier one is stored."""
+    offsets = GroupOffsets()
+    first, second, third = {P0: at(1)}, {P0: at(2)}, {P0: at(3)}
+    for commits in (first, second, third):
+        offsets.prepare(commits)
+    offsets.failed(second)
+    offsets.failed(third)
+    assert offsets.is_pending(P0)
+    offsets.appended(first, 10)
+    assert offsets.committed == {P0: at(1, 10)} and not offsets.is_pending(P0)
+
+
+def test_commits_made_before_and_after_a_removal_are_told_apart() -> None:
+    offsets = GroupOffsets()
+    first, second = {P0: at(1)}, {P0: at(2)}
+    offsets.prepare(first)
+    offsets.remove([P0])
+    offsets.prepare(second)
+    offsets.appended(first, 10)
+    assert not offsets.committed and offsets.is_pending(P0)
+    offsets.failed(second)
+    assert offsets.is_empty
+
+
 def test_what_was_removed_while_it_was_appended_does_not_come_back() -> None:
     offsets = GroupOffsets()
     commits = {P0: at(1)}
@@ -130,6 +155,17 @@ def test_a_failed_commit_of_a_transaction_leaves_the_earlier_one() -> None:
     assert offsets.is_pending(P0) and not offsets.is_pending(P1)
     offsets.complete_txn(TxnEnd(7, 12, is_commit=True))
     assert offsets.committed == {P0: at(1, 10)}
+
+
+def test_a_later_commit_of_a_transaction_that_fails_does_not_take_the_earlier_one_with_it() -> None:
+    offsets = GroupOffsets()
+    first, second = {P0: at(1)}, {P0: at(2)}
+    offsets.prepare_txn(7, first)
+    offsets.prepare_txn(7, second)
+    offsets.failed_txn(7, second)
+    offsets.appended_txn(7, first, 10)
+    offsets.complete_txn(TxnEnd(7, 11, is_commit=True))
+    assert offsets.committed == {P0: at(1, 10)} and offsets.pending_txn == {}
 
 
 def test_a_transaction_of_which_nothing_was_appended_is_forgotten() -> None:
