@@ -47,7 +47,7 @@ class LastRun(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class _Run:
+class _Compaction:
     """One running compaction. cancelled: it stops soon and changes nothing."""
 
     log: PartitionLog
@@ -104,7 +104,7 @@ class Cleaner:
         self.dirtiest_ratio = 0.0
         """The highest dirty ratio at the last scan."""
         self.looked_ms = clock.wall_ms()
-        self._running: dict[TopicPartition, _Run] = {}
+        self._running: dict[TopicPartition, _Compaction] = {}
         self._stopped = False
         self._waits = 0
         self._is_looking = False
@@ -250,11 +250,11 @@ class Cleaner:
         except Exception as error:
             self._set_aside(log, error)
             return
-        run = self._running[log.topic_partition] = _Run(log, job, dirtiness.overdue_ms, began_ms, cancelled)
+        run = self._running[log.topic_partition] = _Compaction(log, job, dirtiness.overdue_ms, began_ms, cancelled)
         self.begun += 1
         self._background.run(lambda: run_cleaning(job), lambda _: self._ran(run), lambda e: self._failed(run, e))
 
-    def _ran(self, run: _Run) -> None:
+    def _ran(self, run: _Compaction) -> None:
         job = run.job
         took_s = (self._clock.monotonic_ms() - run.began_ms) / 1000
         recopied = job.bytes_written / max(job.bytes_read, 1)
@@ -263,12 +263,12 @@ class Cleaner:
             self._processed(job.bytes_read + job.bytes_written)
         self._put_in_place(run)
 
-    def _has_effect(self, run: _Run) -> bool:
+    def _has_effect(self, run: _Compaction) -> bool:
         """Whether the log is unchanged since the compaction was started, and not cancelled."""
         is_wanted = not self._stopped and not run.cancelled.is_set()
         return is_wanted and self._is_current(run.log) and run.log.compaction.is_unchanged_since(run.job)
 
-    def _put_in_place(self, run: _Run) -> None:
+    def _put_in_place(self, run: _Compaction) -> None:
         """Replaces segments by the compacted ones, a few per turn."""
         try:
             if not self._has_effect(run):
@@ -286,7 +286,7 @@ class Cleaner:
         else:
             self._later(0, lambda: self._put_in_place(run))
 
-    def _done(self, run: _Run) -> None:
+    def _done(self, run: _Compaction) -> None:
         """Advances the cleaner offset: the new segments are on disk under their final names."""
         log, job = run.log, run.job
         if self._has_effect(run):
@@ -302,7 +302,7 @@ class Cleaner:
         else:
             self._end(run)
 
-    def _failed(self, run: _Run, error: Exception) -> None:
+    def _failed(self, run: _Compaction, error: Exception) -> None:
         if not isinstance(error, Stopped) and self._has_effect(run):
             if _is_failed_disk(error):
                 self._io_failed(run.log.log_dir, error)
@@ -314,11 +314,11 @@ class Cleaner:
         is_corrupt = isinstance(error, (CorruptBatch, CorruptTxnIndex))
         (self._corrupt if is_corrupt else self._failing).failed(log.topic_partition, error)
 
-    def _discard(self, run: _Run) -> None:
+    def _discard(self, run: _Compaction) -> None:
         """Removes unused result files before the next compaction of the log, which may use the same names."""
         self._background.run(run.job.discard, lambda _: self._end(run), lambda _: self._end(run))
 
-    def _end(self, run: _Run) -> None:
+    def _end(self, run: _Compaction) -> None:
         self._running.pop(run.log.topic_partition, None)
         if self._is_current(run.log):
             self._supervisor.call(_ACTIVITY, lambda: self._after(run.log), run.log.topic_partition)

@@ -20,7 +20,7 @@ from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.log.cleaner import Cleaner
-from kafka_py.log.descriptions import LogDirDescription as LogDirDescription
+from kafka_py.log.descriptions import DescribedLogDir as DescribedLogDir
 from kafka_py.log.descriptions import describe_directory
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.background import Background, InlineBackground
@@ -316,7 +316,7 @@ class LogDirs:
         """Writes the log start offsets that are above the first segment's base offset."""
         self._checkpoints.write(filenames.LOG_START_CHECKPOINT)
 
-    def describe(self, wanted: Callable[[TopicPartition], bool] = lambda _: True) -> list[LogDirDescription]:
+    def describe(self, wanted: Callable[[TopicPartition], bool] = lambda _: True) -> list[DescribedLogDir]:
         """Every directory with the logs in it, as DescribeLogDirs answers."""
         logs = [log for log in self.all_logs() if wanted(log.topic_partition)]
         return [describe_directory(log_dir, logs, self.get) for log_dir in self._dirs.values()]

@@ -15,11 +15,11 @@ from kafka_py.zk.schema import MalformedZNode, NumberText
 from kafka_py.zk.session import BadVersion, DeleteOp, NoNode, SetOp, Watch
 from kafka_py.zk.znodes import (
     FeatureZNode,
-    PartitionRow,
     PreferredReplicaElectionZNode,
     ProducerIdBlockZNode,
     ReassignmentRow,
     ReassignPartitionsZNode,
+    TopicPartitionRow,
 )
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class AdminStore:
 
     async def request_preferred_elections(self, partitions: Sequence[TopicPartition]) -> None:
         """Creates /admin/preferred_replica_election, as the old tool does. Raises NodeExists while one is pending."""
-        rows = [PartitionRow(*partition) for partition in partitions]
+        rows = [TopicPartitionRow(*partition) for partition in partitions]
         path, data = PreferredReplicaElectionZNode.path(), PreferredReplicaElectionZNode(rows).encode()
         await self._znodes.create_recursive(path, data)
 

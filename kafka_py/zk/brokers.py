@@ -22,7 +22,7 @@ from kafka_py.zk.znodes import (
     BrokerIdZNode,
     BrokerSequenceZNode,
     ClusterIdZNode,
-    VersionRange,
+    FeatureVersionRange,
 )
 
 
@@ -33,7 +33,7 @@ class RegisteredBroker(NamedTuple):
     epoch: int
     endpoints: tuple[BrokerEndpoint, ...]
     rack: str | None
-    features: dict[str, VersionRange]
+    features: dict[str, FeatureVersionRange]
 
     def endpoint(self, listener: str) -> BrokerEndpoint | None:
         """The endpoint of the named listener, None if the broker does not have it."""

@@ -17,7 +17,7 @@ from kafka_py.zk.access import ZkAccess, pipelined
 from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigChangeZNode
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ConnectionLoss, SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
-from kafka_py.zk.znodes import IsrChangesZNode, IsrChangeZNode, LogDirEventsZNode, LogDirEventZNode, PartitionRow
+from kafka_py.zk.znodes import IsrChangesZNode, IsrChangeZNode, LogDirEventsZNode, LogDirEventZNode, TopicPartitionRow
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class NotificationStore:
 
     async def announce_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
         """Notifies the controller of partitions whose ISR this leader changed."""
-        rows = [PartitionRow(*partition) for partition in partitions]
+        rows = [TopicPartitionRow(*partition) for partition in partitions]
         await self._znodes.create_recursive(IsrChangeZNode.path(), IsrChangeZNode(rows).encode(), sequence=True)
 
     async def isr_changes(self, watch: Watch | None = None) -> list[str]:

@@ -19,7 +19,7 @@ from kafka_py.zk.znodes import PartitionStateZNode, TopicPartitionsZNode, TopicP
 log = logging.getLogger(__name__)
 
 
-class PartitionState(NamedTuple):
+class LeaderAndIsr(NamedTuple):
     """Leader (NO_LEADER if none) and in-sync replicas of a partition.
 
     controller_epoch: of the controller that wrote it last, or that sent LeaderAndIsr to the leader that wrote it.
@@ -39,7 +39,7 @@ class PartitionState(NamedTuple):
 class StateUpdates(NamedTuple):
     """Result of a batch of updates: written (with the new zk_version), to be re-read and retried, failed."""
 
-    updated: dict[TopicPartition, PartitionState]
+    updated: dict[TopicPartition, LeaderAndIsr]
     conflicts: list[TopicPartition]
     failed: dict[TopicPartition, ZkError]
 
@@ -54,14 +54,14 @@ class PartitionStore:
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
-    async def state(self, partition: TopicPartition, watch: Watch | None = None) -> PartitionState | None:
+    async def state(self, partition: TopicPartition, watch: Watch | None = None) -> LeaderAndIsr | None:
         """The state of one partition, None if it is missing or cannot be read (logged)."""
         found = await self._znodes.read(_path(partition), watch)
         return None if found is None else _state(partition, *found)
 
     async def states(
         self, partitions: Iterable[TopicPartition], watch_of: Callable[[TopicPartition], Watch] | None = None
-    ) -> dict[TopicPartition, PartitionState]:
+    ) -> dict[TopicPartition, LeaderAndIsr]:
         """The states of these partitions, pipelined, without missing and unreadable ones. Raises the first ZkError."""
         wanted = list(partitions)
         found = await pipelined(
@@ -76,7 +76,7 @@ class PartitionStore:
         return states
 
     async def create_states(
-        self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
+        self, states: Mapping[TopicPartition, LeaderAndIsr], epoch_zk_version: int
     ) -> dict[TopicPartition, ZkError | None]:
         """Creates the states of new partitions, with both levels of parents.
 
@@ -100,7 +100,7 @@ class PartitionStore:
         return outcomes
 
     async def update_states(
-        self, states: Mapping[TopicPartition, PartitionState], epoch_zk_version: int
+        self, states: Mapping[TopicPartition, LeaderAndIsr], epoch_zk_version: int
     ) -> StateUpdates:
         """Writes states of existing partitions, each expecting its own zk_version. Raises ControllerMoved."""
         ops: list[CreateOp | SetOp | DeleteOp] = []
@@ -118,7 +118,7 @@ class PartitionStore:
                     updates.failed[partition] = outcome
         return updates
 
-    async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
+    async def write_isr(self, partition: TopicPartition, state: LeaderAndIsr) -> int | None:
         """Writes a leader's new ISR: not fenced, expecting the zk_version of its last LeaderAndIsr or own write.
 
         Returns the new zk_version; None if another broker wrote or deleted the state, so this broker may no longer be
@@ -141,10 +141,10 @@ class PartitionStore:
         return None
 
 
-def _state(partition: TopicPartition, data: bytes | None, stat: Stat) -> PartitionState | None:
+def _state(partition: TopicPartition, data: bytes | None, stat: Stat) -> LeaderAndIsr | None:
     try:
         value = PartitionStateZNode.decode(data)
     except MalformedZNode as error:
         log.error("%s: the state in ZooKeeper cannot be read: %s", partition, error)
         return None
-    return PartitionState(value.leader, value.leader_epoch, tuple(value.isr), value.controller_epoch, stat.version)
+    return LeaderAndIsr(value.leader, value.leader_epoch, tuple(value.isr), value.controller_epoch, stat.version)

@@ -50,7 +50,7 @@ class BrokerIdsZNode(ZNode):
     """Parent of the live brokers' registrations."""
 
 
-class VersionRange(NamedTuple):
+class FeatureVersionRange(NamedTuple):
     """A feature's range in a registration, both ends inclusive."""
 
     min_version: int
@@ -86,7 +86,7 @@ class BrokerIdZNode(ZNode):
     timestamp: NumberText | None = None
     version: int = 4
     rack: str | None = None
-    features: dict[str, VersionRange] | None = None
+    features: dict[str, FeatureVersionRange] | None = None
     host: str | None = None
     port: int = -1
 
@@ -98,7 +98,7 @@ class BrokerIdZNode(ZNode):
 
     @classmethod
     def of(cls, endpoints: list[BrokerEndpoint], *, jmx_port: int, timestamp_ms: int, version: int = 4,
-           rack: str | None = None, features: dict[str, VersionRange] | None = None) -> Self:  # fmt: skip
+           rack: str | None = None, features: dict[str, FeatureVersionRange] | None = None) -> Self:  # fmt: skip
         """A registration to write; from version 5 on the features key is there even if empty."""
         plain = next((endpoint for endpoint in endpoints if endpoint.protocol == "PLAINTEXT"), None)
         return cls(
@@ -266,7 +266,7 @@ class PartitionStateZNode(ZNode):
 # --- notifications and admin ------------------------------------------------------------------------------------------
 
 
-class PartitionRow(NamedTuple):
+class TopicPartitionRow(NamedTuple):
     """A partition in a list of partitions."""
 
     topic: str
@@ -290,7 +290,7 @@ class IsrChangesZNode(ZNode):
 class IsrChangeZNode(ZNode):
     """Partitions whose in-sync replicas their leader changed. Sequential."""
 
-    partitions: list[PartitionRow]
+    partitions: list[TopicPartitionRow]
 
 
 @znode("/log_dir_event_notification")
@@ -327,7 +327,7 @@ class ReassignPartitionsZNode(ZNode):
 class PreferredReplicaElectionZNode(ZNode):
     """Partitions for a preferred leader election, as requested by the old tool."""
 
-    partitions: list[PartitionRow]
+    partitions: list[TopicPartitionRow]
 
 
 TOP_LEVEL_PATHS = (

@@ -28,7 +28,7 @@ class LiveBroker(NamedTuple):
     rack: str | None
 
 
-class PartitionInfo(NamedTuple):
+class CachedPartition(NamedTuple):
     """State of a partition in the last UpdateMetadata. leader: NO_LEADER when there is none."""
 
     controller_epoch: int
@@ -45,7 +45,7 @@ class MetadataUpdate(NamedTuple):
 
     controller_id: int
     live_brokers: list[LiveBroker]
-    partitions: list[tuple[TopicPartition, PartitionInfo]]
+    partitions: list[tuple[TopicPartition, CachedPartition]]
     topic_ids: dict[str, TopicId]
 
 
@@ -61,7 +61,7 @@ class MetadataCache:
         self.generation = 0
         self.controller_id: int | None = None
         self.brokers: dict[int, LiveBroker] = {}
-        self._topics: dict[str, dict[int, PartitionInfo]] = {}
+        self._topics: dict[str, dict[int, CachedPartition]] = {}
         self._topic_ids: dict[str, TopicId] = {}
         self._topic_names: dict[TopicId, str] = {}
 
@@ -74,7 +74,7 @@ class MetadataCache:
         partitions, and every topic in the update.
         """
         forgotten: list[TopicPartition] = []
-        changed: dict[str, dict[int, PartitionInfo]] = {}
+        changed: dict[str, dict[int, CachedPartition]] = {}
         async for some in sliced(update.partitions):
             for (topic, number), info in some:
                 partitions = changed.get(topic)
@@ -95,9 +95,9 @@ class MetadataCache:
         await release(self._put_in_place(changed))
         return forgotten, set(changed)
 
-    def _put_in_place(self, changed: dict[str, dict[int, PartitionInfo]]) -> list[PartitionInfo]:
+    def _put_in_place(self, changed: dict[str, dict[int, CachedPartition]]) -> list[CachedPartition]:
         """Replaces these topics' partitions; removes topics without partitions. Returns the previous partitions."""
-        replaced: list[PartitionInfo] = []
+        replaced: list[CachedPartition] = []
         for topic, partitions in changed.items():
             replaced += self.partitions_of(topic).values()
             if partitions:
@@ -134,14 +134,14 @@ class MetadataCache:
         partitions = self._topics.get(topic_partition[0])
         return partitions is not None and topic_partition[1] in partitions
 
-    def partitions_of(self, topic: str) -> Mapping[int, PartitionInfo]:
+    def partitions_of(self, topic: str) -> Mapping[int, CachedPartition]:
         """The partitions of a topic; empty for an unknown one."""
         return self._topics.get(topic) or {}
 
-    def partition(self, topic_partition: TopicPartition) -> PartitionInfo | None:
+    def partition(self, topic_partition: TopicPartition) -> CachedPartition | None:
         return self.partitions_of(topic_partition.topic).get(topic_partition.partition)
 
-    def all_partitions(self) -> Iterator[tuple[TopicPartition, PartitionInfo]]:
+    def all_partitions(self) -> Iterator[tuple[TopicPartition, CachedPartition]]:
         for topic, partitions in self._topics.items():
             for partition, info in partitions.items():
                 yield TopicPartition(topic, partition), info

@@ -1,7 +1,7 @@
 """Periodic reports of metrics: as CSV files, on the console, or by a plug-in class.
 
 `kafka.metrics.reporters` and `metric.reporters` name classes: Apache Kafka's CSV reporter, the console reporter, or the
-dotted path of a Python class with the methods of Reporter. The reporters run in a thread; reporting.py takes the
+dotted path of a Python class with the methods of MetricsReporter. The reporters run in a thread; reporting.py takes the
 readings and calls them. Source: docs/reference/configs.tsv; KafkaCSVMetricsReporter (column heads).
 """
 
@@ -22,7 +22,7 @@ CSV_ENABLED = "kafka.csv.metrics.reporter.enabled"
 CSV_DIRECTORY = "kafka.csv.metrics.dir"
 
 
-class Reporter(Protocol):
+class MetricsReporter(Protocol):
     """Interface of a reporter class; created without arguments, once per broker. Only `configure` runs on the loop."""
 
     def configure(self, configs: Mapping[str, object]) -> None:
@@ -155,7 +155,7 @@ def _shown(value: Value) -> str:
 
 # ---- known reporters
 
-KNOWN: dict[str, Callable[[], Reporter] | None] = {
+KNOWN: dict[str, Callable[[], MetricsReporter] | None] = {
     "kafka.metrics.KafkaCSVMetricsReporter": CsvReporter,
     "com.yammer.metrics.reporting.ConsoleReporter": ConsoleReporter,
     "org.apache.kafka.common.metrics.JmxReporter": None,
@@ -163,9 +163,9 @@ KNOWN: dict[str, Callable[[], Reporter] | None] = {
 """Reporters of Apache Kafka 2.8.2; None for those without a function here."""
 
 
-def load_reporters(names: Sequence[str], configs: Mapping[str, object]) -> list[Reporter]:
+def load_reporters(names: Sequence[str], configs: Mapping[str, object]) -> list[MetricsReporter]:
     """The reporters in the settings; unknown Java classes are left out (java_classes.py warns of them)."""
-    made: list[Reporter] = []
+    made: list[MetricsReporter] = []
     for name in dict.fromkeys(filter(None, names)):
         make = KNOWN[name] if name in KNOWN else find_class(name, REPORTER_METHODS)
         if make is not None:

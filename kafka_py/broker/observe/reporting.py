@@ -10,7 +10,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable, Reading
 from kafka_py.base.supervision import Quarantine, Supervisor
 from kafka_py.broker.observe.metrics_http import in_slices
-from kafka_py.broker.observe.reporters import Reporter
+from kafka_py.broker.observe.reporters import MetricsReporter
 
 _ACTIVITY = "metrics reporters"
 _PER_TURN = 50
@@ -21,7 +21,7 @@ class Reporting:
 
     def __init__(
         self,
-        reporters: Sequence[Reporter],
+        reporters: Sequence[MetricsReporter],
         registry: MetricRegistry,
         clock: Clock,
         executor: Executor,

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from kafka_py import KAFKA_VERSION, __version__
 
 
-class LoadReport(Protocol):
+class LoadedLogDir(Protocol):
     """Result of loading one log directory."""
 
     @property
@@ -32,7 +32,7 @@ class Started(NamedTuple):
     broker_id: int
     cluster_id: str
     endpoints: Sequence[str]
-    log_dirs: Sequence[LoadReport]
+    log_dirs: Sequence[LoadedLogDir]
     metrics: str | None
     took_ms: float
 
@@ -42,7 +42,7 @@ def version_line() -> str:
     return f"starting kafka_py {__version__}, a broker as of Kafka {KAFKA_VERSION}"
 
 
-def loaded_line(report: LoadReport) -> str:
+def loaded_line(report: LoadedLogDir) -> str:
     """One log directory: number of logs, kind of the last stop, duration."""
     if report.error is not None:
         return f"Log directory {report.path} has failed: {report.error}"

@@ -23,7 +23,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.offered_apis import unsupported_version
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, ClientConnection, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES
-from kafka_py.broker.requests.service import Service
+from kafka_py.broker.requests.service import ApiService
 from kafka_py.wire.apis import APIS, ApiKey, size_fault
 from kafka_py.wire.compiler import stepwise_decoder
 from kafka_py.wire.dismantling import dismantle
@@ -40,8 +40,8 @@ class Dispatcher:
 
     def __init__(self, node: Node, metrics: AllRequestMetrics) -> None:
         self._node = node
-        self._services: dict[int, Service] = {
-            int(key): Service(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
+        self._services: dict[int, ApiService] = {
+            int(key): ApiService(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
         }
         self._request_log = metrics.request_log
         self._large = LargeRequests(node.clock)
@@ -70,7 +70,7 @@ class Dispatcher:
         self._serve(connection, slot, service, header, len(frame), request)
 
     def _decode_large(
-        self, connection: ClientConnection, slot: int, service: Service, header: RequestHeader, frame: bytearray,
+        self, connection: ClientConnection, slot: int, service: ApiService, header: RequestHeader, frame: bytearray,
         pos: int,
     ) -> Any:  # fmt: skip
         """The decoded request; None when it has so many elements that it is decoded in turns, and handled after that.
@@ -109,7 +109,7 @@ class Dispatcher:
         task.add_done_callback(self._tasks.pop)
 
     def _serve(
-        self, connection: ClientConnection, slot: int, service: Service, header: RequestHeader, size: int,
+        self, connection: ClientConnection, slot: int, service: ApiService, header: RequestHeader, size: int,
         request: Any, *, is_large: bool = False,
     ) -> None:  # fmt: skip
         """Counts a decoded request, and handles it. is_large: its connection is muted until the response."""
@@ -144,7 +144,7 @@ class Dispatcher:
             self._send(context, outcome)
 
     def _unsupported(
-        self, connection: ClientConnection, slot: Any, service: Service, version: int, correlation_id: int
+        self, connection: ClientConnection, slot: Any, service: ApiService, version: int, correlation_id: int
     ) -> None:
         """Closes the connection for an unsupported version; ApiVersions gets a v0 response (KIP-511)."""
         if service.api.key is not ApiKey.API_VERSIONS:

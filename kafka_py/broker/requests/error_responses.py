@@ -16,7 +16,7 @@ from kafka_py.wire.apis import Api, ApiKey
 from kafka_py.wire.schema import schema_of
 
 
-class Mirror(NamedTuple):
+class Mirrored(NamedTuple):
     """One list of the request and the list of the response that mirrors it.
 
     copies: (response field, request field) pairs; the request field "" is the item itself (a name, an id).
@@ -33,11 +33,11 @@ class Shape(NamedTuple):
     """Error response of one API.
 
     levels: from the outer list to the items that have the code; empty: the code is at the top only. top: whether the
-        code is at the top too, and from which version on. fixed: as in Mirror, for the response itself. items_until:
+        code is at the top too, and from which version on. fixed: as in Mirrored, for the response itself. items_until:
         the last version with mirrored items; later ones have the code at the top only.
     """
 
-    levels: tuple[Mirror, ...] = ()
+    levels: tuple[Mirrored, ...] = ()
     top_since: int | None = 0
     fixed: tuple[tuple[str, Any], ...] = ()
     items_until: int = 32767
@@ -47,29 +47,29 @@ def _same(*names: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, name) for name in names)
 
 
-def _items(*levels: Mirror) -> Shape:
+def _items(*levels: Mirrored) -> Shape:
     """The code is on every item, and not at the top."""
     return Shape(levels, top_since=None)
 
 
 _TOP = Shape()
-_NAMED_TOPICS = Mirror("topics", "topics", _same("name"))
-_INDEXED = Mirror("partitions", "partitions", _same("partition_index"))
+_NAMED_TOPICS = Mirrored("topics", "topics", _same("name"))
+_INDEXED = Mirrored("partitions", "partitions", _same("partition_index"))
 
 SHAPES: dict[ApiKey, Shape] = {
     ApiKey.PRODUCE: _items(
-        Mirror("responses", "topic_data", _same("name")),
-        Mirror("partition_responses", "partition_data", _same("index"), fixed=(("base_offset", -1),)),
+        Mirrored("responses", "topic_data", _same("name")),
+        Mirrored("partition_responses", "partition_data", _same("index"), fixed=(("base_offset", -1),)),
     ),
     ApiKey.FETCH: Shape(
         (
-            Mirror("responses", "topics", _same("topic")),
-            Mirror("partition_responses", "partitions", _same("partition"), fixed=(("high_watermark", -1),)),
+            Mirrored("responses", "topics", _same("topic")),
+            Mirrored("partition_responses", "partitions", _same("partition"), fixed=(("high_watermark", -1),)),
         ),
         top_since=7,
     ),
     ApiKey.LIST_OFFSETS: _items(_NAMED_TOPICS, _INDEXED),
-    ApiKey.METADATA: _items(Mirror("topics", "topics", _same("name"))),
+    ApiKey.METADATA: _items(Mirrored("topics", "topics", _same("name"))),
     ApiKey.LEADER_AND_ISR: Shape(),
     ApiKey.STOP_REPLICA: _TOP,
     ApiKey.UPDATE_METADATA: _TOP,
@@ -78,7 +78,7 @@ SHAPES: dict[ApiKey, Shape] = {
     ApiKey.OFFSET_FETCH: Shape(
         (
             _NAMED_TOPICS,
-            Mirror("partitions", "partition_indexes", (("partition_index", ""),), fixed=(("committed_offset", -1),)),
+            Mirrored("partitions", "partition_indexes", (("partition_index", ""),), fixed=(("committed_offset", -1),)),
         ),
         top_since=2,
         items_until=1,
@@ -88,64 +88,67 @@ SHAPES: dict[ApiKey, Shape] = {
     ApiKey.HEARTBEAT: _TOP,
     ApiKey.LEAVE_GROUP: _TOP,
     ApiKey.SYNC_GROUP: _TOP,
-    ApiKey.DESCRIBE_GROUPS: _items(Mirror("groups", "groups", (("group_id", ""),))),
+    ApiKey.DESCRIBE_GROUPS: _items(Mirrored("groups", "groups", (("group_id", ""),))),
     ApiKey.LIST_GROUPS: _TOP,
     ApiKey.SASL_HANDSHAKE: _TOP,
     ApiKey.API_VERSIONS: _TOP,
-    ApiKey.CREATE_TOPICS: _items(Mirror("topics", "topics", _same("name"))),
-    ApiKey.DELETE_TOPICS: _items(Mirror("responses", "topic_names", (("name", ""),))),
+    ApiKey.CREATE_TOPICS: _items(Mirrored("topics", "topics", _same("name"))),
+    ApiKey.DELETE_TOPICS: _items(Mirrored("responses", "topic_names", (("name", ""),))),
     ApiKey.DELETE_RECORDS: _items(
-        _NAMED_TOPICS, Mirror("partitions", "partitions", _same("partition_index"), fixed=(("low_watermark", -1),))
+        _NAMED_TOPICS, Mirrored("partitions", "partitions", _same("partition_index"), fixed=(("low_watermark", -1),))
     ),
     ApiKey.INIT_PRODUCER_ID: Shape(fixed=(("producer_id", -1), ("producer_epoch", -1))),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _items(
-        Mirror("topics", "topics", _same("topic")), Mirror("partitions", "partitions", _same("partition"))
+        Mirrored("topics", "topics", _same("topic")), Mirrored("partitions", "partitions", _same("partition"))
     ),
     ApiKey.ADD_PARTITIONS_TO_TXN: _items(
-        Mirror("results", "topics", _same("name")), Mirror("results", "partitions", (("partition_index", ""),))
+        Mirrored("results", "topics", _same("name")), Mirrored("results", "partitions", (("partition_index", ""),))
     ),
     ApiKey.ADD_OFFSETS_TO_TXN: _TOP,
     ApiKey.END_TXN: _TOP,
     ApiKey.WRITE_TXN_MARKERS: _items(
-        Mirror("markers", "markers", _same("producer_id")),
-        Mirror("topics", "topics", _same("name")),
-        Mirror("partitions", "partition_indexes", (("partition_index", ""),)),
+        Mirrored("markers", "markers", _same("producer_id")),
+        Mirrored("topics", "topics", _same("name")),
+        Mirrored("partitions", "partition_indexes", (("partition_index", ""),)),
     ),
     ApiKey.TXN_OFFSET_COMMIT: _items(_NAMED_TOPICS, _INDEXED),
     ApiKey.DESCRIBE_ACLS: _TOP,
-    ApiKey.CREATE_ACLS: _items(Mirror("results", "creations", ())),
-    ApiKey.DELETE_ACLS: _items(Mirror("filter_results", "filters", ())),
-    ApiKey.DESCRIBE_CONFIGS: _items(Mirror("results", "resources", _same("resource_type", "resource_name"))),
-    ApiKey.ALTER_CONFIGS: _items(Mirror("responses", "resources", _same("resource_type", "resource_name"))),
+    ApiKey.CREATE_ACLS: _items(Mirrored("results", "creations", ())),
+    ApiKey.DELETE_ACLS: _items(Mirrored("filter_results", "filters", ())),
+    ApiKey.DESCRIBE_CONFIGS: _items(Mirrored("results", "resources", _same("resource_type", "resource_name"))),
+    ApiKey.ALTER_CONFIGS: _items(Mirrored("responses", "resources", _same("resource_type", "resource_name"))),
     ApiKey.ALTER_REPLICA_LOG_DIRS: _items(),
     ApiKey.DESCRIBE_LOG_DIRS: _items(),
     ApiKey.SASL_AUTHENTICATE: _TOP,
-    ApiKey.CREATE_PARTITIONS: _items(Mirror("results", "topics", _same("name"))),
+    ApiKey.CREATE_PARTITIONS: _items(Mirrored("results", "topics", _same("name"))),
     ApiKey.CREATE_DELEGATION_TOKEN: _TOP,
     ApiKey.RENEW_DELEGATION_TOKEN: _TOP,
     ApiKey.EXPIRE_DELEGATION_TOKEN: _TOP,
     ApiKey.DESCRIBE_DELEGATION_TOKEN: _TOP,
-    ApiKey.DELETE_GROUPS: _items(Mirror("results", "groups_names", (("group_id", ""),))),
+    ApiKey.DELETE_GROUPS: _items(Mirrored("results", "groups_names", (("group_id", ""),))),
     ApiKey.ELECT_LEADERS: Shape(
         (
-            Mirror("replica_election_results", "topic_partitions", _same("topic")),
-            Mirror("partition_result", "partition_id", (("partition_id", ""),)),
+            Mirrored("replica_election_results", "topic_partitions", _same("topic")),
+            Mirrored("partition_result", "partition_id", (("partition_id", ""),)),
         ),
         top_since=1,
     ),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: _items(Mirror("responses", "resources", _same("resource_type", "resource_name"))),
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Shape((Mirror("responses", "topics", _same("name")), _INDEXED)),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _items(
+        Mirrored("responses", "resources", _same("resource_type", "resource_name")),
+    ),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Shape((Mirrored("responses", "topics", _same("name")), _INDEXED)),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _TOP,
     ApiKey.OFFSET_DELETE: _TOP,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: Shape(fixed=(("entries", None),)),
-    ApiKey.ALTER_CLIENT_QUOTAS: _items(Mirror("entries", "entries", ())),
+    ApiKey.ALTER_CLIENT_QUOTAS: _items(Mirrored("entries", "entries", ())),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _TOP,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _items(),
     ApiKey.ALTER_ISR: _TOP,
-    ApiKey.UPDATE_FEATURES: Shape((Mirror("results", "feature_updates", _same("feature")),)),
+    ApiKey.UPDATE_FEATURES: Shape((Mirrored("results", "feature_updates", _same("feature")),)),
     ApiKey.DESCRIBE_CLUSTER: _TOP,
     ApiKey.DESCRIBE_PRODUCERS: _items(
-        Mirror("topics", "topics", _same("name")), Mirror("partitions", "partition_indexes", (("partition_index", ""),))
+        Mirrored("topics", "topics", _same("name")),
+        Mirrored("partitions", "partition_indexes", (("partition_index", ""),)),
     ),
 }
 
@@ -185,7 +188,7 @@ def _set_error(item: Any, code: ErrorCode, message: str | None) -> None:
 
 
 def _mirror(
-    response: Any, request: Any, levels: tuple[Mirror, ...], code: ErrorCode, message: str | None
+    response: Any, request: Any, levels: tuple[Mirrored, ...], code: ErrorCode, message: str | None
 ) -> Generator[None, None, None]:
     level, inner = levels[0], levels[1:]
     made = getattr(response, level.response_list)

@@ -34,7 +34,7 @@ A Produce response has more when single records are rejected; its handler then c
 """
 
 
-class Service:
+class ApiService:
     """One API with the values that are looked up once per API instead of once per request."""
 
     __slots__ = (

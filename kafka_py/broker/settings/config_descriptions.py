@@ -18,7 +18,7 @@ from kafka_py.broker.settings.setting_names import base_name, is_secret, row_of
 from kafka_py.log.model.configs import TOPIC_SYNONYMS, LogConfig
 
 
-class Source(IntEnum):
+class ConfigLayer(IntEnum):
     """The source of a value, with the numbers of the protocol."""
 
     UNKNOWN = 0
@@ -54,7 +54,7 @@ class Synonym(NamedTuple):
 
     name: str
     value: str | None
-    source: Source
+    source: ConfigLayer
 
 
 class Description(NamedTuple):
@@ -62,7 +62,7 @@ class Description(NamedTuple):
 
     name: str
     value: str | None
-    source: Source
+    source: ConfigLayer
     is_sensitive: bool
     is_read_only: bool
     synonyms: list[Synonym]
@@ -77,9 +77,9 @@ def describe_topic(overrides: Mapping[str, str], live: LiveConfig) -> Iterator[D
         broker_names = TOPIC_SYNONYMS.get(row.name, ())
         synonyms = _broker_synonyms(broker_names, live, broker_names[0]) if broker_names else []
         if row.name in overrides:
-            synonyms.insert(0, Synonym(row.name, overrides[row.name], Source.DYNAMIC_TOPIC))
+            synonyms.insert(0, Synonym(row.name, overrides[row.name], ConfigLayer.DYNAMIC_TOPIC))
         about = row.about or (BrokerConfig.ROWS[broker_names[0]].about if broker_names else "")
-        source = synonyms[0].source if synonyms else Source.DEFAULT
+        source = synonyms[0].source if synonyms else ConfigLayer.DEFAULT
         yield Description(row.name, value, source, False, False, synonyms, row.kind.value, about)
 
 
@@ -104,11 +104,11 @@ def describe_cluster_default(overrides: Mapping[str, str]) -> Iterator[Descripti
     """The dynamic settings of all brokers."""
     for name, value in overrides.items():
         shown = _shown(name, value)
-        yield _describe_broker_row(name, shown, [Synonym(name, shown, Source.DYNAMIC_DEFAULT_BROKER)])
+        yield _describe_broker_row(name, shown, [Synonym(name, shown, ConfigLayer.DYNAMIC_DEFAULT_BROKER)])
 
 
 def _describe_broker_row(name: str, value: str | None, synonyms: list[Synonym]) -> Description:
-    source = synonyms[0].source if synonyms else Source.DEFAULT
+    source = synonyms[0].source if synonyms else ConfigLayer.DEFAULT
     row = row_of(name)
     kind, about = (UNKNOWN_TYPE, "") if row is None else (row.kind.value, row.about)
     is_read_only = name not in BrokerConfig.ROWS or not BrokerConfig.ROWS[name].live.is_live
@@ -125,10 +125,10 @@ def _names_of(name: str) -> tuple[str, ...]:
 def _broker_synonyms(names: tuple[str, ...], live: LiveConfig, first: str) -> list[Synonym]:
     """The layers that set one of the names, in order of precedence, starting with one that sets `first`."""
     found: list[Synonym] = []
-    layers: tuple[tuple[Mapping[str, object], Source], ...] = (
-        (live.own, Source.DYNAMIC_BROKER),
-        (live.cluster_wide, Source.DYNAMIC_DEFAULT_BROKER),
-        (live.static.originals, Source.STATIC_BROKER),
+    layers: tuple[tuple[Mapping[str, object], ConfigLayer], ...] = (
+        (live.own, ConfigLayer.DYNAMIC_BROKER),
+        (live.cluster_wide, ConfigLayer.DYNAMIC_DEFAULT_BROKER),
+        (live.static.originals, ConfigLayer.STATIC_BROKER),
     )
     for layer, source in layers:
         for name in names:
@@ -137,7 +137,7 @@ def _broker_synonyms(names: tuple[str, ...], live: LiveConfig, first: str) -> li
     for name in names:
         row = BrokerConfig.ROWS.get(name)
         if row is not None and row.default is not None and name not in _RUN_TIME_ONLY:
-            found.append(Synonym(name, _shown(name, row.text(row.default)), Source.DEFAULT))
+            found.append(Synonym(name, _shown(name, row.text(row.default)), ConfigLayer.DEFAULT))
     while found and found[0].name != first:
         del found[0]
     return found
@@ -150,4 +150,4 @@ def _shown(name: str, value: str | None) -> str | None:
 def describe_loggers() -> Iterator[Description]:
     """The levels of this process's loggers (KIP-412); the root one is called `root`."""
     for name, level in loggers.levels().items():
-        yield Description(name, level, Source.DYNAMIC_BROKER_LOGGER, False, False, [], UNKNOWN_TYPE, "")
+        yield Description(name, level, ConfigLayer.DYNAMIC_BROKER_LOGGER, False, False, [], UNKNOWN_TYPE, "")

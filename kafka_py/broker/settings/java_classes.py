@@ -35,7 +35,7 @@ _REPORTERS = ("metric.reporters", "kafka.metrics.reporters")
 """Settings that may also name Python classes."""
 
 REPORTER_METHODS = ("configure", "report", "close")
-"""The methods that such a class must have; see reporters.Reporter."""
+"""The methods that such a class must have; see reporters.MetricsReporter."""
 
 SETTINGS: dict[str, ClassSetting] = {
     "replica.selector.class": ClassSetting(

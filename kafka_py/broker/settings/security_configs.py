@@ -92,7 +92,7 @@ class TlsOptions(OptionTable, no_effect=_NO_TLS):
     )
 
 
-class SaslOptions(OptionTable, no_effect=_NO_SASL):
+class SaslServerOptions(OptionTable, no_effect=_NO_SASL):
     """Settings of SASL."""
 
     sasl_mechanism_inter_broker_protocol = Option(
@@ -204,5 +204,5 @@ class PasswordOptions(OptionTable, no_effect="a password that is to be stored in
     )
 
 
-class SecurityOptions(AccessOptions, TlsOptions, SaslOptions, TokenOptions, PasswordOptions):
+class SecurityOptions(AccessOptions, TlsOptions, SaslServerOptions, TokenOptions, PasswordOptions):
     """Settings of authentication, authorization and encryption."""

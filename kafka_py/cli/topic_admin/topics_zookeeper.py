@@ -23,7 +23,7 @@ from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topics import BROKER_DEFAULT, NewTopic, RackMode, TopicAdmin, registered_brokers
 from kafka_py.zk.config_znodes import entity_path
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment
 
@@ -180,7 +180,7 @@ async def _describe(store: ZkStore, request: TopicRequest) -> None:
             print(line)
 
 
-def _partition(number: int, row: ReplicaAssignment, state: PartitionState | None) -> PartitionDescription:
+def _partition(number: int, row: ReplicaAssignment, state: LeaderAndIsr | None) -> PartitionDescription:
     leader = None if state is None or state.leader == NO_LEADER else state.leader
     return PartitionDescription(
         number, leader, row.replicas, state.isr if state is not None else (), row.adding, row.removing

@@ -17,7 +17,7 @@ from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.zk import partitions as stored
 from kafka_py.zk.brokers import RegisteredBroker
 
-Leadership = stored.PartitionState
+Leadership = stored.LeaderAndIsr
 """Leader, leader epoch and in-sync set of a partition; in this room "state" is a row of the move tables."""
 
 

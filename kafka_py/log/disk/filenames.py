@@ -51,7 +51,7 @@ def segment_file(base_offset: int, suffix: str) -> str:
     return f"{base_offset:020d}{suffix}"
 
 
-class SegmentFile(NamedTuple):
+class SegmentFileName(NamedTuple):
     """A parsed name. `state` is "" for a file in use, or .deleted, .cleaned or .swap."""
 
     base_offset: int
@@ -60,14 +60,14 @@ class SegmentFile(NamedTuple):
 
 
 @lru_cache(maxsize=1024)  # each name is parsed several times at start-up, and new logs have the same file names
-def parse_segment_file(name: str) -> SegmentFile | None:
+def parse_segment_file(name: str) -> SegmentFileName | None:
     """The parts of a segment's file name; None for any other file."""
     state = next((mark for mark in (DELETED, CLEANED, SWAP) if name.endswith(mark)), "")
     digits, dot, kind = name.removesuffix(state).partition(".")
     suffix = dot + kind
     if not digits.isascii() or not digits.isdigit() or suffix not in (*SEGMENT_SUFFIXES, SNAPSHOT):
         return None
-    return SegmentFile(int(digits), suffix, state)
+    return SegmentFileName(int(digits), suffix, state)
 
 
 class PartitionName(NamedTuple):

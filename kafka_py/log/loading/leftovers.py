@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.disk.filenames import SegmentFile
+from kafka_py.log.disk.filenames import SegmentFileName
 from kafka_py.log.disk.files import FileInfo
 from kafka_py.log.segments.scanning import iter_file_headers
 from kafka_py.records.batch import CorruptBatch
@@ -45,7 +45,7 @@ def remove_leftovers(place: PartitionDirectory) -> list[FileInfo]:
     return remaining
 
 
-def _is_leftover(name: SegmentFile, swaps: set[int], logs: set[int]) -> bool:
+def _is_leftover(name: SegmentFileName, swaps: set[int], logs: set[int]) -> bool:
     if name.state == filenames.SWAP:
         return name.suffix != filenames.LOG or name.base_offset not in swaps
     if name.state:

@@ -19,7 +19,7 @@ from kafka_py.log.disk.files import FileInfo, write_atomically
 from kafka_py.log.loading.leftovers import finish_swaps, remove_leftovers
 from kafka_py.log.loading.overflow import OffsetOverflow, split_segment
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.partition.topic_id_file import TopicIdFile
@@ -101,7 +101,7 @@ class _Loading:
         log_end_offset = self._activate()
         self._trim_epochs(written_epochs, epochs_path, log_end_offset, is_clean)
         self._load_producers(log_end_offset, had_snapshots or not is_clean)
-        failures = Failures(topic_partition, self.context, segments := LogSegments(self.segments))
+        failures = LogFailures(topic_partition, self.context, segments := LogSegments(self.segments))
         place = self.place
         epochs = EpochCheckpoint(place, self.context.background, failures.in_background, self.epochs.entries())
         topic_id = read_topic_id(place.files, place.file(filenames.PARTITION_METADATA))

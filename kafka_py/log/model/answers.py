@@ -84,7 +84,7 @@ class RecordError(NamedTuple):
     message: str
 
 
-class Fault(Enum):
+class BatchFault(Enum):
     """Why records were rejected, as far as there are metrics of the reason."""
 
     CHECKSUM = "the checksum fails"
@@ -93,23 +93,23 @@ class Fault(Enum):
     NO_KEY = "a compacted topic needs a key"
 
 
-class Refused(KafkaError):
+class RejectedBatch(KafkaError):
     """A batch was rejected. fault: for the metrics; `faulty`: how many records have this fault."""
 
     record_errors: Sequence[RecordError] = ()
 
-    def __init__(self, code: ErrorCode, detail: str, fault: Fault | None = None, faulty: int = 1) -> None:
+    def __init__(self, code: ErrorCode, detail: str, fault: BatchFault | None = None, faulty: int = 1) -> None:
         super().__init__(code, detail)
         self.fault = fault
         self.faulty = faulty
 
 
-class RecordErrors(Refused):
+class RecordErrors(RejectedBatch):
     """A batch was rejected because of some of its records (KIP-467): INVALID_RECORD or INVALID_TIMESTAMP."""
 
     def __init__(self, code: ErrorCode, detail: str, record_errors: list[RecordError], *, no_key: int = 0) -> None:
         """no_key: how many of the errors are missing keys."""
-        super().__init__(code, detail, Fault.NO_KEY if no_key else None, no_key)
+        super().__init__(code, detail, BatchFault.NO_KEY if no_key else None, no_key)
         self.record_errors = record_errors
 
 

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _CLOSED = "closed"
 
 
-class Failures:
+class LogFailures:
     """The failure state of one log. reason: why every call is rejected; "" while the log can be used."""
 
     __slots__ = ("_context", "_segments", "_topic_partition", "reason")

@@ -14,7 +14,7 @@ from typing import Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.log_files import LogFiles
 
 
@@ -83,7 +83,7 @@ class Flushing:
 
     __slots__ = ("_failures", "_files", "_log", "last_ms")
 
-    def __init__(self, log: FlushedLog, files: LogFiles, failures: Failures) -> None:
+    def __init__(self, log: FlushedLog, files: LogFiles, failures: LogFailures) -> None:
         self._log = log
         self._files = files
         self._failures = failures

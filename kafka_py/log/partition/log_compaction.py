@@ -13,7 +13,7 @@ from kafka_py.log.compaction.cleaning import Cleaned, CleanJob
 from kafka_py.log.compaction.compaction import MOST_MERGED, Dirtiness, LastBatch, Part
 from kafka_py.log.disk import filenames
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.segment import Segment
 
@@ -36,7 +36,7 @@ class LogCompaction:
 
     __slots__ = ("_failures", "_files", "_log", "cleaned_to")
 
-    def __init__(self, log: CompactedLog, files: LogFiles, failures: Failures, cleaned_to: int) -> None:
+    def __init__(self, log: CompactedLog, files: LogFiles, failures: LogFailures, cleaned_to: int) -> None:
         self._log = log
         self._files = files
         self._failures = failures

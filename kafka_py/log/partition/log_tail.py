@@ -6,7 +6,7 @@ Source: docs/reference/log.md, sections 3 and 7; Log.append, Log.roll.
 from __future__ import annotations
 
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.flushing import Flushing
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
@@ -20,7 +20,7 @@ class LogTail:
 
     __slots__ = ("_failures", "_files", "_flushing", "_segments")
 
-    def __init__(self, files: LogFiles, failures: Failures, flushing: Flushing) -> None:
+    def __init__(self, files: LogFiles, failures: LogFailures, flushing: Flushing) -> None:
         self._files = files
         self._segments = files.segments
         self._failures = failures

@@ -12,7 +12,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.answers import LogRead, TimestampOffset
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.segments.log_segments import LogSegments
 from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.log.segments.time_search import Search
@@ -39,7 +39,7 @@ class LogLookups:
 
     __slots__ = ("_failures", "_log", "_segments")
 
-    def __init__(self, log: SearchedLog, segments: LogSegments, failures: Failures) -> None:
+    def __init__(self, log: SearchedLog, segments: LogSegments, failures: LogFailures) -> None:
         self._log = log
         self._segments = segments
         self._failures = failures

@@ -15,7 +15,7 @@ from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.log.model.answers import AppendInfo, LogRead, Origin
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition import truncation
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.flushing import Flushing
 from kafka_py.log.partition.follower_appends import append_fetched
 from kafka_py.log.partition.log_compaction import LogCompaction
@@ -65,7 +65,7 @@ class PartitionLog:
         topic_partition: TopicPartition,
         config: LogConfig,
         files: LogFiles,
-        failures: Failures,
+        failures: LogFailures,
         topic_id_file: TopicIdFile,
         *,
         log_start_offset: int,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.log_segments import with_following
 from kafka_py.log.segments.segment import Segment
@@ -27,7 +27,7 @@ class RetainedLog(Protocol):
     topic_partition: TopicPartition
     config: LogConfig
     files: LogFiles
-    failures: Failures
+    failures: LogFailures
     log_start_offset: int
     log_end_offset: int
     high_watermark: int

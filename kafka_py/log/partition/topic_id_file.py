@@ -8,7 +8,7 @@ from kafka_py.log.disk import filenames
 from kafka_py.log.disk.background_file import BackgroundFile
 from kafka_py.log.disk.context import LogContext
 from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.state.partition_metadata import format_topic_id
 
 
@@ -18,7 +18,7 @@ class TopicIdFile:
     __slots__ = ("_context", "_failures", "_file", "_place", "is_unsaved", "topic_id")
 
     def __init__(
-        self, place: PartitionDirectory, context: LogContext, failures: Failures, topic_id: TopicId | None
+        self, place: PartitionDirectory, context: LogContext, failures: LogFailures, topic_id: TopicId | None
     ) -> None:
         self._place = place
         self._context = context

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.log.partition.failures import Failures
+from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.log_segments import LogSegments
 from kafka_py.records.batch import CorruptBatch
@@ -28,7 +28,7 @@ class TruncatedLog(Protocol):
     topic_partition: TopicPartition
     config: LogConfig
     files: LogFiles
-    failures: Failures
+    failures: LogFailures
     log_start_offset: int
     log_end_offset: int
 

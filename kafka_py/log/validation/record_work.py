@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.model.answers import MOST_ERRORS, Fault, RecordError, RecordErrors, Refused
+from kafka_py.log.model.answers import MOST_ERRORS, BatchFault, RecordError, RecordErrors, RejectedBatch
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.records.batch import (
@@ -135,7 +135,7 @@ class RecordWork:
         except OversizedBatch as oversized:
             if not self.is_required:
                 return self._finish(self.records, self.header)
-            raise Refused(ErrorCode.INVALID_RECORD, str(oversized)) from oversized
+            raise RejectedBatch(ErrorCode.INVALID_RECORD, str(oversized)) from oversized
 
     def _run(self, limit: int, pause: Callable[[], None], *, on_loop: bool = False) -> Prepared:
         """Raises as `run`; OversizedBatch; on the loop _TooMuch, before anything is changed."""
@@ -152,7 +152,7 @@ class RecordWork:
                 raise _TooMuch from None
             return self._renumbered(limit, pause)
         except (CorruptBatch, ValueError) as error:
-            raise Refused(ErrorCode.INVALID_RECORD, str(error), Fault.OFFSETS) from error
+            raise RejectedBatch(ErrorCode.INVALID_RECORD, str(error), BatchFault.OFFSETS) from error
         self._check(found)
         if self.target is not None and self.target != header.codec_id:
             return self._recompressed(plain, found)
@@ -208,12 +208,12 @@ class RecordWork:
         header = self.header
         if header.record_count > MOST_RENUMBERED:
             detail = f"the offset deltas of {header.record_count} records are not 0, 1, 2 and so on"
-            raise Refused(ErrorCode.INVALID_RECORD, detail, Fault.OFFSETS)
+            raise RejectedBatch(ErrorCode.INVALID_RECORD, detail, BatchFault.OFFSETS)
         self._note_wrong_header()
         try:
             records = decode_records(self.records, header=header, limit=limit)
         except (CorruptBatch, KafkaError) as error:
-            raise Refused(ErrorCode.INVALID_RECORD, str(error), Fault.OFFSETS) from error
+            raise RejectedBatch(ErrorCode.INVALID_RECORD, str(error), BatchFault.OFFSETS) from error
         builder = BatchBuilder(
             self.target if self.target is not None else header.codec,
             producer_id=header.producer_id,
@@ -223,7 +223,8 @@ class RecordWork:
         )
         for record in records:
             if not -1 - INT64_MAX <= record.timestamp <= INT64_MAX:
-                raise Refused(ErrorCode.INVALID_RECORD, "a record's timestamp is out of range", Fault.OFFSETS)
+                detail = "a record's timestamp is out of range"
+                raise RejectedBatch(ErrorCode.INVALID_RECORD, detail, BatchFault.OFFSETS)
             builder.append(record.timestamp, record.key, record.value, record.headers)
         made = memoryview(bytearray(builder.build()))
         if len(made) > self._config.max_message_bytes:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.model.answers import (
     MOST_ERRORS,
-    Fault,
+    BatchFault,
     Origin,
     RecordError,
     RecordErrors,
-    Refused,
+    RejectedBatch,
     UnexpectedAppendOffset,
 )
 from kafka_py.log.model.configs import LogConfig
@@ -79,7 +79,8 @@ def prepare_leader_append(
     if size > config.max_message_bytes:
         raise too_large(size, config)
     if crc32c(records[CRC_START:]) != header[4]:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the checksum of the batch is not {header.crc}", Fault.CHECKSUM)
+        fault = f"the checksum of the batch is not {header.crc}"
+        raise RejectedBatch(ErrorCode.CORRUPT_MESSAGE, fault, BatchFault.CHECKSUM)
     attributes = header[5]
     if from_client:
         count = header[12]
@@ -205,7 +206,7 @@ def _refuse_second_batch(records: memoryview, size: int) -> None:
         following = int.from_bytes(records[size + 8 : size + 12], "big", signed=True)
         if following + LOG_OVERHEAD <= rest:
             other_format = rest >= SIZE_UP_TO_MAGIC and records[size + 16] != records[16]
-            fault = Fault.MAGIC if other_format else None
+            fault = BatchFault.MAGIC if other_format else None
             raise _invalid("a produce request must hold exactly one batch per partition", fault)
 
 
@@ -214,7 +215,8 @@ def _check_client_header(header: BatchHeader, size: int) -> None:
     count = header.record_count
     if count <= 0 or header.last_offset_delta + 1 != count:
         raise _invalid(
-            f"the batch header has {count} records and a last offset delta of {header.last_offset_delta}", Fault.OFFSETS
+            f"the batch header has {count} records and a last offset delta of {header.last_offset_delta}",
+            BatchFault.OFFSETS,
         )
     codec = header.attributes & CODEC_MASK
     if codec == 0 and size - HEADER_SIZE < count * _SMALLEST_RECORD:
@@ -225,7 +227,7 @@ def _check_client_header(header: BatchHeader, size: int) -> None:
         raise _invalid("clients cannot write control batches")
     if header.producer_id >= 0 and header.base_sequence < 0:
         raise _invalid(
-            f"producer {header.producer_id} sent the invalid sequence {header.base_sequence}", Fault.OFFSETS
+            f"producer {header.producer_id} sent the invalid sequence {header.base_sequence}", BatchFault.OFFSETS
         )
     if header.producer_id < 0 and header.attributes & TRANSACTIONAL_FLAG:
         raise _invalid("a transactional batch without producer id belongs to no transaction")
@@ -244,8 +246,8 @@ def _stamped(records: memoryview, now_ms: int) -> Prepared:
     return records, read_header(records)
 
 
-def _invalid(detail: str, fault: Fault | None = None) -> KafkaError:
-    return Refused(ErrorCode.INVALID_RECORD, detail, fault)
+def _invalid(detail: str, fault: BatchFault | None = None) -> KafkaError:
+    return RejectedBatch(ErrorCode.INVALID_RECORD, detail, fault)
 
 
 def _all_refused(header: BatchHeader, detail: str) -> RecordErrors:

@@ -16,7 +16,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import INTERNAL_TOPICS
 from kafka_py.base.turns import sliced
 from kafka_py.log.disk.background import Background
-from kafka_py.log.model.answers import AppendInfo, Fault, Origin, Refused
+from kafka_py.log.model.answers import AppendInfo, BatchFault, Origin, RejectedBatch
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
@@ -265,13 +265,13 @@ class Appends:
             metrics.failed_produce_requests += 1
             if error.code is ErrorCode.MESSAGE_TOO_LARGE:
                 metrics.bytes_rejected += len(append.records)
-        if not isinstance(error, Refused) or error.fault is None:
+        if not isinstance(error, RejectedBatch) or error.fault is None:
             return
-        if error.fault is Fault.CHECKSUM:
+        if error.fault is BatchFault.CHECKSUM:
             self._all_topics.invalid_crc_records += error.faulty
-        elif error.fault is Fault.MAGIC:
+        elif error.fault is BatchFault.MAGIC:
             self._all_topics.invalid_magic_records += error.faulty
-        elif error.fault is Fault.OFFSETS:
+        elif error.fault is BatchFault.OFFSETS:
             self._all_topics.invalid_offset_records += error.faulty
         else:
             self._all_topics.no_key_records += error.faulty

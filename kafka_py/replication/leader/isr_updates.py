@@ -19,7 +19,7 @@ from kafka_py.base.texts import listed
 from kafka_py.replication.state.isr import PendingExpandIsr, PendingShrinkIsr
 from kafka_py.replication.state.metrics import ReplicaManagerMetrics
 from kafka_py.replication.state.partition import Partition
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.session import ZkError
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ LONGEST_SILENCE_MS = 60_000
 RETRY_MS = 1_000
 
 
-WriteIsr = Callable[[TopicPartition, PartitionState], Awaitable[int | None]]
+WriteIsr = Callable[[TopicPartition, LeaderAndIsr], Awaitable[int | None]]
 """Writes a changed state to ZooKeeper; returns the new version, None if the version differs; see zk/partitions.py."""
 
 AnnounceIsrs = Callable[[Iterable[TopicPartition]], Awaitable[None]]
@@ -46,7 +46,7 @@ class _Change:
 
     partition: Partition
     isr: PendingExpandIsr | PendingShrinkIsr
-    state: PartitionState
+    state: LeaderAndIsr
     is_answered: bool = False
 
     @property
@@ -92,7 +92,7 @@ class IsrUpdates:
             "%s: in-sync set %s -> %s",
             partition.topic_partition, listed(partition.ordered(isr.members)), listed(members),
         )  # fmt: skip
-        state = PartitionState(
+        state = LeaderAndIsr(
             partition.local_id, partition.leader_epoch, members, partition.controller_epoch, partition.zk_version
         )
         change = _Change(partition, isr, state)

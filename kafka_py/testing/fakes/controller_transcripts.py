@@ -61,11 +61,11 @@ from kafka_py.wire.messages.leader_and_isr import (
 from kafka_py.wire.messages.stop_replica import StopReplicaResponse
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.brokers import RegisteredBroker
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.znodes import BrokerEndpoint
 
 CONTROLLER = 1
-NEVER_LED = PartitionState(-1, 0, (), 0)
+NEVER_LED = LeaderAndIsr(-1, 0, (), 0)
 _REFUSED = ErrorCode.KAFKA_STORAGE_ERROR
 
 
@@ -369,7 +369,7 @@ def _result(value: object) -> str:
             return "ok"
         case KafkaError():
             return value.code.name
-        case PartitionState():
+        case LeaderAndIsr():
             return shown_leadership(value)
         case Assignment():
             return shown_assignment(value)

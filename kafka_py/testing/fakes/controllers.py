@@ -27,7 +27,7 @@ from kafka_py.wire.messages.leader_and_isr import (
 )
 from kafka_py.wire.messages.stop_replica import StopReplicaPartitionError, StopReplicaRequest, StopReplicaResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataResponse
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.session import ZkSession
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import TopicAssignment
@@ -172,7 +172,7 @@ class ControllerWorld:
         (active,) = [broker.controller for broker in self.brokers.values() if broker.controller.is_active]
         return active
 
-    async def state(self, topic: str, partition: int = 0) -> PartitionState:
+    async def state(self, topic: str, partition: int = 0) -> LeaderAndIsr:
         """Leader and in-sync set as ZooKeeper has them."""
         found = await (await self.store()).partitions.state(TopicPartition(topic, partition))
         assert found is not None, f"{topic}-{partition} has no state"

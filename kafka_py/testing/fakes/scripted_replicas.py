@@ -41,7 +41,7 @@ from kafka_py.testing.fakes.stored_logs import records_of, slice_bytes
 from kafka_py.testing.virtual_time import virtual_clock
 from kafka_py.wire.messages.fetch import FetchRequest, FetchResponse
 from kafka_py.wire.protocol_versions import InterBrokerVersion
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.topics import TopicIdentity
 
@@ -69,7 +69,7 @@ class ScriptedCluster:
         broker = self.replicas.get(broker_id)
         return broker is not None and broker.is_up
 
-    async def write_isr(self, _topic_partition: TopicPartition, state: PartitionState) -> int | None:
+    async def write_isr(self, _topic_partition: TopicPartition, state: LeaderAndIsr) -> int | None:
         """As PartitionStore.write_isr."""
         members = ",".join(map(str, state.isr))
         self.note(f"{state.leader} writes the in-sync set {members}, expecting version {state.zk_version}")

@@ -46,7 +46,7 @@ CHANGES: dict[str, Callable[[random.Random], int]] = {
 
 
 @dataclass(frozen=True)
-class Operation:
+class SimulatedOperation:
     """One act, `after_s` seconds after the one before. seed: of all that is drawn while it is carried out."""
 
     after_s: float
@@ -62,9 +62,12 @@ USUAL_PACES_S = (0.05, 0.5, 3.0)
 
 def draw_operations(
     rng: random.Random, count: int, kinds: Sequence[str], paces_s: Sequence[float] = USUAL_PACES_S
-) -> list[Operation]:
+) -> list[SimulatedOperation]:
     """Some follow each other at once. paces_s: of which one is drawn, for the longest time between two."""
-    return [Operation(rng.choice(paces_s) * rng.random(), rng.choice(kinds), rng.getrandbits(32)) for _ in range(count)]
+    return [
+        SimulatedOperation(rng.choice(paces_s) * rng.random(), rng.choice(kinds), rng.getrandbits(32))
+        for _ in range(count)
+    ]
 
 
 class Administrator:
@@ -106,7 +109,7 @@ class Administrator:
         self.count = sum(1 for each in self.targets if each.topic == GROWING)
         """Partitions that the growing topic has for certain."""
 
-    async def carry_out(self, operations: list[Operation]) -> None:
+    async def carry_out(self, operations: list[SimulatedOperation]) -> None:
         """All of it, each at its time; returns when the last has an answer, or none in time."""
         under_way = []
         for operation in operations:
@@ -114,7 +117,7 @@ class Administrator:
             under_way.append(asyncio.ensure_future(self._carry_out(operation)))
         await asyncio.gather(*under_way)
 
-    async def _carry_out(self, operation: Operation) -> None:
+    async def _carry_out(self, operation: SimulatedOperation) -> None:
         try:
             await KINDS[operation.kind](self, random.Random(operation.seed))
             self.carried_out += 1

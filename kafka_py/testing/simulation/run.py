@@ -18,7 +18,7 @@ from kafka_py.testing.simulation.cluster import SimulatedCluster
 from kafka_py.testing.simulation.group import Group
 from kafka_py.testing.simulation.invariants import check_logs, promised
 from kafka_py.testing.simulation.nodes import NodeLoop
-from kafka_py.testing.simulation.operations import Administrator, Operation, draw_operations
+from kafka_py.testing.simulation.operations import Administrator, SimulatedOperation, draw_operations
 from kafka_py.testing.simulation.reader import Reader
 from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
@@ -48,7 +48,7 @@ class Verdict:
     seed: int
     scenario: Scenario
     troubles: list[Trouble]
-    operations: list[Operation]
+    operations: list[SimulatedOperation]
     faults: list[str] = field(default_factory=list)
     acknowledged: int = 0
     """Records."""
@@ -88,7 +88,7 @@ def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int 
     return verdict
 
 
-def _operations(rng: random.Random, scenario: Scenario) -> list[Operation]:
+def _operations(rng: random.Random, scenario: Scenario) -> list[SimulatedOperation]:
     return draw_operations(rng, scenario.operations, scenario.operation_kinds, scenario.paces_s)
 
 

@@ -5,11 +5,11 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.zookeeper import on_fake
 from kafka_py.zk.access import ControllerMoved
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.session import EventType, NodeExists, NoNode
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
-STATE = PartitionState(leader=2, leader_epoch=0, isr=(2, 1), controller_epoch=1)
+STATE = LeaderAndIsr(leader=2, leader_epoch=0, isr=(2, 1), controller_epoch=1)
 
 
 @on_fake

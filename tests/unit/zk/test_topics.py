@@ -10,7 +10,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.zookeeper import on_fake
 from kafka_py.zk.access import ControllerMoved
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import EventType, NoNode, SetOp
 from kafka_py.zk.store import ZkStore
@@ -182,7 +182,7 @@ async def test_a_deletion_is_queued_and_in_the_end_leaves_nothing(store, zk):
     await store.brokers.ensure_top_level_paths()
     await store.topics.create("t", TopicAssignment.of({0: [1]}))
     epoch = await store.election.elect(1, 0)
-    states = {TopicPartition("t", 0): PartitionState(1, 0, (1,), 1)}
+    states = {TopicPartition("t", 0): LeaderAndIsr(1, 0, (1,), 1)}
     await store.partitions.create_states(states, epoch.epoch_zk_version)
     assert await store.topics.partitions_with_state("t") == {0}
 

@@ -15,18 +15,18 @@ from kafka_py.zk.znodes import (
     ControllerEpochZNode,
     ControllerZNode,
     FeatureLevels,
+    FeatureVersionRange,
     FeatureZNode,
     IsrChangeZNode,
     LogDirEventZNode,
     OldConsumerOffsetZNode,
-    PartitionRow,
     PartitionStateZNode,
     PreferredReplicaElectionZNode,
     ProducerIdBlockZNode,
     ReassignmentRow,
     ReassignPartitionsZNode,
+    TopicPartitionRow,
     TopicZNode,
-    VersionRange,
 )
 
 PLAIN = BrokerEndpoint("PLAINTEXT", "PLAINTEXT", "node1", 9092)
@@ -56,14 +56,14 @@ WRITTEN = [
     ),
     (ConfigZNode(), b'{"version":1,"config":{}}'),
     (ConfigChangeZNode("topics/foo"), b'{"version":2,"entity_path":"topics/foo"}'),
-    (IsrChangeZNode([PartitionRow("t", 0)]), b'{"version":1,"partitions":[{"topic":"t","partition":0}]}'),
+    (IsrChangeZNode([TopicPartitionRow("t", 0)]), b'{"version":1,"partitions":[{"topic":"t","partition":0}]}'),
     (LogDirEventZNode(3), b'{"version":1,"broker":3,"event":1}'),
     (
         ReassignPartitionsZNode([ReassignmentRow("t", 0, [1, 2])]),
         b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}',
     ),
     (
-        PreferredReplicaElectionZNode([PartitionRow("t", 0)]),
+        PreferredReplicaElectionZNode([TopicPartitionRow("t", 0)]),
         b'{"version":1,"partitions":[{"topic":"t","partition":0}]}',
     ),
     (
@@ -150,7 +150,7 @@ def test_a_registration_is_read_back():
     read = BrokerIdZNode.decode(registration(features={"f": {"min_version": 1, "max_version": 2}}))
     assert read.parsed_endpoints() == [PLAIN, TLS]
     assert (read.rack, read.jmx_port, read.version) == ("r", -1, 5)
-    assert read.features == {"f": VersionRange(1, 2)}
+    assert read.features == {"f": FeatureVersionRange(1, 2)}
 
 
 def test_a_registration_of_version_1_is_one_plaintext_endpoint():

@@ -14,8 +14,8 @@ from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.settings.config_descriptions import (
+    ConfigLayer,
     Description,
-    Source,
     describe_broker,
     describe_cluster_default,
     describe_loggers,
@@ -138,7 +138,7 @@ def _entry(
         documentation=description.documentation if request.include_documentation else None,
     )
     if DESCRIBE_CONFIGS_HAS_IS_DEFAULT[context.api_version]:
-        entry.is_default = description.source is Source.DEFAULT
+        entry.is_default = description.source is ConfigLayer.DEFAULT
     if request.include_synonyms:
         entry.synonyms = [
             DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=int(synonym.source))

@@ -8,7 +8,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
-from kafka_py.log.log_manager import LogDirDescription
+from kafka_py.log.descriptions import DescribedLogDir
 from kafka_py.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -35,7 +35,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeLogDirsRe
     return DescribeLogDirsResponse(throttle_time_ms=0, results=[_result(directory) for directory in described])
 
 
-def _result(directory: LogDirDescription) -> DescribeLogDirsResult:
+def _result(directory: DescribedLogDir) -> DescribeLogDirsResult:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     if directory.error is ErrorCode.NONE:
         for log in directory.logs:

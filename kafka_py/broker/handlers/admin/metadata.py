@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import NO_LEADER, ZERO_UUID
 from kafka_py.base.turns import Turn, finish, sliced
-from kafka_py.broker.metadata.metadata_cache import MetadataCache, PartitionInfo
+from kafka_py.broker.metadata.metadata_cache import CachedPartition, MetadataCache
 from kafka_py.broker.requests.authorization import (
     ALLOW_ALL,
     CLUSTER_NAME,
@@ -258,7 +258,7 @@ def _failed(name: str, code: ErrorCode) -> MetadataResponseTopic:
 
 
 def _partition(
-    metadata: MetadataCache, listener: str, meaning: MetadataMeaning, number: int, info: PartitionInfo
+    metadata: MetadataCache, listener: str, meaning: MetadataMeaning, number: int, info: CachedPartition
 ) -> MetadataResponsePartition:
     leader, code = info.leader, ErrorCode.NONE
     if metadata.address(leader, listener) is None:

@@ -11,7 +11,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn, release
 from kafka_py.broker.handlers.brokers.leader_and_isr import check_broker_epoch
-from kafka_py.broker.metadata.metadata_cache import BrokerAddress, LiveBroker, MetadataUpdate, PartitionInfo
+from kafka_py.broker.metadata.metadata_cache import BrokerAddress, CachedPartition, LiveBroker, MetadataUpdate
 from kafka_py.broker.metadata.topic_waits import THE_CLUSTER
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -86,7 +86,7 @@ def _protocol(number: int) -> SecurityProtocol:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown security protocol {number}") from None
 
 
-def _partitions(request: UpdateMetadataRequest) -> Iterator[tuple[TopicPartition, PartitionInfo]]:
+def _partitions(request: UpdateMetadataRequest) -> Iterator[tuple[TopicPartition, CachedPartition]]:
     for state in request.ungrouped_partition_states:
         yield TopicPartition(state.topic_name, state.partition_index), _info(state)
     for topic in request.topic_states:
@@ -94,8 +94,8 @@ def _partitions(request: UpdateMetadataRequest) -> Iterator[tuple[TopicPartition
             yield TopicPartition(topic.topic_name, state.partition_index), _info(state)
 
 
-def _info(state: UpdateMetadataPartitionState) -> PartitionInfo:
-    return PartitionInfo(
+def _info(state: UpdateMetadataPartitionState) -> CachedPartition:
+    return CachedPartition(
         state.controller_epoch,
         state.leader,
         state.leader_epoch,

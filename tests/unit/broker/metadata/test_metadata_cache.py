@@ -6,10 +6,10 @@ import uuid
 from kafka_py.base.ids import LEADER_DURING_DELETE, ZERO_UUID, TopicPartition
 from kafka_py.broker.metadata.metadata_cache import (
     BrokerAddress,
+    CachedPartition,
     LiveBroker,
     MetadataCache,
     MetadataUpdate,
-    PartitionInfo,
 )
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
@@ -17,11 +17,13 @@ ID = uuid.UUID(int=7)
 BROKER = LiveBroker(1, {"PLAINTEXT": BrokerAddress("h", 9092)}, "r1")
 
 
-def info(leader: int = 1, epoch: int = 0) -> PartitionInfo:
-    return PartitionInfo(1, leader, epoch, (1,), 0, (1,), ())
+def info(leader: int = 1, epoch: int = 0) -> CachedPartition:
+    return CachedPartition(1, leader, epoch, (1,), 0, (1,), ())
 
 
-def update(*partitions: tuple[TopicPartition, PartitionInfo], controller: int = 1, **ids: uuid.UUID) -> MetadataUpdate:
+def update(
+    *partitions: tuple[TopicPartition, CachedPartition], controller: int = 1, **ids: uuid.UUID
+) -> MetadataUpdate:
     return MetadataUpdate(controller, [BROKER], list(partitions), ids)
 
 

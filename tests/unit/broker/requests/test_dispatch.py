@@ -14,7 +14,7 @@ from kafka_py.broker.requests.authorization import ALLOW_ALL, Operation
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, Route
-from kafka_py.broker.requests.service import Service
+from kafka_py.broker.requests.service import ApiService
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
@@ -448,7 +448,7 @@ def test_a_large_request_of_a_client_that_has_gone_is_dropped(broker: Broker) ->
 def test_every_route_names_a_handler_that_exists() -> None:
     for key, route in ROUTES.items():
         assert isinstance(route, Route)
-        service = Service(APIS[key], route, AllRequestMetrics(MetricRegistry(ManualClock())).of(APIS[key]))
+        service = ApiService(APIS[key], route, AllRequestMetrics(MetricRegistry(ManualClock())).of(APIS[key]))
         assert callable(service.import_handler())
 
 

@@ -5,10 +5,10 @@ import asyncio
 from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.broker.metadata.metadata_cache import (
     BrokerAddress,
+    CachedPartition,
     LiveBroker,
     MetadataCache,
     MetadataUpdate,
-    PartitionInfo,
 )
 from kafka_py.broker.wiring.marker_wiring import marker_leader
 from kafka_py.coordinator.transactions.marker_queues import UNREACHABLE
@@ -21,7 +21,7 @@ def cluster(*leaders):
         LiveBroker(number, {name: BrokerAddress("h", 9)}, None) for number, name in ((1, "INTERNAL"), (2, "OTHER"))
     ]
     partitions = [
-        (TopicPartition("t", number), PartitionInfo(1, leader, 0, (1,), 0, (1,), ()))
+        (TopicPartition("t", number), CachedPartition(1, leader, 0, (1,), 0, (1,), ()))
         for number, leader in enumerate(leaders)
     ]
     asyncio.run(metadata.update(MetadataUpdate(1, brokers, partitions, {})))

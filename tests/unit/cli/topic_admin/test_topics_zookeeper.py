@@ -13,7 +13,7 @@ from kafka_py.cli.topic_admin.topic_requests import TopicRequest
 from kafka_py.cli.topic_admin.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.access import NOT_FENCED
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import TopicAssignment
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
@@ -188,8 +188,8 @@ def test_describe_shows_states_stored_ids_and_marks(world, capsys):
     async def prepare(store):
         await store.topics.create("t", TopicAssignment.of({0: [1, 2], 1: [2, 1], 2: [2, 1]}), {"flush.ms": "1"})
         states = {
-            TopicPartition("t", 0): PartitionState(1, 0, (1, 2), 1),
-            TopicPartition("t", 1): PartitionState(-1, 3, (2,), 1),
+            TopicPartition("t", 0): LeaderAndIsr(1, 0, (1, 2), 1),
+            TopicPartition("t", 1): LeaderAndIsr(-1, 3, (2,), 1),
         }
         await store.partitions.create_states(states, NOT_FENCED)
 

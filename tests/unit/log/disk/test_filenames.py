@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk import filenames
-from kafka_py.log.disk.filenames import PartitionName, SegmentFile
+from kafka_py.log.disk.filenames import PartitionName, SegmentFileName
 
 UNIQUE = uuid.UUID("0123456789abcdef0123456789abcdef")
 
@@ -24,9 +24,9 @@ UNIQUE = uuid.UUID("0123456789abcdef0123456789abcdef")
 )
 def test_segment_files_have_twenty_digits_and_a_suffix(base, suffix, name):
     assert filenames.segment_file(base, suffix) == name
-    assert filenames.parse_segment_file(name) == SegmentFile(base, suffix, "")
+    assert filenames.parse_segment_file(name) == SegmentFileName(base, suffix, "")
     for state in (filenames.DELETED, filenames.CLEANED, filenames.SWAP):
-        assert filenames.parse_segment_file(name + state) == SegmentFile(base, suffix, state)
+        assert filenames.parse_segment_file(name + state) == SegmentFileName(base, suffix, state)
 
 
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "x.log", "0.logs", ".log", "00.log.tmp", "١.log"])

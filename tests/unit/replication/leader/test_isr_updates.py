@@ -12,7 +12,7 @@ from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr, Pendi
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.virtual_time import run_virtual
-from kafka_py.zk.partitions import PartitionState
+from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.session import ZkError
 
 
@@ -24,12 +24,12 @@ class FakeStore:
 
     def __init__(self, *versions: int | ZkError | None) -> None:
         self.versions = list(versions)
-        self.written: list[PartitionState] = []
+        self.written: list[LeaderAndIsr] = []
         self.announced: list[list[TopicPartition]] = []
         self.announcements: list[ZkError | None] = []
         self.held: asyncio.Event | None = None
 
-    async def write_isr(self, partition: TopicPartition, state: PartitionState) -> int | None:
+    async def write_isr(self, partition: TopicPartition, state: LeaderAndIsr) -> int | None:
         self.written.append(state)
         if self.held is not None:
             await self.held.wait()
@@ -85,7 +85,7 @@ async def test_an_expansion_is_written_with_what_the_leader_knows_and_then_count
     leader = Leader(8)
     leader.pending(PendingExpandIsr(frozenset({1, 2}), adding=3))
     await asyncio.sleep(0.01)
-    assert leader.store.written == [PartitionState(1, 4, (1, 2, 3), 1, 0)]
+    assert leader.store.written == [LeaderAndIsr(1, 4, (1, 2, 3), 1, 0)]
     assert leader.partition.isr == CommittedIsr(frozenset({1, 2, 3}))
     assert leader.partition.zk_version == 8
     assert leader.me.metrics.manager.isr_expands == 1
