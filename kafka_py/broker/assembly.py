@@ -15,6 +15,7 @@ from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.producer_ids import ProducerIds
+from kafka_py.broker.requests.topic_admin import TopicAdmin
 from kafka_py.broker.settings.alter_policy import load_alter_policy
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.coordinators import Coordinators
@@ -23,7 +24,6 @@ from kafka_py.controller.controller import Controller
 from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import load_policy
-from kafka_py.controller.topics import TopicAdmin
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.net.broker_link import Connection

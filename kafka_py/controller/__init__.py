@@ -13,7 +13,6 @@
     state_changes.py      the log of what moved
     topic_names.py        what a topic may be called
     topic_policy.py       a site's own rules (KIP-108)
-    topics.py             topics made, extended and marked for deletion
     metrics.py            what the controller measures
 
 Not obvious: the plan of an event is carried out to its end before the next one begins, though it waits for ZooKeeper

@@ -16,6 +16,7 @@
     fetch_session_cache.py  all fetch sessions of a broker
     fetch_contexts.py       partitions read and returned by one fetch
     metadata_answers.py     Metadata responses, encoded once
+    topic_admin.py          topics created, extended, marked for deletion
     auto_creation.py        automatic creation of topics
     producer_ids.py         producer ids in blocks from ZooKeeper
     group_requests.py       checks shared by requests about groups

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from kafka_py.broker.requests.topic_admin import NewTopic, TopicAdmin
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.controller.topic_names import fault_of
-from kafka_py.controller.topics import NewTopic, TopicAdmin
 
 _SOON = frozenset((ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT))
 

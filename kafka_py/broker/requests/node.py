@@ -16,6 +16,7 @@ from kafka_py.broker.requests.auto_creation import AutoCreation
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
 from kafka_py.broker.requests.producer_ids import ProducerIds
+from kafka_py.broker.requests.topic_admin import TopicAdmin
 from kafka_py.broker.settings.alter_policy import AlterPolicy
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.live_config import LiveConfig
@@ -23,7 +24,6 @@ from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.broker.wiring.coordinators import Coordinators
 from kafka_py.broker.wiring.replica_wiring import Replication
 from kafka_py.controller.controller import Controller
-from kafka_py.controller.topics import TopicAdmin
 from kafka_py.log.log_manager import LogDirs
 from kafka_py.replication.leader.appends import Appends
 from kafka_py.replication.leader.fetches import Fetches

@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.requests.topic_admin import RackMode, registered_brokers
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.reassignment import reassign_plan
 from kafka_py.cli.reassignment.reassign_admin import Assignment, proposed
 from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan
 from kafka_py.controller.model.placement import without_racks
-from kafka_py.controller.topics import RackMode, registered_brokers
 from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore

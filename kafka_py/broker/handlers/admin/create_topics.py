@@ -15,9 +15,9 @@ from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, Reso
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.requests.topic_admin import NewTopic, PlannedTopic
 from kafka_py.broker.settings.config_descriptions import describe_topic
 from kafka_py.controller import topic_names
-from kafka_py.controller.topics import NewTopic, PlannedTopic
 from kafka_py.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,

@@ -1,8 +1,7 @@
-"""How topics are made, extended and marked for deletion: CreateTopics, CreatePartitions, DeleteTopics,
-auto-creation, and the tools that go straight to ZooKeeper (I/O).
+"""Creation, extension and deletion of topics, for requests, auto-creation and the tools that use ZooKeeper (I/O).
 
-Checks first, in Kafka's order; a plan comes out; then the znodes are written, and the controller, which watches them,
-does the rest. Any broker may do this. Knows no API and waits for no leader.
+Runs the checks in Kafka's order and makes a plan; then writes the znodes, which the controller watches. Any broker may
+do this. Knows no API and does not wait for leaders.
 Source: docs/reference/controller.md, section 14; docs/reference/zookeeper.md, section 8.
 """
 
@@ -38,11 +37,11 @@ from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
 T = TypeVar("T")
 
 BROKER_DEFAULT = -1
-"""As a count: the broker's setting decides."""
+"""As a count: use the broker's default."""
 
 
 class NewTopic(NamedTuple):
-    """A topic as somebody wants it: counts, or an assignment of replicas to every partition."""
+    """A topic to be created: counts, or an assignment of replicas to every partition."""
 
     name: str
     partitions: int = BROKER_DEFAULT
@@ -52,7 +51,7 @@ class NewTopic(NamedTuple):
 
 
 class PlannedTopic(NamedTuple):
-    """A topic that has passed all checks. topic_id: None where the inter-broker protocol has no topic ids."""
+    """A topic that has passed all checks. topic_id: None if the inter-broker protocol has no topic ids."""
 
     name: str
     assignment: Placement
@@ -69,7 +68,7 @@ class PlannedTopic(NamedTuple):
 
 
 class PlannedGrowth(NamedTuple):
-    """New partitions of a topic that have passed all checks. before: what the topic was when they were checked."""
+    """New partitions of a topic that have passed all checks. before: the assignment that was checked."""
 
     name: str
     before: TopicAssignment
@@ -77,18 +76,18 @@ class PlannedGrowth(NamedTuple):
 
 
 class GrowthBasis(NamedTuple):
-    """What is read once for all topics that a request extends. topics: names of those that exist; None: not read."""
+    """Data that is read once for all topics of a request. topics: names of the existing ones; None: not read."""
 
     brokers: Sequence[BrokerRack]
     topics: frozenset[str] | None
 
 
 class _Changed(Exception):
-    """Somebody else wrote the topic since it was read."""
+    """Another client wrote the topic since it was read."""
 
 
 class RackMode(Enum):
-    """What a tool does about racks."""
+    """How racks are used for placement."""
 
     ENFORCED = "all brokers have one, or none"
     SAFE = "ignored unless all brokers have one"
@@ -96,11 +95,11 @@ class RackMode(Enum):
 
 
 class TopicAdmin:
-    """Makes, extends and deletes topics.
+    """Creates, extends and deletes topics.
 
-    live_brokers: where CreateTopics and auto-creation may place replicas. exists: whether this broker knows the topic.
-    is_queued: whether the topic is being deleted. validate_configs: raises KafkaError(INVALID_CONFIG) for settings
-    that a topic cannot have. All of them are called each time.
+    live_brokers: the brokers on which CreateTopics and auto-creation may place replicas. exists: whether the topic is
+    in this broker's metadata cache. is_queued: whether the topic is queued for deletion. validate_configs: raises
+    KafkaError(INVALID_CONFIG) for invalid settings. They are called for each topic.
     """
 
     def __init__(
@@ -131,9 +130,9 @@ class TopicAdmin:
     # Creation
 
     async def create(self, new: NewTopic, *, validate_only: bool = False) -> PlannedTopic:
-        """Makes a topic, or only says what would be made.
+        """Creates a topic, or with `validate_only` only plans it.
 
-        Raises KafkaError with the codes of CreateTopics; TOPIC_ALREADY_EXISTS also when somebody else was quicker.
+        Raises KafkaError with the codes of CreateTopics; TOPIC_ALREADY_EXISTS also when it is created concurrently.
         """
         planned = await self.plan(new)
         if not validate_only:
@@ -141,7 +140,7 @@ class TopicAdmin:
         return planned
 
     async def plan(self, new: NewTopic) -> PlannedTopic:
-        """The topic with its replicas placed. Raises KafkaError for the first check that it fails."""
+        """The topic with its replicas placed. Raises KafkaError for the first failed check."""
         if self._exists(new.name):
             raise _already_exists(new.name)
         configs = {name: value for name, value in new.configs.items() if value is not None}
@@ -164,12 +163,12 @@ class TopicAdmin:
         return PlannedTopic(new.name, assignment, configs, topic_id)
 
     async def write(self, planned: PlannedTopic) -> None:
-        """Makes the znodes. Raises KafkaError(TOPIC_ALREADY_EXISTS)."""
+        """Writes the znodes. Raises KafkaError(TOPIC_ALREADY_EXISTS)."""
         assignment = TopicAssignment.of(planned.assignment, planned.topic_id)
         await self._store.topics.create(planned.name, assignment, planned.configs)
 
     def _counts(self, new: NewTopic) -> tuple[int, int] | None:
-        """Partitions and replication factor, defaults filled in; None when replicas are assigned explicitly."""
+        """Partitions and replication factor, with defaults applied; None when replicas are assigned explicitly."""
         if new.assignment:
             if (new.partitions, new.replication_factor) != (BROKER_DEFAULT, BROKER_DEFAULT):
                 detail = "Give either a number of partitions and a replication factor, or an assignment, not both."
@@ -193,7 +192,7 @@ class TopicAdmin:
     # More partitions
 
     async def growth_basis(self, topics: int, rack_mode: RackMode = RackMode.ENFORCED) -> GrowthBasis:
-        """For `grow` of so many topics. Raises KafkaError(UNKNOWN_SERVER_ERROR) as registered_brokers does."""
+        """The shared data for `grow` of that many topics. Raises like registered_brokers."""
         brokers = await registered_brokers(self._store, rack_mode)
         names = frozenset(await self._store.topics.names()) if topics > PIPELINE_WIDTH else None
         return GrowthBasis(brokers, names)
@@ -202,9 +201,9 @@ class TopicAdmin:
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None, *,
         validate_only: bool = False, basis: GrowthBasis | None = None,
     ) -> PlannedGrowth:  # fmt: skip
-        """Gives a topic `count` partitions in all, or only says which would be added.
+        """Extends a topic to `count` partitions, or with `validate_only` only plans it.
 
-        replicas: of each new partition; None places them. basis: of the request, read here where there is none.
+        replicas: of each new partition; None places them. basis: of the request; read here if None.
         Raises KafkaError with the codes of CreatePartitions.
         """
         async with self._growing.hold(topic):
@@ -217,7 +216,7 @@ class TopicAdmin:
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None,
         basis: GrowthBasis | None = None,
     ) -> PlannedGrowth:  # fmt: skip
-        """The new partitions with their replicas. Raises KafkaError for the first check that fails."""
+        """The new partitions with their replicas. Raises KafkaError for the first failed check."""
         if self._is_queued(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"The topic '{topic}' is queued for deletion.")
         brokers, names = basis or await self.growth_basis(1)
@@ -247,13 +246,13 @@ class TopicAdmin:
     async def _continue(
         self, brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int
     ) -> Placement:
-        """Placement continues from where partition 0 started: its first replica's index is start and shift."""
+        """Continues the placement of partition 0: the index of its first replica is start and shift."""
         start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
         steps = placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
         return await finish(steps, self._now_ms)
 
     async def _write_growth(self, planned: PlannedGrowth) -> bool:
-        """Adds the partitions to the topic's znode; False if the topic is not what was checked any longer."""
+        """Adds the partitions to the topic's znode; False if the topic has changed since the checks."""
         added = {number: ReplicaAssignment(tuple(row)) for number, row in planned.added.items()}
         after = planned.before._replace(partitions={**planned.before.partitions, **added})
 
@@ -271,14 +270,17 @@ class TopicAdmin:
     # Deletion
 
     async def delete(self, topic: str) -> None:
-        """Asks the controller to delete a topic, once or again. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+        """Queues a topic for deletion by the controller; may be repeated.
+
+        Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION).
+        """
         if not topic_names.can_exist(topic) or not await self._store.topics.exists(topic):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{topic}' does not exist.")
         await self._store.topics.mark_for_deletion(topic)
 
 
 async def registered_brokers(store: ZkStore, mode: RackMode = RackMode.ENFORCED) -> list[BrokerRack]:
-    """The live brokers as ZooKeeper has them, by id.
+    """The live brokers in ZooKeeper, by id.
 
     Raises KafkaError(UNKNOWN_SERVER_ERROR) under ENFORCED when only some have a rack.
     """
@@ -303,7 +305,7 @@ def _copied(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, Pl
 def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, None]:
     """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless partitions are 0..n-1 with equally many distinct replicas.
 
-    Brokers that are not alive, or not even known, are fine. Stops after every few partitions (base/turns.py).
+    Brokers need not be live or known. Yields after every few partitions (base/turns.py).
     """
     sizes = set()
     for number, replicas in enumerate(assignment.values()):
@@ -324,8 +326,10 @@ def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, N
 
 
 def check_added_replicas(replicas: Sequence[Sequence[int]], wanted: int, factor: int, known: set[int]) -> None:
-    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless there are replicas for each added partition, each on as
-    many distinct known brokers as partition 0 has."""
+    """Checks the replicas of added partitions: as many distinct known brokers each as partition 0 has.
+
+    Raises KafkaError(INVALID_REPLICA_ASSIGNMENT).
+    """
     unknown = sorted({broker for row in replicas for broker in row} - known)
     if unknown:
         raise _invalid_assignment(f"Unknown broker(s) in replica assignment: {unknown}.")
