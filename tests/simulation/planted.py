@@ -116,7 +116,7 @@ def compact_while_moving():
 
 def append_repeated():
     """Batches that producers send again are appended again."""
-    producer_replay.check_batch = lambda producers, records, header, *, from_client: None
+    producer_replay.check_batch = lambda producers, records, header, from_client: None
 
 
 def elect_anybody():

@@ -80,7 +80,7 @@ class LogCompaction:
             end=dirtiness.end,
             index_bases=list(files.segments.bases),
             producers={
-                producer_id: LastBatch(known.batches[-1].last_offset if known.batches else -1, known.epoch)
+                producer_id: LastBatch(known.last_offset, known.epoch)
                 for producer_id, known in files.producers.active()
             },
             generation=files.generation,

@@ -5,14 +5,18 @@ Source: docs/reference/log.md, sections 3 and 7; Log.append, Log.roll.
 
 from __future__ import annotations
 
+import logging
+
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.failures import LogFailures
 from kafka_py.log.partition.flushing import Flushing
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from kafka_py.log.segments.time_index import TimeOffset
-from kafka_py.log.segments.txn_index import AbortedTransaction
-from kafka_py.records.batch import CorruptBatch
+from kafka_py.log.state import producer_replay
+from kafka_py.records.batch import CorruptBatch, read_header
+
+_log = logging.getLogger(__name__)
 
 
 class LogTail:
@@ -58,13 +62,19 @@ class LogTail:
             self._failures.disk_refused(error)
         return rolled
 
-    def add_aborted(self, aborted: AbortedTransaction) -> None:
-        """Notes what the marker that has just been written aborts. Raises KafkaError(KAFKA_STORAGE_ERROR): the log has
-        the marker, so without the entry it cannot be used until it has been recovered.
+    def take_marker(self, batch: memoryview) -> None:
+        """Updates producer state and transaction index after the append of a producer's control batch.
+
+        Raises KafkaError(KAFKA_STORAGE_ERROR): the log has the marker, so without its index entry it cannot be used
+        until it has been recovered.
         """
+        header = read_header(batch)
         try:
-            if self._segments.add_aborted(aborted):
+            aborted = producer_replay.apply_batch(self._files.producers, header, batch)
+            if aborted is not None and self._segments.add_aborted(aborted):
                 self._files.note_new_names()
+        except CorruptBatch as corrupt:
+            _log.warning("%s: control batch at offset %d: %s", self._files.place.path, header.base_offset, corrupt)
         except OSError as error:
             self._failures.io_failed(error)
 

@@ -31,12 +31,12 @@ from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.log.validation.validation import prepare_leader_append
 from kafka_py.records.batch import (
+    CONTROL_FLAG,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptBatch,
-    read_header,
     stamp_offset,
 )
 
@@ -189,7 +189,7 @@ class PartitionLog:
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, fault)
         has_producer = header[9] >= 0
         if has_producer:
-            known = producer_replay.check_batch(self.producers, records, header, from_client=origin is Origin.CLIENT)
+            known = producer_replay.check_batch(self.producers, records, header, origin is Origin.CLIENT)
             if known is not None:
                 return self._repeated(known, header)
         stamp_offset(records, 0, first_offset, leader_epoch)
@@ -200,7 +200,7 @@ class PartitionLog:
         rolled = self._tail.write(records, first_offset, last_offset, largest, config, now_ms)
         self.log_end_offset = last_offset + 1
         if has_producer:
-            self.take_over(read_header(records), records)
+            self.take_over(header, records, first_offset)
         is_flush_due = last_offset + 1 - self.recovery_point >= config.flush_messages
         return _new(  # every field is given; the constructor would take longer
             AppendInfo,
@@ -242,16 +242,12 @@ class PartitionLog:
             flush_due=self.held_end is not None and known.last_offset >= self.held_end,
         )  # fmt: skip
 
-    def take_over(self, header: BatchHeader, batch: memoryview) -> None:
-        """Updates producer state, transaction index and last stable offset after an append."""
-        try:
-            aborted = producer_replay.apply_batch(self.producers, header, batch)
-        except CorruptBatch as corrupt:
-            _log.warning("%s: control batch at offset %d: %s", self.topic_partition, header.base_offset, corrupt)
-            return
-        if aborted is not None:
-            self._tail.add_aborted(aborted)
-        if header.is_transactional:
+    def take_over(self, header: BatchHeader, batch: memoryview, base_offset: int) -> None:
+        """Updates producer state, transaction index and last stable offset after the append of a producer's batch."""
+        if header[5] & CONTROL_FLAG:
+            self._tail.take_marker(batch)
+            self._update_first_unstable()
+        elif self.producers.apply(header, base_offset):
             self._update_first_unstable()
 
     def flush_if_due(self, first_offset: int) -> bool:

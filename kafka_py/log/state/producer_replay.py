@@ -57,14 +57,14 @@ def check_markers(
 
 
 def check_batch(
-    producers: ProducerStates, records: memoryview, header: BatchHeader, *, from_client: bool
+    producers: ProducerStates, records: memoryview, header: BatchHeader, from_client: bool
 ) -> AppendedBatch | None:
     """Checks whether a leader may append a producer's data or control batch; see ProducerStates.check.
 
     Raises KafkaError also with INVALID_RECORD for a malformed control batch, and as check_marker.
     """
-    if not header.attributes & CONTROL_FLAG:
-        return producers.check(header, from_client=from_client)
+    if not header[5] & CONTROL_FLAG:
+        return producers.check(header, from_client)
     try:
         marker = read_marker(records, header)
     except CorruptBatch as corrupt:
@@ -82,7 +82,7 @@ def apply_batch(
     batch: its bytes; only read for control batches. Raises CorruptBatch for a malformed control batch.
     """
     if not header.is_control:
-        producers.apply(header)
+        producers.apply(header, header.base_offset)
         return None
     marker = read_marker(batch, header) if batch is not None else None
     if marker is None:
@@ -178,7 +178,7 @@ def _recall(segments: Sequence[Segment], producers: ProducerStates) -> None:
     for producer_id, producer in producers.active():
         found = known.get((producer_id, producer.epoch))
         if found and producer.batches and found[-1][:3] == producer.batches[-1][:3]:
-            producer.batches[:-1] = found[-BATCHES_KEPT:-1]
+            producer.keep([*found[-BATCHES_KEPT:-1], producer.batches[-1]])
 
 
 def _last_batches(segments: Sequence[Segment], end_offset: int, most_bytes: int) -> tuple[_Batches, bool]:

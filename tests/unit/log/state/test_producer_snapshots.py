@@ -9,7 +9,7 @@ from kafka_py.records.crc32c import crc32c
 
 def producers() -> list[tuple[int, Producer]]:
     first = Producer(1)
-    first.batches = [AppendedBatch(2, 2, 2, 900), AppendedBatch(4, 4, 1, 1000)]
+    first.keep([AppendedBatch(2, 2, 2, 900), AppendedBatch(4, 4, 1, 1000)])
     first.last_timestamp = 1000
     second = Producer(7)
     second.coordinator_epoch = 3

@@ -1,11 +1,13 @@
 """Idempotent and transactional producers of one partition: what may be appended, what is remembered."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.state.producer_state import AppendedBatch, Producer, ProducerStates
+from kafka_py.log.state.producer_state import BATCHES_KEPT, AppendedBatch, Producer, ProducerStates
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
 
@@ -23,7 +25,7 @@ def header(offset=0, *, pid=1, epoch=0, sequence=0, count=1, attributes=0, times
 def states(*headers) -> ProducerStates:
     known = ProducerStates()
     for each in headers:
-        known.apply(each)
+        known.apply(each, each.base_offset)
     return known
 
 
@@ -86,7 +88,7 @@ def test_a_new_epoch_begins_at_sequence_zero():
     known = states(header(0, epoch=3, sequence=9))
     refused(known, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, epoch=4, sequence=10)
     assert check(known, epoch=4, sequence=0) is None
-    known.apply(header(1, epoch=4, sequence=0))
+    known.apply(header(1, epoch=4, sequence=0), 1)
     assert [kept.last_sequence for kept in known.producers[1].batches] == [0]
 
 
@@ -171,7 +173,7 @@ def test_the_first_unstable_offset_is_the_lowest_of_all_that_are_open_or_not_rep
         kind = data.draw(st.sampled_from(["begin", "end", "replicate"]))
         producer = data.draw(st.integers(0, 4))
         if kind == "begin":
-            states.apply(header(offset, pid=producer, attributes=TRANSACTIONAL))
+            states.apply(header(offset, pid=producer, attributes=TRANSACTIONAL), offset)
             open_at.setdefault(producer, offset)
             offset += 1
         elif kind == "end":
@@ -199,3 +201,30 @@ def test_transactions_of_a_snapshot_are_in_order_whatever_its_order_is():
         states.restore(producer_id, producer)
     states.restored()
     assert states.first_unstable_offset() == 10
+
+
+def test_a_producer_takes_less_than_a_kilobyte():
+    """Five batches of each, with offsets, sequences and times that no two objects share."""
+    count = 500
+    batches = [
+        header(offset, pid=10**6 + offset % count, sequence=10**5 + offset // count, timestamp=10**12 + offset)
+        for offset in range(10**9, 10**9 + 7 * count)
+    ]
+    tracemalloc.start()
+    try:
+        known = ProducerStates()
+        for each in batches:
+            known.apply(each, each.base_offset)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(known.producers[10**6].batches) == BATCHES_KEPT
+    assert taken < 1024 * count
+
+
+def test_the_window_gives_back_what_was_put_in():
+    known = Producer(3, [AppendedBatch(9, 20, 4, 1000), AppendedBatch(12, 23, 2, 1001)])
+    assert known.batches == [(9, 20, 4, 1000), (12, 23, 2, 1001)]
+    assert (known.last_sequence, known.last_offset) == (12, 23)
+    known.keep([])
+    assert (known.batches, known.last_sequence, known.last_offset) == ([], -1, -1)
