@@ -6,6 +6,7 @@ Source: docs/reference/metrics.tsv (rows of kafka.log).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Gauge, Rate, Timing
@@ -87,10 +88,16 @@ class CleanerManagerMetrics(MetricTable, group="kafka.log:type=LogCleanerManager
 
 
 class UncleanableMetrics(MetricTable, group="kafka.log:type=LogCleanerManager", tags=("logDirectory",)):
-    """Metrics of the uncleanable logs in one directory; the gauges are set by `measure_cleaner`."""
+    """Metrics of the uncleanable logs in one directory; the owner is a function that lists them."""
 
-    partitions = Gauge("uncleanable-partitions-count", about="Logs that are not compacted because a compaction failed.")
-    size = Gauge("uncleanable-bytes", unit="bytes", about="Bytes of those logs.")
+    partitions = Gauge(
+        "uncleanable-partitions-count", of=lambda uncleanable: len(uncleanable()),
+        about="Logs that are not compacted because a compaction failed.",
+    )  # fmt: skip
+    size = Gauge(
+        "uncleanable-bytes", of=lambda uncleanable: sum(log.size_bytes for log in uncleanable()), unit="bytes",
+        about="Bytes of those logs.",
+    )  # fmt: skip
 
 
 class CleanerThroughput(MetricTable, group="kafka.utils:type=Throttler"):
@@ -126,6 +133,4 @@ def measure_cleaner(registry: MetricRegistry, cleaner: Cleaner, directories: Ite
     CleanerMetrics(registry, cleaner)
     CleanerManagerMetrics(registry, cleaner)
     for directory in directories:
-        table = UncleanableMetrics(registry, logDirectory=directory)
-        table.partitions = lambda path=directory: len(cleaner.uncleanable_in(path))
-        table.size = lambda path=directory: sum(log.size_bytes for log in cleaner.uncleanable_in(path))
+        UncleanableMetrics(registry, partial(cleaner.uncleanable_in, directory), logDirectory=directory)

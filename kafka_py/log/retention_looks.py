@@ -10,53 +10,43 @@ from collections.abc import Iterable
 from itertools import islice
 
 from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.log.segments.offset_index import OffsetPosition
 from kafka_py.log.segments.segment import Segment
 from kafka_py.records.batch import CorruptBatch
-
-
-class Twin(Segment):
-    """A segment at rest once more, to be read by another thread; changes no file."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, segment: Segment) -> Twin:
-        """A copy of an inactive segment; to be called on the loop."""
-        twin = cls(segment.directory, segment.base_offset, size=segment.size, created_ms=segment.created_ms)
-        for own, given in (
-            (twin.offset_index, segment.offset_index), (twin.time_index, segment.time_index),
-        ):  # fmt: skip
-            own.opened(given.size_bytes, given.size_bytes)
-        return twin
-
-    def _distrust_index(self, entry: OffsetPosition) -> None:
-        raise CorruptBatch(f"{self.path}: the index is wrong at {entry}")
 
 
 class Look:
     """Reads the largest timestamp of one segment."""
 
-    __slots__ = ("_found", "_segment", "_twin")
+    __slots__ = ("_copy", "_found", "_segment")
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
-        self._twin = Twin.of(segment)
+        self._copy = _read_only_copy(segment)
         self._found = False
 
     def run(self) -> None:
         """Blocks; in any thread. Errors are ignored here and met again by retention itself."""
         try:
-            self._found = self._twin.largest is not None
+            self._found = self._copy.largest is not None
         except (OSError, CorruptBatch):
             return
         finally:
-            self._twin.let_go()
+            self._copy.let_go()
 
     def settle(self) -> None:
         """Passes the result to the segment; to be called on the loop after `run`."""
         if self._found:
-            self._segment.take_largest(self._twin)
+            self._segment.take_largest(self._copy)
+
+
+def _read_only_copy(segment: Segment) -> Segment:
+    """A copy of an inactive segment, to be read in a thread."""
+    copy = Segment(
+        segment.directory, segment.base_offset, size=segment.size, created_ms=segment.created_ms, is_read_only=True,
+    )  # fmt: skip
+    copy.offset_index.opened(segment.offset_index.size_bytes, segment.offset_index.size_bytes)
+    copy.time_index.opened(segment.time_index.size_bytes, segment.time_index.size_bytes)
+    return copy
 
 
 def looks_at(logs: Iterable[PartitionLog], segments_each: int) -> list[Look]:

@@ -134,9 +134,9 @@ class Replication:
         )  # fmt: skip
 
     def _set_limits(self, config: BrokerConfig) -> None:
-        self.leader_throttle.limit = config.leader_replication_throttled_rate
-        self.follower_throttle.limit = config.follower_replication_throttled_rate
-        self.mover.throttle.limit = config.replica_alter_log_dirs_io_max_bytes_per_second
+        self.leader_throttle.set_limit(config.leader_replication_throttled_rate)
+        self.follower_throttle.set_limit(config.follower_replication_throttled_rate)
+        self.mover.throttle.set_limit(config.replica_alter_log_dirs_io_max_bytes_per_second)
 
     def start(self, every: Every) -> None:
         """Starts the periodic tasks."""

@@ -193,8 +193,8 @@ class CleanJob:
                 if not self._fill_from(batch, header, keys, transactions):
                     return
                 if header.last_offset >= self.first_dirty:
-                    keys.latest = max(keys.latest, header.last_offset)
-            keys.latest = max(keys.latest, next_base - 1)
+                    keys.cover(header.last_offset)
+            keys.cover(next_base - 1)
 
     def _fill_from(self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: Transactions) -> bool:
         """Adds the keys of one batch, without markers and aborted records; False when the table is full."""

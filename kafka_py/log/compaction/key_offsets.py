@@ -59,6 +59,10 @@ class KeyOffsets:
         self._table[position : position + ENTRY_BYTES] = digest + _OFFSET.pack(offset)
         self.latest = offset
 
+    def cover(self, offset: int) -> None:
+        """Notes that every key up to this offset (inclusive) has been added."""
+        self.latest = max(self.latest, offset)
+
     def get(self, key: bytes) -> int:
         """The last offset of the key; -1 when it is not in the table."""
         position, is_new = self._find(md5(key, usedforsecurity=False).digest())

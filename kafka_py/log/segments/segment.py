@@ -1,8 +1,7 @@
 """One .log file with its offset, time and transaction index: append, find, truncate.
 
 Knows positions and offsets, and when to roll (`should_roll`). partition_log.py decides what may be appended;
-log_tail.py creates the next segment.
-Source: docs/reference/log.md, sections 3 and 4.
+log_tail.py creates the next segment. Source: docs/reference/log.md, sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -37,16 +36,20 @@ MAX_RELATIVE_OFFSET = (1 << 31) - 1
 
 
 class Segment:
-    """One segment; `size` is the length of its data. The active one keeps its file open, others open it on use."""
+    """One segment; `size` is the length of its data. The active one keeps its file open, others open it on use.
+
+    is_read_only: a copy for another thread, which changes no file: a wrong index entry raises CorruptBatch.
+    """
 
     __slots__ = (
-        "_active", "_bytes_since_entry", "_file", "_first_timestamp", "_largest", "_verified", "base_offset",
-        "created_ms", "directory", "offset_index", "roll_jitter_ms", "size", "time_index", "txn_index", "used",
+        "_active", "_bytes_since_entry", "_file", "_first_timestamp", "_is_read_only", "_largest", "_verified",
+        "base_offset", "created_ms", "directory", "offset_index", "roll_jitter_ms", "size", "time_index", "txn_index",
+        "used",
     )  # fmt: skip
 
     def __init__(
         self, directory: PartitionDirectory, base_offset: int, *, size: int = 0, created_ms: int = 0,
-        roll_jitter_ms: int = 0,
+        roll_jitter_ms: int = 0, is_read_only: bool = False,
     ) -> None:  # fmt: skip
         self.directory = directory
         self.base_offset = base_offset
@@ -58,6 +61,7 @@ class Segment:
         self.time_index = TimeIndex(directory, base_offset)
         self.txn_index = TxnIndex(directory, base_offset)
         self._active = False
+        self._is_read_only = is_read_only
         self._file: File | None = None
         self._largest: TimeOffset | None = None
         self._first_timestamp: int | None = None
@@ -97,10 +101,10 @@ class Segment:
         """Whether it is inactive and its largest timestamp must be read from its files."""
         return self._largest is None and not self._active
 
-    def take_largest(self, twin: Segment) -> None:
+    def take_largest(self, copy: Segment) -> None:
         """Takes the largest timestamp that a copy has read, unless this segment has changed since."""
-        if self.has_unknown_largest and self.size == twin.size:
-            self._largest = twin._largest
+        if self.has_unknown_largest and self.size == copy.size:
+            self._largest = copy._largest
 
     def largest_timestamp_or_modified(self, now_ms: int) -> int:
         """The timestamp for retention (ms): the largest timestamp, or the file's modification time if there is none.
@@ -237,6 +241,8 @@ class Segment:
 
     def _distrust_index(self, entry: OffsetPosition) -> None:
         """Ignores the index from now on, because an entry is wrong; the next start of the broker rebuilds it."""
+        if self._is_read_only:
+            raise CorruptBatch(f"{self.path}: the index is wrong at {entry}")
         _log.warning("%s: the entry %s is wrong, the index is ignored", self.offset_index.path, listed(entry))
         self.offset_index.truncate_to_entries(0)
         if not self._active:

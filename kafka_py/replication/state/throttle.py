@@ -60,26 +60,30 @@ class Throttle:
 
     replicas_of: the throttled replicas in the topic's settings, each `*` or `partition:broker`; None: all partitions
         are throttled. Returns the same list object until the settings change.
-    limit: bytes per second, UNLIMITED by default; may be changed at any time.
+    limit: bytes per second, UNLIMITED for none.
     """
 
     def __init__(
         self, broker_id: int, rate: ByteRate, limit: int, replicas_of: Callable[[TopicPartition], Sequence[str]] | None
     ) -> None:
-        self.limit = limit
+        self._limit = limit
         self.rate = rate
         self._suffix = f":{broker_id}"
         self._replicas_of = replicas_of
         self._covered: dict[str, _Covered] = {}
 
+    def set_limit(self, limit: int) -> None:
+        """Replaces the limit, in bytes per second."""
+        self._limit = limit
+
     @property
     def is_on(self) -> bool:
         """Whether there is a limit."""
-        return self.limit < UNLIMITED
+        return self._limit < UNLIMITED
 
     def is_exceeded_for(self, topic_partition: TopicPartition) -> bool:
         """Whether this broker's replica of the partition is throttled and the limit is exceeded."""
-        return self.is_on and self.covers(topic_partition) and self.rate.per_second() > self.limit
+        return self.is_on and self.covers(topic_partition) and self.rate.per_second() > self._limit
 
     def covers(self, topic_partition: TopicPartition) -> bool:
         """Whether this broker's replica of the partition is throttled."""

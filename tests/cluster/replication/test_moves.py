@@ -111,7 +111,7 @@ async def test_producers_and_consumers_do_not_notice(broker: LocalBroker, here: 
 async def test_a_throttled_move_can_be_watched_and_called_off(broker: LocalBroker, here: str, there: str) -> None:
     await fill(broker)
     mover = broker.server.node.replication.mover
-    mover.throttle.limit = 1
+    mover.throttle.set_limit(1)
     assert await move(broker, there) is ErrorCode.NONE
     await broker.until(lambda: mover.moving[T0].future.log_end_offset > 0)
     (lag,) = [lag for _, lag, is_future in (await described(broker))[there] if is_future]
@@ -125,7 +125,7 @@ async def test_a_throttled_move_can_be_watched_and_called_off(broker: LocalBroke
 @on_two_directories
 async def test_a_move_goes_on_after_a_restart(broker: LocalBroker, here: str, there: str) -> None:
     await fill(broker)
-    broker.server.node.replication.mover.throttle.limit = 1
+    broker.server.node.replication.mover.throttle.set_limit(1)
     assert await move(broker, there) is ErrorCode.NONE
     await broker.until(lambda: broker.server.node.replication.mover.moving[T0].future.log_end_offset > 0)
     before = held(log_of(broker))
@@ -138,7 +138,7 @@ async def test_a_move_goes_on_after_a_restart(broker: LocalBroker, here: str, th
 @on_two_directories
 async def test_what_is_deleted_while_it_moves_leaves_nothing(broker: LocalBroker, here: str, there: str) -> None:
     await fill(broker)
-    broker.server.node.replication.mover.throttle.limit = 1
+    broker.server.node.replication.mover.throttle.set_limit(1)
     assert await move(broker, there) is ErrorCode.NONE
     await broker.store.topics.mark_for_deletion("t")
     await broker.until(lambda: not [path for one in (here, there) for path in Path(one).glob("t-0*")])
