@@ -6,6 +6,7 @@ Source: TransactionMarkerChannelManager; MetadataCache.getPartitionLeaderEndpoin
 from __future__ import annotations
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
@@ -46,9 +47,10 @@ def make_marker_channels(env: BrokerEnvironment, metadata: MetadataCache) -> Mar
 def marker_leader(metadata: MetadataCache, listener: str, topic_partition: TopicPartition) -> int | None:
     """Who leads the partition and can be reached: a FindLeader.
 
-    Before the first description of the cluster nothing is taken for deleted.
+    A broker that coordinates transactions but does not know their topic has just started, and has not been told of all
+    topics yet: nothing is taken for deleted then, for a partition without its marker would hang for ever.
     """
     info = metadata.partition(topic_partition)
     if info is None:
-        return None if metadata.generation else UNREACHABLE
+        return None if metadata.has_topic(TRANSACTION_STATE_TOPIC) else UNREACHABLE
     return UNREACHABLE if metadata.address(info.leader, listener) is None else info.leader

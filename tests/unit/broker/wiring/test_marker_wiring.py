@@ -20,12 +20,16 @@ def cluster(*leaders):
     brokers = [
         LiveBroker(number, {name: BrokerAddress("h", 9)}, None) for number, name in ((1, "INTERNAL"), (2, "OTHER"))
     ]
-    partitions = [
-        (TopicPartition("t", number), CachedPartition(1, leader, 0, (1,), 0, (1,), ()))
+    asyncio.run(metadata.update(MetadataUpdate(1, brokers, led("t", *leaders) + led("__transaction_state", 1), {})))
+    return metadata
+
+
+def led(topic, *leaders):
+    """The topic's partitions with these leaders."""
+    return [
+        (TopicPartition(topic, number), CachedPartition(1, leader, 0, (1,), 0, (1,), ()))
         for number, leader in enumerate(leaders)
     ]
-    asyncio.run(metadata.update(MetadataUpdate(1, brokers, partitions, {})))
-    return metadata
 
 
 def test_a_marker_goes_to_a_leader_that_is_alive_and_has_the_listener():
@@ -40,4 +44,10 @@ def test_a_partition_of_a_deleted_topic_has_none():
 
 
 def test_before_the_cluster_is_known_no_partition_counts_as_deleted():
-    assert marker_leader(MetadataCache(), "INTERNAL", TopicPartition("t", 0)) == UNREACHABLE
+    """A new controller may name the live brokers first, and the topics in a later request."""
+    metadata = MetadataCache()
+    assert marker_leader(metadata, "INTERNAL", TopicPartition("t", 0)) == UNREACHABLE
+    for partitions in ([], led("other", 1)):
+        brokers = [LiveBroker(1, {"INTERNAL": BrokerAddress("h", 9)}, None)]
+        asyncio.run(metadata.update(MetadataUpdate(1, brokers, partitions, {})))
+        assert marker_leader(metadata, "INTERNAL", TopicPartition("t", 0)) == UNREACHABLE
