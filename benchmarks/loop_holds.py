@@ -40,7 +40,7 @@ from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.executor import ControllerEnvironment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, PartitionAssignment
 from kafka_py.log.disk.context import LogContext
 from kafka_py.log.disk.filenames import partition_directory
 from kafka_py.log.disk.files import RealFiles
@@ -173,7 +173,7 @@ def fill(cluster: ControllerContext, topics: int, partitions: int) -> None:
         for number in range(partitions // topics):
             partition = TopicPartition(name, number)
             replicas = tuple((number + k) % 3 + 1 for k in range(3))
-            cluster.set_assignment(partition, Assignment(replicas))
+            cluster.set_assignment(partition, PartitionAssignment(replicas))
             cluster.set_leadership(partition, Leadership(replicas[0], 5, replicas, 1, 3))
             cluster.set_partition_state(partition, partition_states.ONLINE)
     for replica in list(cluster.replicas()):

@@ -1,21 +1,21 @@
-"""The controller: the one broker that decides who leads what, and tells the others.
+"""The controller: the one broker that elects partition leaders, manages topics, and notifies the other brokers.
 
-    model/                what a controller knows, and decisions over it
+    model/                the controller context, and decisions over it
     configs.py            the settings of the controller and of topic creation
-    events.py             what can happen
+    events.py             the events of the controller
     decisions/            what follows from each event, as plans
-    controller.py         election, the worker of the queue, the calls
-    event_queue.py        events wait for their turn
-    executor.py           carries out plans for one term of office
-    znode_work.py         what plans ask of ZooKeeper, done
-    watches.py            ZooKeeper's watches turned into events
-    channels.py           requests sent to each broker, in order
-    state_changes.py      the log of what moved
-    topic_names.py        what a topic may be called
-    topic_policy.py       a site's own rules (KIP-108)
-    metrics.py            what the controller measures
+    controller.py         controller election, the event loop, the calls
+    event_queue.py        the queue of events
+    executor.py           carries out plans during one controller epoch
+    znode_work.py         carries out the steps for ZooKeeper
+    watches.py            turns ZooKeeper watches into events
+    channels.py           sends requests to each broker, in order
+    state_changes.py      the state change log
+    topic_names.py        valid and colliding topic names
+    topic_policy.py       create.topic.policy.class.name (KIP-108)
+    metrics.py            the controller's metrics
 
-Not obvious: the plan of an event is carried out to its end before the next one begins, though it waits for ZooKeeper
-on the way, so only that one task may change the cluster. A write that is fenced off (ControllerMoved) ends the term
-wherever it happens. Brokers, this one included, are told over the wire only.
+Not obvious: the plan of an event is carried out to its end before the next event is processed, although it waits for
+ZooKeeper on the way; so only that one task changes the context. A write that is fenced (ControllerMoved) makes the
+controller resign, wherever it happens. All brokers, this one included, are notified by requests over the network.
 """

@@ -1,7 +1,7 @@
-"""How the controller's requests reach the brokers: per broker one connection, one queue, one request in flight (I/O).
+"""Sends the controller's requests to the brokers: per broker one connection, one queue, one request in flight (I/O).
 
-A request that gets no answer is sent again over a new connection, for ever, until its broker is removed; so a broker
-may see a request twice, but never out of order. Nothing is negotiated: version and address come from the caller.
+A request without response is sent again over a new connection until its broker is removed; so a broker may receive a
+request twice, but never out of order. Versions are not negotiated: version and address come from the caller.
 Source: docs/reference/controller.md, section 12.
 """
 
@@ -32,13 +32,13 @@ log = logging.getLogger(__name__)
 
 
 Connect = Callable[[Address], Awaitable[Connection]]
-"""Opens a connection under this broker's id as client id; raises when that fails."""
+"""Opens a connection with this broker's id as client id; raises if that fails."""
 
 OnReply = Callable[[ControllerRequest, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class ChannelContext:
     """How the channels of a controller send. on_reply: takes every request with its response."""
 
     connect: Connect
@@ -50,38 +50,38 @@ class Delivery:
 
 
 class Channel:
-    """The way to one broker."""
+    """The channel to one broker."""
 
-    def __init__(self, broker: int, address: Address, delivery: Delivery) -> None:
+    def __init__(self, broker: int, address: Address, context: ChannelContext) -> None:
         self.broker = broker
-        self._delivery = delivery
-        self._link = BrokerLink(partial(delivery.connect, address), delivery.request_timeout_ms)
-        self._metrics = ChannelMetrics(delivery.registry, self, **{"broker-id": str(broker)})
+        self._context = context
+        self._link = BrokerLink(partial(context.connect, address), context.request_timeout_ms)
+        self._metrics = ChannelMetrics(context.registry, self, **{"broker-id": str(broker)})
         self._queue: deque[tuple[ControllerRequest, float]] = deque()
         self._arrived = asyncio.Event()
         self._in_flight: ControllerRequest | None = None
-        self._task = delivery.supervisor.loop(
+        self._task = context.supervisor.loop(
             self._send_next, _ACTIVITY, f"broker {broker}", backoff=_PAUSE_AFTER_FAILURE
         )
 
     @property
     def waiting(self) -> int:
-        """Requests not yet answered, less the one in flight."""
+        """The number of queued requests, without the one in flight."""
         return len(self._queue)
 
     def send(self, request: ControllerRequest) -> None:
-        self._queue.append((request, self._delivery.clock.monotonic_ms()))
+        self._queue.append((request, self._context.clock.monotonic_ms()))
         self._arrived.set()
 
     def close(self) -> None:
-        """Drops what waits and what is in flight; no reply is delivered any more."""
+        """Drops queued requests and the one in flight; no response is delivered after this."""
         self._task.cancel()
         self._queue.clear()
         self._link.disconnect()
         self._metrics.close()
 
     async def _send_next(self) -> None:
-        """Sends one request until it is answered; one whose sending was interrupted is sent again before others."""
+        """Sends the next request until it has a response; one that was interrupted is sent again before others."""
         request = self._in_flight
         if request is None:
             while not self._queue:
@@ -89,12 +89,12 @@ class Channel:
                 await self._arrived.wait()
             request, enqueued_ms = self._queue.popleft()
             self._in_flight = request
-            self._metrics.request_wait.update(self._delivery.clock.monotonic_ms() - enqueued_ms)
+            self._metrics.request_wait.update(self._context.clock.monotonic_ms() - enqueued_ms)
         response = await self._until_answered(request)
         self._in_flight = None
-        delivery, name = self._delivery, type(request.message).__name__
-        with delivery.supervisor.guard("replies to the controller", f"{name} of {self.broker}"):
-            delivery.on_reply(request, response)
+        context, name = self._context, type(request.message).__name__
+        with context.supervisor.guard("replies to the controller", f"{name} of {self.broker}"):
+            context.on_reply(request, response)
 
     async def _until_answered(self, request: ControllerRequest) -> Any:
         logged = ""
@@ -103,16 +103,16 @@ class Channel:
                 return await self._link.exchange(request.message, request.version)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
-                if reason != logged:  # ten times a second would drown everything else
+                if reason != logged:  # logged once, not ten times a second
                     name, logged = type(request.message).__name__, reason
-                    log.warning("Broker %d does not take %s (%s), trying until it does", self.broker, name, reason)
+                    log.warning("Broker %d does not accept %s (%s), retrying", self.broker, name, reason)
                     if not isinstance(error, OSError | TimeoutError):
-                        self._delivery.supervisor.report(_ACTIVITY, error, f"{name} to broker {self.broker}")
+                        self._context.supervisor.report(_ACTIVITY, error, f"{name} to broker {self.broker}")
                 await asyncio.sleep(RESEND_AFTER_MS / 1000)
 
 
 class Channels:
-    """The channels to all registered brokers, this one among them: it too is told over the wire."""
+    """The channels to all registered brokers, including this one."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Channels:
         registry: MetricRegistry,
         supervisor: Supervisor | None = None,
     ) -> None:
-        self._delivery = Delivery(
+        self._context = ChannelContext(
             connect, on_reply, request_timeout_ms, clock, registry, supervisor or Supervisor(clock)
         )
         self._metrics = ChannelsMetrics(registry, self)
@@ -135,12 +135,12 @@ class Channels:
         return sum(channel.waiting for channel in self._channels.values())
 
     def add(self, broker: int, address: Address) -> None:
-        """A channel to a broker that has none yet."""
+        """Opens a channel to a broker that has none."""
         if broker not in self._channels:
-            self._channels[broker] = Channel(broker, address, self._delivery)
+            self._channels[broker] = Channel(broker, address, self._context)
 
     def remove(self, broker: int) -> None:
-        """The broker is gone: what was meant for it is dropped."""
+        """Closes the channel to a broker; queued requests are dropped."""
         channel = self._channels.pop(broker, None)
         if channel is not None:
             channel.close()

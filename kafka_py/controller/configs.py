@@ -8,7 +8,7 @@ from kafka_py.wire.protocol_versions import KNOWN_VERSION, InterBrokerVersion
 
 
 class ControllerOptions(OptionTable):
-    """What a broker is told about leading the cluster, and about the topics it makes."""
+    """The settings of the controller and of topic creation."""
 
     controller_socket_timeout_ms = Option(
         "controller.socket.timeout.ms", 30_000, unit="ms",
@@ -16,44 +16,44 @@ class ControllerOptions(OptionTable):
     )
     inter_broker_protocol_version = Option(
         "inter.broker.protocol.version", "2.8-IV1", KNOWN_VERSION,
-        about="Versions of the requests that brokers send each other; raise it once every broker runs the new release.",
+        about="Version of the inter-broker protocol; raise it once every broker runs the new release.",
     )
     auto_leader_rebalance_enable = Option(
         "auto.leader.rebalance.enable", True, importance="high",
-        about="Gives partitions back to their preferred leader from time to time.",
+        about="Whether partitions are moved back to their preferred leaders periodically.",
     )
     leader_imbalance_per_broker_percentage = Option(
         "leader.imbalance.per.broker.percentage", 10, importance="high", unit="percent",
-        about="Of the partitions that prefer a broker, how many may be led by others before elections are held.",
+        about="Share of a broker's preferred partitions that others may lead before preferred leaders are elected.",
     )
     leader_imbalance_check_interval_seconds = Option(
         "leader.imbalance.check.interval.seconds", 300, kind=Kind.LONG, importance="high", unit="s",
-        about="How often the balance of leaders is looked at.",
+        about="How often the leader balance is checked.",
     )
     unclean_leader_election_enable = LogOptions.unclean_leader_election_enable
-    """The same row: topics may override it, and the controller asks."""
+    """The same option as that of logs: topics may override it, and the controller reads it."""
     controlled_shutdown_enable = Option(
         "controlled.shutdown.enable", True,
-        about="Have the controller move leaders away before the broker stops.",
+        about="Whether the controller moves leaders away before the broker stops.",
     )
     controlled_shutdown_max_retries = Option(
-        "controlled.shutdown.max.retries", 3, about="How often that is tried before the broker stops all the same.",
+        "controlled.shutdown.max.retries", 3, about="Attempts before the broker stops anyway.",
     )
     controlled_shutdown_retry_backoff_ms = Option(
-        "controlled.shutdown.retry.backoff.ms", 5000, kind=Kind.LONG, unit="ms", about="Pause between two tries.",
+        "controlled.shutdown.retry.backoff.ms", 5000, kind=Kind.LONG, unit="ms", about="Pause between two attempts.",
     )
     delete_topic_enable = Option(
-        "delete.topic.enable", True, importance="high", about="Whether topics can be deleted at all.",
+        "delete.topic.enable", True, importance="high", about="Whether topics can be deleted.",
     )
     num_partitions = Option(
-        "num.partitions", 1, at_least(1), about="Partitions of a topic whose creator does not say.",
+        "num.partitions", 1, at_least(1), about="Partitions of a topic that is created without a number.",
     )
     default_replication_factor = Option(
-        "default.replication.factor", 1, about="Replicas of a topic whose creator does not say.",
+        "default.replication.factor", 1, about="Replicas of a topic that is created without a number.",
     )
     create_topic_policy_class_name = Option(
         "create.topic.policy.class.name", None, kind=Kind.CLASS, importance="low",
-        about="Dotted path of a Python class that may refuse new topics: configure(configs), validate(request).",
+        about="Python class (dotted path) that may refuse new topics: configure(configs), validate(request).",
     )
 
     def inter_broker_version(self) -> InterBrokerVersion:

@@ -1,7 +1,7 @@
-"""The controller of a broker: stands for election, runs the event queue, and answers what other brokers ask (I/O).
+"""The controller of a broker: takes part in controller elections, processes events, and answers requests (I/O).
 
-Every broker has one; at most one in the cluster is active. What follows from each event is decided
-in decisions/ and done by the Executor of the term. Source: docs/reference/controller.md, section 1.
+Every broker has one; at most one in the cluster is active. decisions/ decide what follows from each event, and the
+Executor of the controller epoch carries it out. Source: docs/reference/controller.md, section 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafka_py.controller import events
 from kafka_py.controller.channels import Connect
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.decisions.batch import MissingListener
-from kafka_py.controller.decisions.failover import take_office
+from kafka_py.controller.decisions.failover import fail_over
 from kafka_py.controller.decisions.isr_changes import IsrAnswers
 from kafka_py.controller.decisions.machine import handle
 from kafka_py.controller.decisions.preferred_leaders import ElectionResults
@@ -31,36 +31,36 @@ from kafka_py.controller.event_queue import EventQueue, QueuedEvent
 from kafka_py.controller.events import Asked, ControllerState, Event, IsrProposal
 from kafka_py.controller.executor import ControllerEnvironment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAssignment
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.session import EventType, SessionClosed, SessionExpired, WatchEvent
 from kafka_py.zk.store import ZkStore
 
 NO_CONTROLLER = -1
-STAND_AGAIN_AFTER_S = 1.0
-"""After a fail-over that went wrong we leave the seat to others for so long; what stopped us may well stop us again."""
+RE_ELECTION_DELAY_S = 1.0
+"""How long a broker does not run for controller after a failed fail-over, so that another broker can be elected."""
 _PAUSE_AFTER_FAILURE = Backoff(10.0, 1_000.0)
 SESSION_GONE = (SessionExpired, SessionClosed)
 CLOSE_WITHIN_S = 5.0
 QUIET_S = 300
-"""After so long without an event, the times that former events waited are forgotten."""
+"""After this time without an event, the histogram of queue times is reset."""
 
 log = logging.getLogger(__name__)
 
 
 class Controller:
-    """One broker's part in leading the cluster.
+    """The controller of one broker, active or not.
 
-    broker_id: ours. store: over the session that also holds our registration; its expiry hooks are set by `start`.
-    config: the broker's settings. connect: opens a connection to (host, port), under our id as client id and without
-        asking for versions; requests to ourselves use it as well.
-    register_broker: makes our registration again in a new ZooKeeper session; returns when it is there.
-    listener: name of the inter-broker listener. control_listener: where brokers take controller requests, if that is
-        another one. request_timeout_ms: of `request.timeout.ms`.
+    store: uses the ZooKeeper session of the broker's registration; its expiry hooks are set by `start`.
+    config: the broker's settings. connect: opens a connection to (host, port) with the broker's id as client id and
+        without ApiVersions; also used for requests to this broker.
+    register_broker: re-creates the broker's registration in a new ZooKeeper session; returns when that is done.
+    listener: name of the inter-broker listener. control_listener: the listener for controller requests, if that is
+        another one. request_timeout_ms: `request.timeout.ms`.
 
-    `start` stands for election and returns at once; `shutdown` leaves the office, if it is held, and stops the queue
-    (the seat in ZooKeeper goes with the session). All work happens in one task, one event at a time. Methods that ask
-    for something put an event and wait for what comes of it; when this broker is not the active controller they raise
+    `start` runs for election and returns immediately; `shutdown` resigns, if this broker is the controller, and stops
+    the queue (/controller is deleted with the session). All work is done in one task, one event at a time. Methods with
+    a result put an event and wait for its outcome; when this broker is not the active controller they raise
     KafkaError(NOT_CONTROLLER), `controlled_shutdown` KafkaError(STALE_CONTROLLER_EPOCH).
     """
 
@@ -95,7 +95,7 @@ class Controller:
         self._under_way: QueuedEvent | None = None
         self._is_closing = False
         self._has_ended = False
-        self._stand_again: asyncio.TimerHandle | None = None
+        self._re_election_timer: asyncio.TimerHandle | None = None
         self._config = config
         self._control_listener = control_listener or listener
         self._environment = ControllerEnvironment(
@@ -104,21 +104,21 @@ class Controller:
             registry=registry, stats=self._stats, put=self.put, supervisor=self._supervisor,
         )  # fmt: skip
 
-    # What the broker uses
+    # Calls of the broker
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker is the controller, as far as it knows."""
+        """Whether this broker is the controller, to its own knowledge."""
         return self._executor is not None and self.active_controller_id == self.broker_id
 
     @property
     def epoch(self) -> int:
-        """Our controller epoch; 0 when we are not the controller."""
+        """The controller epoch of this broker; 0 when it is not the controller."""
         return 0 if self._executor is None else self._executor.epoch
 
     @property
     def cluster(self) -> ControllerContext | None:
-        """What the active controller knows, to be read only; None when we are not the controller."""
+        """The controller context, read-only; None when this broker is not the controller."""
         return None if self._executor is None else self._executor.cluster
 
     @property
@@ -126,7 +126,7 @@ class Controller:
         return self._config
 
     async def start(self) -> None:
-        """Begins to work; the first event stands for election."""
+        """Starts to process events; the first one runs for election."""
         self._store.session.add_expiry_hooks(before=self._before_new_session, after=self._after_new_session)
         self._task = self._supervisor.loop(
             self._take_event, "controller", until=lambda: self._has_ended, on_failure=self._after_failure,
@@ -135,9 +135,9 @@ class Controller:
         self.put(events.Startup())
 
     async def shutdown(self) -> None:
-        """Drops what waits, finishes the event that is being processed, and resigns.
+        """Drops queued events, finishes the one that is being processed, and resigns.
 
-        An event that does not end, because ZooKeeper does not answer, is given up after CLOSE_WITHIN_S.
+        An event that does not end, because ZooKeeper does not respond, is cancelled after CLOSE_WITHIN_S.
         """
         if self._task is None or self._is_closing:
             return
@@ -154,18 +154,18 @@ class Controller:
         return None if self._is_closing else self._queue.put(event)
 
     def reconfigure(self, config: ControllerOptions) -> None:
-        """Takes new settings; elections out of sync that they newly allow are held."""
+        """Takes new settings; holds unclean elections if these were enabled."""
         before, self._config = self._config, config
         if config.unclean_leader_election_enable and not before.unclean_leader_election_enable:
             self.put(events.UncleanLeaderElectionEnable())
 
     def topic_unclean_election_enabled(self, topic: str) -> None:
-        """The topic's settings now allow elections out of sync."""
+        """Holds unclean elections for a topic for which they were enabled."""
         if self.is_active:
             self.put(events.TopicUncleanLeaderElectionEnable(topic))
 
     def is_queued_for_deletion(self, topic: str) -> bool:
-        """Whether the active controller, if that is us, is deleting the topic."""
+        """Whether this broker is the active controller and the topic is queued for deletion."""
         return self._executor is not None and topic in self._executor.cluster.queued
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> set[TopicPartition]:
@@ -182,19 +182,22 @@ class Controller:
         return results
 
     async def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Refusals:
-        """Begins reassignments, or cancels them where the target is None. Per partition None or a KafkaError."""
+        """Starts reassignments, or cancels them where the target is None. Per partition None or a KafkaError."""
         refusals: Refusals = await self._ask(events.ApiPartitionReassignment(targets))
         return refusals
 
-    async def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> dict[TopicPartition, Assignment]:
+    async def list_reassignments(
+        self, partitions: Sequence[TopicPartition] | None
+    ) -> dict[TopicPartition, PartitionAssignment]:
         """The assignments of those partitions (None: all) that are being reassigned."""
-        found: dict[TopicPartition, Assignment] = await self._ask(events.ListPartitionReassignments(partitions))
+        event = events.ListPartitionReassignments(partitions)
+        found: dict[TopicPartition, PartitionAssignment] = await self._ask(event)
         return found
 
     async def alter_isr(
         self, broker_id: int, broker_epoch: int, proposals: Mapping[TopicPartition, IsrProposal]
     ) -> IsrAnswers:
-        """Changes in-sync sets for a leader. Raises KafkaError(STALE_BROKER_EPOCH) for a broker of another epoch."""
+        """Changes in-sync sets for a leader. Raises KafkaError(STALE_BROKER_EPOCH) for another broker epoch."""
         answers: IsrAnswers = await self._ask(events.AlterIsrReceived(broker_id, broker_epoch, proposals))
         return answers
 
@@ -207,7 +210,7 @@ class Controller:
     # The queue
 
     async def _take_event(self) -> None:
-        """Takes the next event and processes it; what fails around the processing must not end the queue."""
+        """Takes the next event and processes it; no error ends the queue."""
         queued = await self._next()
         event = queued.event
         self._under_way = queued
@@ -225,7 +228,7 @@ class Controller:
         self._gauges.show(self.cluster)
 
     def _after_failure(self, error: Exception) -> None:
-        """Whoever waits for the event that was interrupted gets its answer."""
+        """Completes the future of the event whose processing failed."""
         queued, self._under_way = self._under_way, None
         if queued is not None:
             queued.refuse(error)
@@ -243,11 +246,11 @@ class Controller:
         try:
             await self._dispatch(queued)
         except ControllerMoved as error:
-            log.info("Broker %d is controller no more: %s", self.broker_id, error)
+            log.info("Broker %d is no longer the controller: %s", self.broker_id, error)
             queued.preempt()
             await self._guarded(self._maybe_resign)
         except MissingListener as error:
-            log.error("Cannot tell brokers who leads, another controller shall try: %s", error)
+            log.error("Requests to brokers cannot be sent, resigning as controller: %s", error)
             queued.preempt()
             await self._guarded(self._force_reelection)
         except SESSION_GONE as error:
@@ -262,7 +265,7 @@ class Controller:
         try:
             await step()
         except (*SESSION_GONE, ControllerMoved) as error:
-            log.warning("Leaving the controller's office was not finished: %s", error)
+            log.warning("Resigning as controller was not finished: %s", error)
         except Exception as error:
             self._supervisor.report("controller", error, "resignation")
 
@@ -286,15 +289,15 @@ class Controller:
         await self._elect()
 
     async def _maybe_resign(self) -> None:
-        """Looks who is controller now; if that was us and is no more, the office is left."""
+        """Reads the active controller; resigns if this broker no longer is."""
         was_active = self.is_active
-        await self._look_who_is_controller()
+        await self._read_active_controller()
         if was_active and not self.is_active:
             self._resign()
 
     async def _reelect(self) -> None:
         await self._maybe_resign()
-        if self._stand_again is None:
+        if self._re_election_timer is None:
             await self._elect()
 
     async def _register_and_reelect(self) -> None:
@@ -306,48 +309,49 @@ class Controller:
         self._resign()
 
     async def _close(self) -> None:
-        if self._stand_again is not None:
-            self._stand_again.cancel()
+        if self._re_election_timer is not None:
+            self._re_election_timer.cancel()
         self._resign()
         self.active_controller_id = NO_CONTROLLER
 
-    async def _look_who_is_controller(self) -> None:
+    async def _read_active_controller(self) -> None:
         holder = await self._store.election.controller_id(self._on_controller_znode)
         self.active_controller_id = NO_CONTROLLER if holder is None else holder
 
     async def _elect(self) -> None:
-        """Takes the seat if it is free, and then the office."""
-        await self._look_who_is_controller()
+        """Creates /controller if there is none, and then fails over."""
+        await self._read_active_controller()
         if self.active_controller_id != NO_CONTROLLER:
-            log.info("Broker %d is the controller, so this one is not", self.active_controller_id)
+            log.info("Broker %d is the controller", self.active_controller_id)
             return
         try:
-            office = await self._store.election.elect(self.broker_id, self._clock.wall_ms())
+            elected = await self._store.election.elect(self.broker_id, self._clock.wall_ms())
             log.info(
-                "Broker %d is the controller now, with epoch %d (version %d of its znode)",
-                self.broker_id, office.epoch, office.epoch_zk_version,
+                "Broker %d was elected controller, with epoch %d (znode version %d)",
+                self.broker_id, elected.epoch, elected.epoch_zk_version,
             )  # fmt: skip
             self._resign()
-            executor = self._executor = Executor(office, self._environment)
+            executor = self._executor = Executor(elected, self._environment)
             self.active_controller_id = self.broker_id
-            await executor.run(take_office(executor.cluster, self._settings))
+            await executor.run(fail_over(executor.cluster, self._settings))
         except ControllerMoved as error:
             log.info("Another broker was elected: %s", error)
             await self._maybe_resign()
         except SESSION_GONE:
-            raise  # a new session stands for election itself
+            raise  # a new session runs for election itself
         except Exception as error:
             self._supervisor.report("controller", error, "election")
-            self._stand_again = asyncio.get_running_loop().call_later(STAND_AGAIN_AFTER_S, self._end_pause)
+            loop = asyncio.get_running_loop()
+            self._re_election_timer = loop.call_later(RE_ELECTION_DELAY_S, self._end_re_election_delay)
             await self._force_reelection()
 
-    def _end_pause(self) -> None:
-        self._stand_again = None
+    def _end_re_election_delay(self) -> None:
+        self._re_election_timer = None
         self.put(events.Reelect())
 
     async def _force_reelection(self) -> None:
-        """Leaves the office and the seat, so that an election is held. Raises ControllerMoved if one was."""
-        await self._look_who_is_controller()
+        """Resigns and deletes /controller, so that an election is held. Raises ControllerMoved if one was held."""
+        await self._read_active_controller()
         if self._executor is None or not self.is_active:
             return
         fence = self._executor.epoch_zk_version
@@ -368,7 +372,7 @@ class Controller:
         self.put(events.Reelect() if seen.type is EventType.DELETED else events.ControllerChange())
 
     async def _before_new_session(self) -> None:
-        """The old session is gone and the office with it: nothing that waits may still be done in its name."""
+        """Resigns after the session has expired, and drops queued events, which belong to the old session."""
         if not self._is_closing:
             await self._queue.clear_and_put(events.Expire()).started
 

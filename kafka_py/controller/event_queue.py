@@ -1,4 +1,4 @@
-"""The one queue in which events wait for their turn, and the futures of those who wait for what comes of them (I/O)."""
+"""The queue of events, and the futures of callers that wait for their outcome (I/O)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kafka_py.controller.events import Asked, Event
 
 
 class QueuedEvent:
-    """An event and when it came.
+    """A queued event.
 
-    started: done once its processing begins, or once it is dropped. answer: what comes of an event that was asked;
-    None for the others.
+    started: done when its processing begins, or when it is dropped. answer: the future of the outcome of an Asked
+    event; None for others.
     """
 
     __slots__ = ("answer", "enqueued_ms", "event", "started")
@@ -40,13 +40,13 @@ class QueuedEvent:
             self.answer.set_exception(error)
 
     def preempt(self) -> None:
-        """The event is dropped unprocessed; whoever waits for its outcome is told."""
+        """Drops the event unprocessed; its future gets an error."""
         if isinstance(self.event, Asked):
             self.refuse(KafkaError(self.event.if_not_controller, "this broker is not the active controller"))
 
 
 class EventQueue:
-    """First in, first out; one taker."""
+    """A first-in, first-out queue with one consumer."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ class EventQueue:
         return queued
 
     def clear_and_put(self, event: Event) -> QueuedEvent:
-        """Drops every waiting event, each with its pre-emption, and appends this one."""
+        """Drops every queued event with `preempt`, and appends this one."""
         dropped, self._events = self._events, deque()
         for queued in dropped:
             queued.start()
@@ -72,7 +72,7 @@ class EventQueue:
         return self.put(event)
 
     async def take(self) -> QueuedEvent:
-        """The event that has waited longest, as soon as there is one."""
+        """Removes and returns the oldest event; waits until there is one."""
         while not self._events:
             self._arrived.clear()
             await self._arrived.wait()

@@ -1,6 +1,6 @@
-"""What can happen to a controller: values that say what each event is about.
+"""The events of the controller, as values.
 
-What is done about each is in the table of machine.py; how they wait for their turn is event_queue.py's.
+machine.py has the table of what is done for each; event_queue.py has the queue.
 Source: docs/reference/controller.md, section 1.
 """
 
@@ -17,7 +17,7 @@ from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 
 
 class ControllerState(IntEnum):
-    """What the controller is busy with; the number is the gauge ControllerState."""
+    """What the controller is doing; the number is the value of the gauge ControllerState."""
 
     IDLE = 0
     CONTROLLER_CHANGE = 1
@@ -41,16 +41,16 @@ class ControllerState(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Something that happened. Events differ from each other even when they say the same."""
+    """Base of events. Events are compared by identity."""
 
     state: ClassVar[ControllerState]
 
 
 @dataclass(frozen=True, eq=False)
 class Asked(Event):
-    """An event that somebody waits for: the outcome goes to whoever asked, an error of the processing as well.
+    """An event whose caller waits for the outcome, or for the error of its processing.
 
-    if_not_controller: with what it is refused where this broker is not the active controller, or is no longer.
+    if_not_controller: the error if this broker is not, or no longer, the active controller.
     """
 
     if_not_controller: ClassVar[ErrorCode] = ErrorCode.NOT_CONTROLLER
@@ -75,14 +75,14 @@ class ControllerChange(Event):
 
 @dataclass(frozen=True, eq=False)
 class Reelect(Event):
-    """`/controller` is gone."""
+    """`/controller` was deleted."""
 
     state = ControllerState.CONTROLLER_CHANGE
 
 
 @dataclass(frozen=True, eq=False)
 class RegisterBrokerAndReelect(Event):
-    """A new ZooKeeper session has taken the place of an expired one."""
+    """A new ZooKeeper session has replaced an expired one."""
 
     state = ControllerState.CONTROLLER_CHANGE
 
@@ -96,7 +96,7 @@ class Expire(Event):
 
 @dataclass(frozen=True, eq=False)
 class ShutdownEventThread(Event):
-    """The broker stops: the last event of all."""
+    """The broker stops: the last event."""
 
     state = ControllerState.CONTROLLER_SHUTDOWN
 
@@ -106,7 +106,7 @@ class ShutdownEventThread(Event):
 
 @dataclass(frozen=True, eq=False)
 class BrokerChange(Event):
-    """A registration was made or has vanished."""
+    """A broker registration was created or deleted."""
 
     state = ControllerState.BROKER_CHANGE
 
@@ -121,9 +121,9 @@ class BrokerModifications(Event):
 
 @dataclass(frozen=True, eq=False)
 class ControlledShutdown(Asked):
-    """A broker is about to go down and wants its partitions led elsewhere. Answer: set of partitions it still leads.
+    """ControlledShutdown of a broker. Outcome: the set of partitions that it still leads.
 
-    broker_epoch: -1 when the request is too old to carry one.
+    broker_epoch: -1 if the version of the request has none.
     """
 
     state = ControllerState.CONTROLLED_SHUTDOWN
@@ -134,7 +134,7 @@ class ControlledShutdown(Asked):
 
 @dataclass(frozen=True, eq=False)
 class LeaderAndIsrResponseReceived(Event):
-    """A broker answered LeaderAndIsr."""
+    """A broker has responded to LeaderAndIsr."""
 
     state = ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED
     response: LeaderAndIsrResponse
@@ -143,7 +143,7 @@ class LeaderAndIsrResponseReceived(Event):
 
 @dataclass(frozen=True, eq=False)
 class UpdateMetadataResponseReceived(Event):
-    """A broker answered UpdateMetadata."""
+    """A broker has responded to UpdateMetadata."""
 
     state = ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED
     error_code: int
@@ -162,14 +162,14 @@ class LogDirEventNotification(Event):
 
 @dataclass(frozen=True, eq=False)
 class TopicChange(Event):
-    """A topic's znode was made or has vanished."""
+    """A topic znode was created or deleted."""
 
     state = ControllerState.TOPIC_CHANGE
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionModifications(Event):
-    """A topic's znode was rewritten: perhaps it has more partitions now."""
+    """A topic znode was rewritten; the topic may have more partitions."""
 
     state = ControllerState.TOPIC_CHANGE
     topic: str
@@ -177,16 +177,16 @@ class PartitionModifications(Event):
 
 @dataclass(frozen=True, eq=False)
 class TopicDeletion(Event):
-    """Somebody wants topics deleted."""
+    """/admin/delete_topics has changed."""
 
     state = ControllerState.TOPIC_DELETION
 
 
 @dataclass(frozen=True, eq=False)
 class TopicDeletionStopReplicaResponseReceived(Event):
-    """A broker answered StopReplica for partitions to delete.
+    """A broker has responded to StopReplica with deletions.
 
-    error_code: of the whole request. partition_errors: code of each partition of a topic in deletion.
+    error_code: of the whole request. partition_errors: error code of each partition of a topic in deletion.
     """
 
     state = ControllerState.TOPIC_DELETION
@@ -203,7 +203,7 @@ class IsrChangeNotification(Event):
 
 
 class IsrProposal(NamedTuple):
-    """An in-sync set as a leader wants it. leader_epoch, zk_version: of the leadership that the leader knows."""
+    """An in-sync set proposed by a leader. leader_epoch, zk_version: of the leadership that the leader knows."""
 
     leader_epoch: int
     isr: tuple[int, ...]
@@ -212,9 +212,9 @@ class IsrProposal(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AlterIsrReceived(Asked):
-    """A leader of protocol version 2.7 or later asks for other in-sync sets (KIP-497).
+    """AlterIsr of a leader with inter-broker protocol 2.7 or later (KIP-497).
 
-    Answer: partition -> the Leadership it has now, or the KafkaError the change was refused with.
+    Outcome: partition -> its present Leadership, or the KafkaError of the refusal.
     """
 
     state = ControllerState.ISR_CHANGE
@@ -243,21 +243,21 @@ class TopicUncleanLeaderElectionEnable(Event):
 
 @dataclass(frozen=True, eq=False)
 class AutoPreferredReplicaLeaderElection(Event):
-    """Time to look whether too many partitions are led by others than their preferred replica."""
+    """The leader balance is to be checked."""
 
     state = ControllerState.AUTO_LEADER_BALANCE
 
 
 @dataclass(frozen=True, eq=False)
 class ZkReplicaLeaderElection(Event):
-    """`/admin/preferred_replica_election` was made, or may be there again."""
+    """`/admin/preferred_replica_election` was created, or may have been."""
 
     state = ControllerState.MANUAL_LEADER_BALANCE
 
 
 @dataclass(frozen=True, eq=False)
 class ReplicaLeaderElection(Asked):
-    """ElectLeaders. Answer: partition -> the elected leader, or the KafkaError it failed with.
+    """ElectLeaders. Outcome: partition -> the elected leader, or a KafkaError.
 
     partitions: None for all of the cluster.
     """
@@ -269,14 +269,14 @@ class ReplicaLeaderElection(Asked):
 
 @dataclass(frozen=True, eq=False)
 class ZkPartitionReassignment(Event):
-    """`/admin/reassign_partitions` was made, or may be there again."""
+    """`/admin/reassign_partitions` was created, or may have been."""
 
     state = ControllerState.ALTER_PARTITION_REASSIGNMENT
 
 
 @dataclass(frozen=True, eq=False)
 class ApiPartitionReassignment(Asked):
-    """AlterPartitionReassignments. Answer: partition -> None, or the KafkaError it was refused with.
+    """AlterPartitionReassignments. Outcome: partition -> None, or the KafkaError of the refusal.
 
     targets: the wanted replicas of each partition; None cancels.
     """
@@ -287,7 +287,7 @@ class ApiPartitionReassignment(Asked):
 
 @dataclass(frozen=True, eq=False)
 class PartitionReassignmentIsrChange(Event):
-    """The state of a partition that is being reassigned has changed: perhaps the new replicas have caught up."""
+    """The state of a partition that is being reassigned has changed; new replicas may be in sync."""
 
     state = ControllerState.ALTER_PARTITION_REASSIGNMENT
     partition: TopicPartition
@@ -295,7 +295,10 @@ class PartitionReassignmentIsrChange(Event):
 
 @dataclass(frozen=True, eq=False)
 class ListPartitionReassignments(Asked):
-    """Answer: partition -> Assignment, for those being reassigned. partitions: None for all of the cluster."""
+    """ListPartitionReassignments. partitions: None for all of the cluster.
+
+    Outcome: partition -> PartitionAssignment, for partitions that are being reassigned.
+    """
 
     state = ControllerState.LIST_PARTITION_REASSIGNMENT
     partitions: Sequence[TopicPartition] | None

@@ -1,8 +1,8 @@
-"""Carries out plans, for as long as one term of office lasts: writes to ZooKeeper, sends, logs, puts events (I/O).
+"""Carries out plans during one controller epoch: writes to ZooKeeper, sends requests, logs, puts events (I/O).
 
-It holds what a term needs besides the controller context: watches, the channels to the brokers, a timer. It decides
-nothing: what a step came to goes back into the plan, what it raised is raised there. Nothing survives a term: a new
-one reads everything again. Source: docs/reference/controller.md, sections 1 and 2.
+Has the controller context, the watches, the channels to the brokers and a timer. Decides nothing: the outcome of a step
+is sent to the plan, an error is raised in it. Nothing is kept after the epoch: the next one reads everything again.
+Source: docs/reference/controller.md, sections 1 and 2.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import Turn, finish
 from kafka_py.controller.channels import Channels, Connect
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.decisions.batch import ControllerRequest, RequestBatch, Sender
+from kafka_py.controller.decisions.batch import ControllerRequest, RequestBatch, RequestSource
 from kafka_py.controller.decisions.machine import event_of_reply
-from kafka_py.controller.decisions.notes import Note
+from kafka_py.controller.decisions.notes import LogLine
 from kafka_py.controller.decisions.plan import Plan, Step, Worked
 from kafka_py.controller.decisions.steps import (
     CloseChannel,
@@ -32,7 +32,7 @@ from kafka_py.controller.decisions.steps import (
     Put,
     PutLater,
     ReplicasMoved,
-    Reply,
+    ReplyToCaller,
     Send,
 )
 from kafka_py.controller.events import Event
@@ -40,7 +40,7 @@ from kafka_py.controller.metrics import ControllerStats
 from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges
 from kafka_py.controller.watches import Watches
-from kafka_py.controller.znode_work import FORGET, WORK, Znodes
+from kafka_py.controller.znode_work import FORGET, WORK, ControllerZnodes
 from kafka_py.zk.election import ControllerEpoch
 from kafka_py.zk.store import ZkStore
 
@@ -51,7 +51,7 @@ OnReply = Callable[[object], object]
 
 @dataclass(frozen=True, slots=True)
 class ControllerEnvironment:
-    """What a controller is given by its broker.
+    """The dependencies that a broker hands to its controller.
 
     config: asked for each time, as settings may change. listener: name of the inter-broker listener, on which brokers
     find each other.
@@ -72,23 +72,23 @@ class ControllerEnvironment:
 
 
 class Executor:
-    """One term of office. Made when the election is won; the plan of failover.py fills the context."""
+    """Created when this broker is elected controller; the plan of failover.py fills the context."""
 
-    def __init__(self, office: ControllerEpoch, environment: ControllerEnvironment) -> None:
-        self.epoch = office.epoch
-        self.epoch_zk_version = office.epoch_zk_version
-        self.cluster = ControllerContext(office.epoch)
+    def __init__(self, controller_epoch: ControllerEpoch, environment: ControllerEnvironment) -> None:
+        self.epoch = controller_epoch.epoch
+        self.epoch_zk_version = controller_epoch.epoch_zk_version
+        self.cluster = ControllerContext(controller_epoch.epoch)
         self.watches = Watches(environment.put)
         self._environment = environment
-        self._znodes = Znodes(
-            environment.store, self.watches, office.epoch_zk_version, environment.new_topic_id,
+        self._znodes = ControllerZnodes(
+            environment.store, self.watches, controller_epoch.epoch_zk_version, environment.new_topic_id,
             lambda: bool(environment.config().unclean_leader_election_enable),
         )  # fmt: skip
-        self._sender = Sender(
-            environment.broker_id, office.epoch, environment.config().inter_broker_version().requests,
+        self._request_source = RequestSource(
+            environment.broker_id, controller_epoch.epoch, environment.config().inter_broker_version().requests,
             environment.listener,
         )  # fmt: skip
-        self._state_changes = StateChanges(environment.broker_id, office.epoch)
+        self._state_changes = StateChanges(environment.broker_id, controller_epoch.epoch)
         self.channels = Channels(
             environment.connect,
             self._on_reply,
@@ -101,16 +101,16 @@ class Executor:
         self._turn_used = 0.0
 
     def end(self) -> None:
-        """Stops everything that the term has started; its context must not be used afterwards."""
+        """Stops channels, watches and timer; the context must not be used after this."""
         self.watches.end()
         self.channels.close()
         if self._timer is not None:
             self._timer.cancel()
 
     async def run(self, plan: Plan[T], reply: OnReply = lambda _: None) -> T:
-        """Does one step of the plan after the other; returns, or raises, what the plan does.
+        """Carries out the steps of the plan; returns, or raises, what the plan does.
 
-        reply: takes the outcome for whoever asked.
+        reply: called with the outcome for the caller of an Asked event.
         """
         outcome: Any = None
         failure: BaseException | None = None
@@ -123,10 +123,10 @@ class Executor:
                 outcome = failure = None
                 try:
                     outcome = await self._perform(step, reply)
-                except BaseException as error:  # a cancellation as well: a plan may have things to finish
+                except BaseException as error:  # including a cancellation: a plan may have finally blocks
                     failure = error
         finally:
-            failure = None  # its traceback leads back here
+            failure = None  # its traceback refers to this frame
 
     async def _perform(self, step: Step[Any], reply: OnReply) -> Any:
         work = WORK.get(type(step))
@@ -137,7 +137,7 @@ class Executor:
                 await self._maybe_yield(elements / of)
             case Send(batch):
                 await self._send(batch)
-            case Reply(answer):
+            case ReplyToCaller(answer):
                 reply(answer)
             case _:
                 self._perform_at_once(step)
@@ -146,7 +146,7 @@ class Executor:
     def _perform_at_once(self, step: Step[Any]) -> None:
         environment = self._environment
         match step:
-            case Note(source, level, text, arguments, error):
+            case LogLine(source, level, text, arguments, error):
                 logging.getLogger(source).log(level, text, *arguments, exc_info=error)
             case PartitionsMoved(before, target, detail):
                 self._state_changes.moved(PARTITION, before, target, self.cluster.partition_state, detail)
@@ -166,7 +166,7 @@ class Executor:
                 FORGET[type(step)](self.watches, step)
 
     async def _maybe_yield(self, share: float) -> None:
-        """share: of a turn that was used; when it is over others have the loop."""
+        """Yields to other work on the loop when a turn is used up. share: the part of a turn that was used."""
         self._turn_used += share
         if self._turn_used >= 1:
             self._turn_used = 0.0
@@ -180,10 +180,10 @@ class Executor:
     # Requests to brokers
 
     async def _send(self, batch: RequestBatch) -> None:
-        """Hands a batch to the channels, in turns with other work. Raises MissingListener; then nothing is sent."""
+        """Queues the requests of a batch, in turns with other work. Raises MissingListener; then nothing is sent."""
         clock = self._environment.clock
         turn = Turn(clock)
-        for request in await finish(batch.requests(self._sender), clock.monotonic_ms):
+        for request in await finish(batch.requests(self._request_source), clock.monotonic_ms):
             await turn.maybe_yield()
             self.channels.send(request)
             self._state_changes.sent(request)

@@ -1,4 +1,4 @@
-"""What the controller measures. Source: docs/reference/metrics.tsv (rows of kafka.controller)."""
+"""The controller's metrics. Source: docs/reference/metrics.tsv (rows of kafka.controller)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class ControllerMetrics(MetricTable, group="kafka.controller:type=KafkaController"):
-    """Sizes of the cluster as the active controller knows it; all 0 on the other brokers."""
+    """Numbers of the controller context; all 0 on other brokers than the active controller."""
 
     active = Gauge("ActiveControllerCount", about="1 on the active controller.")
     offline_partitions = Gauge("OfflinePartitionsCount", about="Partitions without a live leader.")
     imbalance = Gauge("PreferredReplicaImbalanceCount", about="Partitions not led by their first replica.")
-    state = Gauge("ControllerState", about="Number of what the controller is busy with; 0 is idle.")
+    state = Gauge("ControllerState", about="Number of the ControllerState; 0 is idle.")
     topics = Gauge("GlobalTopicCount", about="Topics in the cluster.")
     partitions = Gauge("GlobalPartitionCount", about="Partitions in the cluster.")
     topics_to_delete = Gauge("TopicsToDeleteCount", about="Topics waiting for deletion.")
@@ -28,7 +28,7 @@ class ControllerMetrics(MetricTable, group="kafka.controller:type=KafkaControlle
     replicas_ineligible = Gauge("ReplicasIneligibleToDeleteCount", about="Replicas whose deletion is halted.")
 
     def show(self, cluster: ControllerContext | None) -> None:
-        """Takes all sizes from `cluster`; None: not the active controller."""
+        """Takes all numbers from `cluster`; None: not the active controller."""
         self.active = int(cluster is not None)
         self.offline_partitions = cluster.offline_partition_count if cluster else 0
         self.imbalance = cluster.preferred_imbalance_count if cluster else 0
@@ -41,7 +41,7 @@ class ControllerMetrics(MetricTable, group="kafka.controller:type=KafkaControlle
 
 
 class ControllerStats(MetricTable, group="kafka.controller:type=ControllerStats"):
-    """How often each kind of event came, and how long it took."""
+    """Rate and processing time of each type of event."""
 
     unclean_elections = Rate(
         "UncleanLeaderElectionsPerSec", unit="elections", about="Leaders elected from outside the in-sync set."
@@ -64,7 +64,7 @@ class ControllerStats(MetricTable, group="kafka.controller:type=ControllerStats"
     update_features = Timing("UpdateFeaturesRateAndTimeMs", unit="ms")
 
     def timing_of(self, state: ControllerState) -> Histogram | None:
-        """Where the time spent in `state` is recorded; the replies to UpdateMetadata are not timed."""
+        """The histogram of the time spent in `state`; None for responses to UpdateMetadata, which are not timed."""
         attribute = _TIMINGS.get(state)
         return None if attribute is None else getattr(self, attribute)
 
@@ -89,18 +89,18 @@ _TIMINGS = {
 
 
 class EventQueueMetrics(MetricTable, group="kafka.controller:type=ControllerEventManager"):
-    """The controller's one queue."""
+    """The controller's event queue."""
 
     wait = Distribution("EventQueueTimeMs", unit="ms", about="How long events waited.")
     size = Gauge("EventQueueSize", of=len, about="Events waiting.")
 
     def forget_waits(self) -> None:
-        """How long events waited is measured afresh."""
+        """Resets the histogram of queue times."""
         self.__dict__.pop("wait", None)
 
 
 class ChannelsMetrics(MetricTable, group="kafka.controller:type=ControllerChannelManager"):
-    """Requests on their way from the controller to the brokers, over all of them."""
+    """Queued requests from the controller to all brokers."""
 
     total_queue_size = Gauge("TotalQueueSize", of=lambda channels: channels.waiting, about="For all brokers.")
 

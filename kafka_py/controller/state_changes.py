@@ -1,6 +1,6 @@
-"""What the controller writes to the log of state changes: moves of partitions and replicas, and what it sends.
+"""The controller's lines in the state change log: moves of partitions and replicas, and sent requests.
 
-Knows how lines look; who calls it knows what happened. Source: StateChangeLogger.
+Formats lines only. Source: StateChangeLogger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REPLICA = "replica"
 
 
 class StateChanges:
-    """Of one term of office."""
+    """The state change log of one controller epoch."""
 
     def __init__(self, broker_id: int, epoch: int) -> None:
         self._prefix = f"[Controller id={broker_id} epoch={epoch}]"
@@ -34,9 +34,9 @@ class StateChanges:
         state_of: Callable[[Any], Any],
         detail: Mapping[Any, Any],
     ) -> None:
-        """Partitions or replicas moved, or did not; of replicas only DEBUG tells. before: the state each was in.
+        """Logs moves of partitions or replicas; of replicas at DEBUG only. before: the previous states.
 
-        state_of: the state it has now. detail: what else there is to say of some, such as their leader.
+        state_of: returns the present state. detail: more about some of them, such as the leadership.
         """
         if not LOG.isEnabledFor(logging.INFO if kind == PARTITION else logging.DEBUG):
             return
@@ -54,7 +54,7 @@ class StateChanges:
                           label(state_of(subject)), detail.get(subject))  # fmt: skip
 
     def sent(self, request: ControllerRequest) -> None:
-        """A request is on its way to a broker."""
+        """Logs a request that was queued for a broker."""
         if not LOG.isEnabledFor(logging.INFO):
             return
         message, broker = request.message, request.broker

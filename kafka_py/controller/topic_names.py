@@ -1,4 +1,4 @@
-"""What a topic may be called, and which names get in each other's way.
+"""Valid topic names, and collisions of names in metrics.
 
 Pure. Source: docs/reference/controller.md, section 14.
 """
@@ -15,7 +15,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def fault_of(name: str) -> str | None:
-    """Why `name` cannot be a topic's, for people; None when it can."""
+    """Why `name` is not a valid topic name; None if it is valid."""
     if not name:
         return "A topic name cannot be empty."
     if name in (".", ".."):
@@ -28,29 +28,29 @@ def fault_of(name: str) -> str | None:
 
 
 def validate(name: str) -> None:
-    """Raises KafkaError(INVALID_TOPIC_EXCEPTION) when `name` cannot be a topic's."""
+    """Raises KafkaError(INVALID_TOPIC_EXCEPTION) if `name` is not a valid topic name."""
     fault = fault_of(name)
     if fault is not None:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
 
 
 def can_exist(name: str) -> bool:
-    """Whether a znode can bear the name: looser than `validate`, for topics that somebody made by hand."""
+    """Whether a znode can have the name; less strict than `validate`, for topics that were created in ZooKeeper."""
     return bool(name) and name not in (".", "..") and "/" not in name and name.isprintable()
 
 
 def has_collision_chars(name: str) -> bool:
-    """Whether the name holds "." or "_", which are the same in metric names."""
+    """Whether the name contains "." or "_", which are the same character in metric names."""
     return "." in name or "_" in name
 
 
 def in_metrics(name: str) -> str:
-    """The name that a topic's metrics bear."""
+    """The topic's name in metric names."""
     return name.replace(".", "_")
 
 
 def collide(one: str, other: str) -> bool:
-    """Whether the metrics of two topics would bear one name."""
+    """Whether the metrics of two topics would have the same name."""
     return in_metrics(one) == in_metrics(other)
 
 
@@ -62,5 +62,5 @@ def colliding(name: str, existing: Iterable[str]) -> list[str]:
 
 
 def is_internal(name: str) -> bool:
-    """Whether the topic belongs to the brokers themselves."""
+    """Whether the topic is an internal one."""
     return name in INTERNAL_TOPICS

@@ -1,4 +1,4 @@
-"""The seam for a site's own rules on new topics: `create.topic.policy.class.name` (KIP-108).
+"""Custom policies for new topics: `create.topic.policy.class.name` (KIP-108).
 
 The setting is the dotted path of a Python class, for example `mysite.policies.AtLeastTwoReplicas`. Knows nothing of
 how topics are made. Source: docs/reference/controller.md, section 14; docs/reference/configs.tsv.
@@ -16,14 +16,14 @@ SETTING = "create.topic.policy.class.name"
 
 
 class PolicyViolation(KafkaError):
-    """What a policy raises to refuse a topic; the text goes to whoever wanted it."""
+    """Raised by a policy to refuse a topic; the text is sent to the client."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(ErrorCode.POLICY_VIOLATION, detail)
 
 
-class TopicRequest(NamedTuple):
-    """The topic that is about to be made: either both counts or the assignment, never all three."""
+class RequestMetadata(NamedTuple):
+    """The topic to be created: with either both counts or the assignment."""
 
     topic: str
     partitions: int | None
@@ -33,13 +33,13 @@ class TopicRequest(NamedTuple):
 
 
 class CreateTopicPolicy(Protocol):
-    """What the class must offer; made without arguments, once per broker."""
+    """The interface of a policy; created without arguments, once per broker."""
 
     def configure(self, configs: Mapping[str, object]) -> None:
-        """Gets the broker's properties."""
+        """Called once with the broker's properties."""
         ...
 
-    def validate(self, request: TopicRequest) -> None:
+    def validate(self, request: RequestMetadata) -> None:
         """Raises PolicyViolation to refuse the topic."""
         ...
 

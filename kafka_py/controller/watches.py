@@ -1,7 +1,7 @@
-"""ZooKeeper's one-shot watches turned into controller events, for as long as one term of office lasts.
+"""Turns ZooKeeper's one-shot watches into controller events, during one controller epoch.
 
-A watch is handed to the read that arms it; reading again in the event's processing arms it anew. One callable per
-subject, so that a subject read twice is watched once. Knows nothing of what the events do.
+A watch is passed to the read that registers it; the processing of the event reads again and so re-registers it. There
+is one callable per subject, so that a subject that is read twice is watched once. Knows nothing of what the events do.
 Source: docs/reference/controller.md, section 1; docs/reference/zookeeper.md, section 2 (column "watched by").
 """
 
@@ -43,15 +43,15 @@ class Watches:
         self.preferred_elections = self._watch(ZkReplicaLeaderElection, EventType.CREATED)
 
     def broker(self, broker: int) -> Watch:
-        """For one broker's registration."""
+        """The watch of one broker's registration."""
         return self._of("broker", broker, lambda: BrokerModifications(broker))
 
     def topic(self, topic: str) -> Watch:
-        """For one topic's assignment."""
+        """The watch of one topic's assignment."""
         return self._of("topic", topic, lambda: PartitionModifications(topic))
 
     def reassigned_partition(self, partition: TopicPartition) -> Watch:
-        """For the state of a partition that is being reassigned."""
+        """The watch of the state of a partition that is being reassigned."""
         return self._of("partition", partition, lambda: PartitionReassignmentIsrChange(partition))
 
     def forget_broker(self, broker: int) -> None:
@@ -64,7 +64,7 @@ class Watches:
         self._by_subject.pop(("partition", partition), None)
 
     def end(self) -> None:
-        """Watches that are still armed fire into the void from now on."""
+        """Watches that are still registered have no effect from now on."""
         self._is_over = True
         self._by_subject.clear()
 

@@ -1,4 +1,4 @@
-"""Does what plans ask of ZooKeeper: each step is one call of the store, fenced and watched as the term needs it (I/O).
+"""Carries out the steps for ZooKeeper: each is one call of the store, fenced by the controller epoch (I/O).
 
 Source: docs/reference/zookeeper.md, sections 2 and 3.
 """
@@ -22,10 +22,10 @@ UNCLEAN = "unclean.leader.election.enable"
 
 
 @dataclass(frozen=True, slots=True)
-class Znodes:
-    """ZooKeeper as one term of office uses it.
+class ControllerZnodes:
+    """ZooKeeper during one controller epoch.
 
-    epoch_zk_version: fences every write. permits_unclean: the broker's own setting, asked for each time.
+    epoch_zk_version: fences every write. permits_unclean: returns the broker's own setting at present.
     """
 
     store: ZkStore
@@ -109,18 +109,18 @@ class Znodes:
         return await self.store.admin.keep_reassignments(stays, self.epoch_zk_version)
 
 
-WORK: dict[type[Step[Any]], Callable[[Znodes, Any], Awaitable[Any]]] = {
+WORK: dict[type[Step[Any]], Callable[[ControllerZnodes, Any], Awaitable[Any]]] = {
     steps.ReadBrokers: lambda zk, _: zk.store.brokers.all(zk.watches.brokers),
     steps.ReadBroker: lambda zk, step: zk.store.brokers.one(step.broker, zk.watches.broker(step.broker)),
-    steps.WatchBrokers: Znodes.watch_brokers,
+    steps.WatchBrokers: ControllerZnodes.watch_brokers,
     steps.ReadTopics: lambda zk, step: zk.store.topics.names(zk.watches.topics if step.watches else None),
-    steps.ReadAssignments: Znodes.read_assignments,
-    steps.GiveTopicIds: Znodes.give_topic_ids,
-    steps.WriteAssignments: Znodes.write_assignments,
-    steps.KeepPartitions: Znodes.keep_partitions,
-    steps.ReadUncleanPermissions: Znodes.read_unclean_permissions,
+    steps.ReadAssignments: ControllerZnodes.read_assignments,
+    steps.GiveTopicIds: ControllerZnodes.give_topic_ids,
+    steps.WriteAssignments: ControllerZnodes.write_assignments,
+    steps.KeepPartitions: ControllerZnodes.keep_partitions,
+    steps.ReadUncleanPermissions: ControllerZnodes.read_unclean_permissions,
     steps.ReadLeaderships: lambda zk, step: zk.store.partitions.states(step.partitions),
-    steps.ReadLeadership: Znodes.read_leadership,
+    steps.ReadLeadership: ControllerZnodes.read_leadership,
     steps.CreateLeaderships: lambda zk, step: zk.store.partitions.create_states(step.leaderships, zk.epoch_zk_version),
     steps.UpdateLeaderships: lambda zk, step: zk.store.partitions.update_states(step.leaderships, zk.epoch_zk_version),
     steps.ReadPartitionsWithState: lambda zk, step: zk.store.topics.partitions_with_state(step.topic),
@@ -132,19 +132,19 @@ WORK: dict[type[Step[Any]], Callable[[Znodes, Any], Awaitable[Any]]] = {
     steps.DeletePreferredElections: lambda zk, _: zk.store.admin.delete_preferred_elections(zk.epoch_zk_version),
     steps.ReadReassignments: lambda zk, _: zk.store.admin.reassignments(zk.watches.reassignments),
     steps.WatchEmptyReassignments: lambda zk, _: zk.store.admin.reassignments(zk.watches.empty_reassignments),
-    steps.RemoveReassignments: Znodes.remove_reassignments,
+    steps.RemoveReassignments: ControllerZnodes.remove_reassignments,
     steps.ListIsrChanges: lambda zk, _: zk.store.notifications.isr_changes(zk.watches.isr_changes),
     steps.ReadIsrChanges: lambda zk, step: zk.store.notifications.read_isr_changes(step.names),
     steps.DeleteIsrChanges: lambda zk, step: zk.store.notifications.delete_isr_changes(step.names, zk.epoch_zk_version),
     steps.ListLogDirEvents: lambda zk, _: zk.store.notifications.log_dir_events(zk.watches.log_dir_events),
     steps.ReadLogDirEvents: lambda zk, step: zk.store.notifications.read_log_dir_events(step.names),
-    steps.DeleteLogDirEvents: Znodes.delete_log_dir_events,
+    steps.DeleteLogDirEvents: ControllerZnodes.delete_log_dir_events,
 }
-"""Every step that reads or writes ZooKeeper: a table."""
+"""The function of every step that reads or writes ZooKeeper."""
 
 FORGET: dict[type[Step[Any]], Callable[[Watches, Any], None]] = {
     steps.ForgetBroker: lambda watches, step: watches.forget_broker(step.broker),
     steps.ForgetTopic: lambda watches, step: watches.forget_topic(step.topic),
     steps.ForgetPartition: lambda watches, step: watches.forget_partition(step.partition),
 }
-"""Every step that drops a watch."""
+"""The function of every step that drops a watch."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from kafka_py.broker.requests.topic_admin import NewTopic, TopicAdmin
+from kafka_py.broker.requests.topic_admin import TopicAdmin, TopicToCreate
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.controller.topic_names import fault_of
 
@@ -44,10 +44,10 @@ class AutoCreation:
             self._in_flight.discard(name)
         return ErrorCode.LEADER_NOT_AVAILABLE
 
-    def _new_topic(self, name: str) -> NewTopic:
+    def _new_topic(self, name: str) -> TopicToCreate:
         config = self._config()
         if name == GROUP_METADATA_TOPIC:
-            return NewTopic(
+            return TopicToCreate(
                 name,
                 config.offsets_topic_num_partitions,
                 config.offsets_topic_replication_factor,
@@ -58,7 +58,7 @@ class AutoCreation:
                 },
             )
         if name == TRANSACTION_STATE_TOPIC:
-            return NewTopic(
+            return TopicToCreate(
                 name,
                 config.transaction_state_log_num_partitions,
                 config.transaction_state_log_replication_factor,
@@ -70,4 +70,4 @@ class AutoCreation:
                     "unclean.leader.election.enable": "false",
                 },
             )
-        return NewTopic(name)
+        return TopicToCreate(name)

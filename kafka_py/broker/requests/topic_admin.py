@@ -27,7 +27,7 @@ from kafka_py.controller.model.placement import (
     require_racks_of_all_or_none,
     without_racks,
 )
-from kafka_py.controller.topic_policy import CreateTopicPolicy, TopicRequest
+from kafka_py.controller.topic_policy import CreateTopicPolicy, RequestMetadata
 from kafka_py.zk.access import PIPELINE_WIDTH
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import NoNode
@@ -40,7 +40,7 @@ BROKER_DEFAULT = -1
 """As a count: use the broker's default."""
 
 
-class NewTopic(NamedTuple):
+class TopicToCreate(NamedTuple):
     """A topic to be created: counts, or an assignment of replicas to every partition."""
 
     name: str
@@ -129,7 +129,7 @@ class TopicAdmin:
 
     # Creation
 
-    async def create(self, new: NewTopic, *, validate_only: bool = False) -> PlannedTopic:
+    async def create(self, new: TopicToCreate, *, validate_only: bool = False) -> PlannedTopic:
         """Creates a topic, or with `validate_only` only plans it.
 
         Raises KafkaError with the codes of CreateTopics; TOPIC_ALREADY_EXISTS also when it is created concurrently.
@@ -139,7 +139,7 @@ class TopicAdmin:
             await self.write(planned)
         return planned
 
-    async def plan(self, new: NewTopic) -> PlannedTopic:
+    async def plan(self, new: TopicToCreate) -> PlannedTopic:
         """The topic with its replicas placed. Raises KafkaError for the first failed check."""
         if self._exists(new.name):
             raise _already_exists(new.name)
@@ -158,7 +158,7 @@ class TopicAdmin:
         if self._policy is not None:
             partitions, factor = counts or (None, None)
             explicit = None if counts else assignment
-            self._policy.validate(TopicRequest(new.name, partitions, factor, explicit, configs))
+            self._policy.validate(RequestMetadata(new.name, partitions, factor, explicit, configs))
         topic_id = self._new_topic_id() if self._config().inter_broker_version().has_topic_ids else None
         return PlannedTopic(new.name, assignment, configs, topic_id)
 
@@ -167,7 +167,7 @@ class TopicAdmin:
         assignment = TopicAssignment.of(planned.assignment, planned.topic_id)
         await self._store.topics.create(planned.name, assignment, planned.configs)
 
-    def _counts(self, new: NewTopic) -> tuple[int, int] | None:
+    def _counts(self, new: TopicToCreate) -> tuple[int, int] | None:
         """Partitions and replication factor, with defaults applied; None when replicas are assigned explicitly."""
         if new.assignment:
             if (new.partitions, new.replication_factor) != (BROKER_DEFAULT, BROKER_DEFAULT):

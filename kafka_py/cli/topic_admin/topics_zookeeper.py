@@ -14,7 +14,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import NO_LEADER, ZERO_UUID, TopicPartition
-from kafka_py.broker.requests.topic_admin import BROKER_DEFAULT, NewTopic, RackMode, TopicAdmin, registered_brokers
+from kafka_py.broker.requests.topic_admin import BROKER_DEFAULT, RackMode, TopicAdmin, TopicToCreate, registered_brokers
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, TopicDescription
@@ -76,7 +76,7 @@ async def create_topic(store: ZkStore, request: TopicRequest) -> None:
     brokers = await registered_brokers(store, _rack_mode(request)) if counted else []
     admin = _admin(store, brokers)
     planned = await admin.plan(
-        NewTopic(
+        TopicToCreate(
             request.name,
             BROKER_DEFAULT if request.partitions is None else request.partitions,
             BROKER_DEFAULT if request.replication_factor is None else request.replication_factor,

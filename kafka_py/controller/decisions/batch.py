@@ -1,7 +1,7 @@
 """The requests that one step of the controller sends, merged: at most one of each kind per broker.
 
-Collects entries, then makes the messages in the order in which they leave: LeaderAndIsr, UpdateMetadata,
-StopReplica. The metadata of a partition is that of the moment when the messages are made. Pure; channels.py sends.
+Collects entries, then makes the messages in the order in which they are sent: LeaderAndIsr, UpdateMetadata,
+StopReplica. Metadata of a partition is that of the time when the messages are made. Pure; channels.py sends them.
 Source: docs/reference/controller.md, section 12.
 """
 
@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kafka_py.base.ids import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, ZERO_UUID, TopicPartition
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, PartitionAssignment
 from kafka_py.records.batch import NO_LEADER_EPOCH
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
@@ -38,22 +38,22 @@ from kafka_py.wire.protocol_versions import ControllerRequestVersions
 from kafka_py.zk.znodes import SECURITY_PROTOCOLS
 
 STEP_PARTITIONS = 128
-"""After so many partitions the work on a batch stops for others to have the loop."""
+"""The number of partitions after which the work on a batch yields to other work on the loop."""
 
 E = TypeVar("E")
 T = TypeVar("T")
 Steps: TypeAlias = Generator[None, None, T]
-"""Work that stops now and then (base/turns.py), and what it returns."""
+"""Work in turns (base/turns.py), and its result."""
 
 ControllerMessage = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
 
 
 class MissingListener(Exception):
-    """A leader has no address on the listener that brokers use among themselves: the batch cannot be sent."""
+    """A leader does not advertise the inter-broker listener, so that the batch cannot be sent."""
 
 
-class Sender(NamedTuple):
-    """Who sends: the controller, its epoch, and by which rules.
+class RequestSource(NamedTuple):
+    """The controller that sends: its id, its epoch, and the versions of its requests.
 
     listener: name of the inter-broker listener, on which the leaders' addresses are looked up.
     """
@@ -65,7 +65,7 @@ class Sender(NamedTuple):
 
 
 class ControllerRequest(NamedTuple):
-    """One request to one broker. deletes: the partitions that a StopReplica wants deleted."""
+    """One request to one broker. deletes: the partitions that a StopReplica deletes."""
 
     broker: int
     message: ControllerMessage
@@ -74,7 +74,7 @@ class ControllerRequest(NamedTuple):
 
 
 class RequestBatch:
-    """Entries for many brokers; `requests` makes of them what is to be sent."""
+    """Entries for many brokers; `requests` turns them into messages."""
 
     def __init__(self, cluster: ControllerContext) -> None:
         self._cluster = cluster
@@ -88,13 +88,13 @@ class RequestBatch:
         brokers: Iterable[int],
         partition: TopicPartition,
         leadership: Leadership,
-        assignment: Assignment,
+        assignment: PartitionAssignment,
         *,
         is_new: bool,
     ) -> None:
-        """Tells `brokers` who leads; every broker gets the news for its metadata as well.
+        """Adds LeaderAndIsr for `brokers`, and UpdateMetadata for all brokers.
 
-        is_new: the replica was just made. Once said to a broker within the batch, it stays said.
+        is_new: whether the replica is new. Stays set for a broker once it was set within the batch.
         """
         plain = _leader_and_isr_state(partition, leadership, assignment, is_new)
         for broker in brokers:
@@ -108,12 +108,15 @@ class RequestBatch:
         self._metadata[partition] = None
 
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
-        """Tells `brokers` all live brokers, and the leaders of all partitions of this batch that ever had one."""
+        """Adds UpdateMetadata for `brokers`, with all live brokers and with the leaders of all partitions of the batch.
+
+        Partitions that never had a leader are left out.
+        """
         self._metadata_brokers.update(brokers)
         self._metadata.update(dict.fromkeys(partitions))
 
     def add_stop_replica(self, brokers: Iterable[int], partition: TopicPartition, *, delete: bool) -> None:
-        """Tells `brokers` to stop following a partition, or to delete it."""
+        """Adds StopReplica for `brokers`. delete: whether they delete the replica."""
         leadership = self._cluster.leadership(partition)
         if partition.topic in self._cluster.queued:
             leader_epoch = EPOCH_DURING_DELETE
@@ -125,10 +128,10 @@ class RequestBatch:
         for broker in brokers:
             self._stop.setdefault(broker, {})[partition] = state
 
-    def requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
-        """What to send, in order. Brokers that are not registered get nothing. Raises MissingListener.
+    def requests(self, sender: RequestSource) -> Steps[list[ControllerRequest]]:
+        """The messages, in order; none for brokers that are not registered. Raises MissingListener.
 
-        A generator that stops now and then, for others to have the loop; nothing may change in the cluster meanwhile.
+        A generator that yields to other work on the loop (base/turns.py); the context must not change meanwhile.
         """
         first = yield from self._leader_and_isr_requests(sender)
         then = yield from self._update_metadata_requests(sender)
@@ -138,7 +141,7 @@ class RequestBatch:
     def _registered(self, brokers: Collection[int]) -> list[int]:
         return sorted(broker for broker in brokers if broker in self._cluster.brokers)
 
-    def _leader_and_isr_requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
+    def _leader_and_isr_requests(self, sender: RequestSource) -> Steps[list[ControllerRequest]]:
         version = sender.versions.leader_and_isr
         made = []
         for broker in self._registered(self._leader_and_isr):
@@ -175,7 +178,7 @@ class RequestBatch:
             nodes.append(LeaderAndIsrLiveLeader(broker_id=leader, host_name=endpoint.host, port=endpoint.port))
         return nodes
 
-    def _update_metadata_requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
+    def _update_metadata_requests(self, sender: RequestSource) -> Steps[list[ControllerRequest]]:
         version = sender.versions.update_metadata
         states = {}
         for number, partition in enumerate(self._metadata):
@@ -241,7 +244,7 @@ class RequestBatch:
             offline_replicas=[replica for replica in replicas if not cluster.is_online(replica, partition)],
         )
 
-    def _stop_replica_requests(self, sender: Sender) -> Steps[list[ControllerRequest]]:
+    def _stop_replica_requests(self, sender: RequestSource) -> Steps[list[ControllerRequest]]:
         version = sender.versions.stop_replica
         made = []
         for broker in self._registered(self._stop):
@@ -263,7 +266,7 @@ class RequestBatch:
                 made.append(ControllerRequest(broker, request(topic_states=topic_states), version, deletes))
                 yield
                 continue
-            for delete in (True, False):  # before v3 the flag is the request's
+            for delete in (True, False):  # before version 3 the flag is one of the request
                 chosen = [partition for partition in states if (partition in deletes) is delete]
                 if chosen:
                     old = yield from _old_stop_replica(request, chosen, delete, version)
@@ -272,7 +275,7 @@ class RequestBatch:
 
 
 def _leader_and_isr_state(
-    partition: TopicPartition, leadership: Leadership, assignment: Assignment, is_new: bool
+    partition: TopicPartition, leadership: Leadership, assignment: PartitionAssignment, is_new: bool
 ) -> LeaderAndIsrPartitionState:
     return LeaderAndIsrPartitionState(
         topic_name=partition.topic,

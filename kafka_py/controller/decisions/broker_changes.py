@@ -1,6 +1,6 @@
-"""Brokers that come, go, come back, or change their address.
+"""Brokers that start, fail, restart, or change their listeners.
 
-Source: docs/reference/controller.md, section 7; KIP-380 (brokers that come back).
+Source: docs/reference/controller.md, section 7; KIP-380 (restarted brokers).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.controller.decisions import deletion, reassignment
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import bring_online, move_partitions
 from kafka_py.controller.decisions.plan import Plan
 from kafka_py.controller.decisions.replica_moves import move_replicas
@@ -19,14 +19,14 @@ from kafka_py.controller.decisions.steps import Address, CloseChannel, OpenChann
 from kafka_py.controller.decisions.znode_steps import ForgetBroker, ReadBroker, ReadBrokers, WatchBrokers
 from kafka_py.controller.events import BrokerChange, BrokerModifications
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import ControllerContext, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAndReplica
 from kafka_py.zk.brokers import RegisteredBroker
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 
 class BrokerChanges(NamedTuple):
-    """What has become of the brokers: sorted ids. bounced: gone and back since we last looked."""
+    """Sorted broker ids. bounced: restarted since the last comparison."""
 
     new: list[int]
     bounced: list[int]
@@ -34,7 +34,7 @@ class BrokerChanges(NamedTuple):
 
 
 def compare(known: Mapping[int, RegisteredBroker], found: Mapping[int, RegisteredBroker]) -> BrokerChanges:
-    """Who came and went between two lists of registrations; a larger epoch tells a broker that came back."""
+    """The differences between two lists of registrations; a broker with a larger broker epoch has restarted."""
     return BrokerChanges(
         new=sorted(found.keys() - known.keys()),
         bounced=sorted(id_ for id_ in found.keys() & known.keys() if found[id_].epoch > known[id_].epoch),
@@ -43,7 +43,7 @@ def compare(known: Mapping[int, RegisteredBroker], found: Mapping[int, Registere
 
 
 def address_of(broker: RegisteredBroker, listener: str) -> Address:
-    """Where the broker takes our requests. Raises KafkaError(LISTENER_NOT_FOUND)."""
+    """The broker's address for requests of the controller. Raises KafkaError(LISTENER_NOT_FOUND)."""
     endpoint = broker.endpoint(listener)
     if endpoint is None:
         raise KafkaError(ErrorCode.LISTENER_NOT_FOUND, f"broker {broker.id} does not advertise listener {listener}")
@@ -51,7 +51,7 @@ def address_of(broker: RegisteredBroker, listener: str) -> Address:
 
 
 def broker_change(cluster: ControllerContext, _event: BrokerChange, settings: Settings) -> Plan[None]:
-    """Registrations were made or have vanished."""
+    """Handles created and removed broker registrations."""
     found = yield from ReadBrokers()
     changes = compare(cluster.brokers, found)
     addresses = {
@@ -89,7 +89,7 @@ def _remove(cluster: ControllerContext, ids: Collection[int]) -> None:
 
 
 def brokers_started(cluster: ControllerContext, ids: Collection[int]) -> Plan[None]:
-    """New brokers learn the cluster, the others learn of them; their replicas begin, waiting partitions get leaders."""
+    """Sends metadata to new brokers and about them, starts their replicas, elects leaders for offline partitions."""
     for id_ in ids:
         cluster.offline_dirs.pop(id_, None)
     yield from update_metadata(cluster, cluster.brokers.keys() - set(ids))
@@ -104,7 +104,7 @@ def brokers_started(cluster: ControllerContext, ids: Collection[int]) -> Plan[No
 
 
 def brokers_failed(cluster: ControllerContext, ids: Collection[int]) -> Plan[None]:
-    """Brokers are gone: whatever they led is led elsewhere, if it can be."""
+    """Handles failed brokers: elects other leaders for the partitions that they led."""
     for id_ in ids:
         cluster.offline_dirs.pop(id_, None)
         cluster.shutting_down.discard(id_)
@@ -113,20 +113,20 @@ def brokers_failed(cluster: ControllerContext, ids: Collection[int]) -> Plan[Non
         yield from ForgetBroker(id_)
 
 
-def replicas_became_offline(cluster: ControllerContext, replicas: Collection[Replica]) -> Plan[None]:
-    """Their partitions get other leaders and smaller in-sync sets; a deletion they were part of is halted."""
+def replicas_became_offline(cluster: ControllerContext, replicas: Collection[PartitionAndReplica]) -> Plan[None]:
+    """Elects other leaders, shrinks in-sync sets, and halts deletions of topics with these replicas."""
     leaderless = cluster.partitions_with_offline_leader()
     yield from move_partitions(cluster, leaderless, partition_states.OFFLINE)
     yield from bring_online(cluster)
     staying = [replica for replica in replicas if replica.topic not in cluster.queued]
     yield from move_replicas(cluster, staying, replica_states.OFFLINE)
     yield from deletion.replicas_failed(cluster, [r for r in replicas if r.topic in cluster.queued])
-    if not leaderless:  # nobody has been told yet that brokers are gone
+    if not leaderless:  # no UpdateMetadata without the failed brokers was sent yet
         yield from update_metadata(cluster, cluster.brokers)
 
 
 def broker_modifications(cluster: ControllerContext, event: BrokerModifications, _settings: Settings) -> Plan[None]:
-    """A registration was rewritten; what counts is where the broker can be reached."""
+    """Handles a rewritten registration; only a change of the endpoints matters."""
     known = cluster.brokers.get(event.broker)
     found = yield from ReadBroker(event.broker)
     if known is None or found is None:

@@ -1,7 +1,7 @@
-"""Topics on their way out: from the request to delete until the last replica has said that it is gone.
+"""Topic deletion: from the request until all brokers have deleted their replicas.
 
-A topic is queued, then started (its partitions cease to exist, brokers drop it from their metadata), then complete.
-It is ineligible, and waits, while a broker with one of its replicas is down, or while it is reassigned.
+A topic is queued, then started (its partitions become NON_EXISTENT, brokers remove it from their metadata), then
+complete. It is ineligible while a broker with one of its replicas is down, or while it is being reassigned.
 Source: docs/reference/controller.md, section 9; TopicDeletionManager.
 """
 
@@ -13,7 +13,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions.batch import ControllerRequest
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import move_partitions
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.replica_moves import move_replicas
@@ -28,21 +28,21 @@ from kafka_py.controller.decisions.znode_steps import (
 )
 from kafka_py.controller.events import TopicDeletion, TopicDeletionStopReplicaResponseReceived
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import ControllerContext, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAndReplica
 from kafka_py.wire.messages.stop_replica import StopReplicaResponse
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 TOPICS_AT_ONCE = 16
-"""So many topics are removed from the context before others have the loop."""
+"""The number of topics that are removed from the context before the plan yields to other work on the loop."""
 
 _ANOTHER_LIFE = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.STALE_CONTROLLER_EPOCH)
 
-# What begins, resumes and halts it
+# Start, resumption and halt
 
 
 def load(cluster: ControllerContext, settings: Settings) -> Plan[None]:
-    """What a former controller left to be done; with deletion switched off, the requests are thrown away."""
+    """Queues deletions that a previous controller left; removes the requests if delete.topic.enable is false."""
     topics = sorted((yield from ReadTopicDeletions()))
     if not settings.options.delete_topic_enable:
         yield from _refuse(topics)
@@ -63,7 +63,7 @@ def _refuse(topics: Collection[str]) -> Plan[None]:
 
 
 def topic_deletion(cluster: ControllerContext, _event: TopicDeletion, settings: Settings) -> Plan[None]:
-    """Somebody has asked for deletions."""
+    """Handles requested deletions."""
     wanted = yield from ReadTopicDeletions()
     unknown = wanted - cluster.topics
     if unknown:
@@ -72,15 +72,15 @@ def topic_deletion(cluster: ControllerContext, _event: TopicDeletion, settings: 
     if not settings.options.delete_topic_enable:
         yield from _refuse(sorted(wanted))
     elif wanted:
-        # Before they are queued this marks only those that were queued already: a topic that is being
-        # reassigned right now begins to be deleted all the same, as in 2.8.
+        # Only topics that are queued already can be marked: the deletion of a new one starts although it is being
+        # reassigned, as in Apache Kafka 2.8.2.
         cluster.mark_ineligible({partition.topic for partition in cluster.reassigning} & wanted)
         cluster.queue_for_deletion(wanted)
         yield from resume(cluster)
 
 
 def _refuse_missing(cluster: ControllerContext, unknown: set[str]) -> Plan[None]:
-    """Topics that were made a moment ago are not missing: the event that brings them waits behind this one."""
+    """Removes requests for topics that do not exist; not for those just created, whose event is still queued."""
     just_made = unknown & (yield from ReadTopics(watches=False))
     if cluster.await_topics(just_made):
         yield from Put(TopicDeletion())
@@ -91,15 +91,15 @@ def _refuse_missing(cluster: ControllerContext, unknown: set[str]) -> Plan[None]
 
 
 def resume_for(cluster: ControllerContext, topics: Collection[str]) -> Plan[None]:
-    """What these topics waited for has happened."""
+    """Resumes the deletion of these topics, which are no longer ineligible."""
     waiting = cluster.queued.intersection(topics)
     if waiting:
         cluster.ineligible.difference_update(waiting)
         yield from resume(cluster)
 
 
-def replicas_failed(cluster: ControllerContext, replicas: Collection[Replica]) -> Plan[None]:
-    """Replicas could not be deleted, or went down: their topics wait."""
+def replicas_failed(cluster: ControllerContext, replicas: Collection[PartitionAndReplica]) -> Plan[None]:
+    """Handles replicas that could not be deleted or went offline: their topics become ineligible."""
     failed = [replica for replica in replicas if replica.topic in cluster.queued]
     if failed:
         yield from move_replicas(cluster, failed, replica_states.DELETION_INELIGIBLE)
@@ -107,8 +107,8 @@ def replicas_failed(cluster: ControllerContext, replicas: Collection[Replica]) -
         yield from resume(cluster)
 
 
-def replicas_deleted(cluster: ControllerContext, replicas: Collection[Replica]) -> Plan[None]:
-    """Brokers have deleted replicas."""
+def replicas_deleted(cluster: ControllerContext, replicas: Collection[PartitionAndReplica]) -> Plan[None]:
+    """Handles replicas that brokers have deleted."""
     deleted = [replica for replica in replicas if replica.topic in cluster.queued]
     yield from move_replicas(cluster, deleted, replica_states.DELETION_SUCCESSFUL)
     yield from resume(cluster)
@@ -118,7 +118,7 @@ def replicas_deleted(cluster: ControllerContext, replicas: Collection[Replica]) 
 
 
 def resume(cluster: ControllerContext) -> Plan[None]:
-    """Takes every queued topic as far as it can go now."""
+    """Continues the deletion of every queued topic as far as possible."""
     done, again, begin = [], [], []
     for some in slices(sorted(cluster.queued)):
         for topic in some:
@@ -142,7 +142,7 @@ def resume(cluster: ControllerContext) -> Plan[None]:
 
 
 def _begin(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
-    """Brokers drop the topics from their metadata, then those that are alive are told to delete replicas."""
+    """Removes the topics from all metadata, then sends StopReplica with delete to live brokers."""
     yield from notes.info("Deleting topics %s", listed(topics))
     unseen = [topic for topic in topics if topic not in cluster.started]
     if unseen:
@@ -152,8 +152,8 @@ def _begin(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
         cluster.started.update(unseen)
     partitions = [partition for topic in topics for partition in cluster.partitions_of(topic)]
     yield from update_metadata(cluster, cluster.brokers, partitions)
-    dead: list[Replica] = []
-    to_delete: list[Replica] = []
+    dead: list[PartitionAndReplica] = []
+    to_delete: list[PartitionAndReplica] = []
     for some in slices([replica for topic in topics for replica in cluster.replicas_of_topic(topic)]):
         for replica in some:
             if not cluster.is_online(replica.broker, replica.topic_partition):
@@ -169,7 +169,7 @@ def _begin(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
 
 
 def _complete(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
-    """Every replica is gone: so are the znodes, and the last traces here."""
+    """Removes topics without replicas left from ZooKeeper and from the context."""
     for topic in topics:
         yield from ForgetTopic(topic)
         gone = cluster.replicas_in_state(topic, replica_states.DELETION_SUCCESSFUL)
@@ -184,16 +184,16 @@ def _complete(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
         yield from notes.info("Topics %s are deleted", listed(topics))
 
 
-# What brokers answer
+# Responses of brokers
 
 
 def event_of_reply(
     cluster: ControllerContext, request: ControllerRequest, response: StopReplicaResponse
 ) -> TopicDeletionStopReplicaResponseReceived | None:
-    """Only the partitions to delete matter, and only while their topic is in deletion.
+    """The event of a StopReplica response with deletions, only for partitions whose topic is being deleted.
 
-    A refusal that names no partitions is one of all, unless it came from another life of the broker or was meant
-    for one: then what happens next is decided when the broker registers, or by the next controller.
+    An error without partitions concerns all of them. But a stale broker or controller epoch means nothing here: the
+    registration of the broker, or the next controller, continues the deletion.
     """
     rows = response.partition_errors
     codes = {TopicPartition(row.topic_name, row.partition_index): row.error_code for row in rows}
@@ -212,13 +212,13 @@ def event_of_reply(
 def stop_replica_response(
     cluster: ControllerContext, event: TopicDeletionStopReplicaResponseReceived, _settings: Settings
 ) -> Plan[None]:
-    """A broker has deleted replicas, or could not."""
+    """Handles the response of a broker that was to delete replicas."""
     refused = event.error_code != ErrorCode.NONE
-    failed: list[Replica] = []
-    deleted: list[Replica] = []
+    failed: list[PartitionAndReplica] = []
+    deleted: list[PartitionAndReplica] = []
     for partition, code in event.partition_errors.items():
         target = failed if refused or code != ErrorCode.NONE else deleted
-        target.append(Replica(*partition, event.broker))
+        target.append(PartitionAndReplica(*partition, event.broker))
     yield from replicas_failed(cluster, failed)
     if deleted:
         yield from replicas_deleted(cluster, deleted)

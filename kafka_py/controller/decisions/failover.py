@@ -1,4 +1,4 @@
-"""What a broker does that has just become controller, in this order.
+"""Controller fail-over: the steps of a newly elected controller, in order.
 
 Source: docs/reference/controller.md, section 2.
 """
@@ -9,7 +9,7 @@ from kafka_py.base.texts import listed
 from kafka_py.controller.decisions import deletion, preferred_leaders, reassignment
 from kafka_py.controller.decisions.broker_changes import address_of
 from kafka_py.controller.decisions.leaderships import refresh
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import bring_online
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.replica_moves import move_replicas
@@ -29,17 +29,17 @@ from kafka_py.controller.decisions.znode_steps import (
     WatchBrokers,
 )
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import ControllerContext, Leadership, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, PartitionAndReplica
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.zk.admin import FEATURES_DISABLED, FEATURES_ENABLED
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 
-def take_office(cluster: ControllerContext, settings: Settings) -> Plan[None]:
-    """Reads the whole cluster, then puts right whatever the former controller left undone.
+def fail_over(cluster: ControllerContext, settings: Settings) -> Plan[None]:
+    """Reads the whole cluster, then completes what the previous controller left unfinished.
 
-    Raises whatever went wrong; the caller then lets another broker try.
+    Raises any error of a step; the caller then resigns.
     """
     has_features = settings.options.inter_broker_version().has_features
     yield from EnsureFeatures(FEATURES_ENABLED if has_features else FEATURES_DISABLED)
@@ -48,7 +48,7 @@ def take_office(cluster: ControllerContext, settings: Settings) -> Plan[None]:
     yield from _drop_old_notifications()
     yield from _load_cluster(cluster, settings)
     yield from deletion.load(cluster, settings)
-    # Brokers must know who is alive before they are told whom to follow.
+    # Brokers need to know the live brokers before they receive LeaderAndIsr.
     yield from update_metadata(cluster, cluster.brokers)
     yield from _start_replicas(cluster)
     yield from _start_partitions(cluster)
@@ -60,7 +60,7 @@ def take_office(cluster: ControllerContext, settings: Settings) -> Plan[None]:
 
 
 def _drop_old_notifications() -> Plan[None]:
-    """All of what they announce is about to be read anyway."""
+    """Deletes old notifications, because all that they refer to is read anyway."""
     yield from DeleteLogDirEvents((yield from ListLogDirEvents()))
     yield from DeleteIsrChanges((yield from ListIsrChanges()))
 
@@ -79,9 +79,9 @@ def _load_cluster(cluster: ControllerContext, settings: Settings) -> Plan[None]:
 
 
 def _start_replicas(cluster: ControllerContext) -> Plan[None]:
-    """Sets the states by which brokers are alive, then sends every broker its part."""
-    online: list[Replica] = []
-    offline: list[Replica] = []
+    """Sets initial replica states by the live brokers, then sends LeaderAndIsr to every broker."""
+    online: list[PartitionAndReplica] = []
+    offline: list[PartitionAndReplica] = []
     for some in slices(list(cluster.replicas())):
         for replica in some:
             is_online = cluster.is_online(replica.broker, replica.topic_partition)
@@ -94,7 +94,7 @@ def _start_replicas(cluster: ControllerContext) -> Plan[None]:
 
 
 def _start_partitions(cluster: ControllerContext) -> Plan[None]:
-    """First states by whether the leader is there, then elections where it is not."""
+    """Sets initial partition states by the live leaders, then elects leaders for offline partitions."""
     for some in slices(list(cluster.partitions())):
         for partition in some:
             leadership = cluster.leadership(partition)

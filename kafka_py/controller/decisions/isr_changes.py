@@ -1,6 +1,6 @@
-"""In-sync sets that partition leaders change: by themselves in ZooKeeper, or by asking the controller (KIP-497).
+"""In-sync sets changed by partition leaders: written to ZooKeeper by them, or requested with AlterIsr (KIP-497).
 
-Our own brokers write to ZooKeeper; Apache brokers whose inter-broker protocol is 2.7 or later ask.
+This broker's leaders write to ZooKeeper; brokers of Apache Kafka with inter-broker protocol 2.7 or later use AlterIsr.
 Source: docs/reference/controller.md, sections 1 and 13; docs/reference/zookeeper.md, section 11.
 """
 
@@ -14,7 +14,7 @@ from kafka_py.controller.decisions.leaderships import refresh
 from kafka_py.controller.decisions.plan import Plan
 from kafka_py.controller.decisions.reassignment import maybe_complete
 from kafka_py.controller.decisions.settings import Settings
-from kafka_py.controller.decisions.steps import Reply, update_metadata
+from kafka_py.controller.decisions.steps import ReplyToCaller, update_metadata
 from kafka_py.controller.decisions.znode_steps import (
     DeleteIsrChanges,
     ListIsrChanges,
@@ -26,11 +26,11 @@ from kafka_py.controller.model.controller_context import ControllerContext, Lead
 from kafka_py.zk.partitions import StateUpdates
 
 IsrAnswers = dict[TopicPartition, Leadership | KafkaError]
-"""Per partition what holds now, or why nothing was changed."""
+"""Per partition the present leadership, or the error."""
 
 
 def isr_change(cluster: ControllerContext, _event: IsrChangeNotification, _settings: Settings) -> Plan[None]:
-    """Leaders have changed in-sync sets in ZooKeeper; they are read again, and the notes removed."""
+    """Reads in-sync sets that leaders have changed in ZooKeeper, and deletes the notifications."""
     names = yield from ListIsrChanges()
     try:
         listed = yield from ReadIsrChanges(names)
@@ -43,10 +43,11 @@ def isr_change(cluster: ControllerContext, _event: IsrChangeNotification, _setti
 
 
 def alter_isr(cluster: ControllerContext, event: AlterIsrReceived, _settings: Settings) -> Plan[None]:
-    """Writes in-sync sets for a leader that does not do it itself."""
+    """Handles AlterIsr: writes in-sync sets for a leader."""
     registered = cluster.brokers.get(event.broker)
     if registered is None or registered.epoch != event.broker_epoch:
-        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"broker {event.broker} is not there with that epoch")
+        detail = f"broker {event.broker} is not registered with broker epoch {event.broker_epoch}"
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, detail)
     answers: IsrAnswers = {}
     to_write: dict[TopicPartition, Leadership] = {}
     for partition, proposal in event.proposals.items():
@@ -62,7 +63,7 @@ def alter_isr(cluster: ControllerContext, event: AlterIsrReceived, _settings: Se
     written = yield from UpdateLeaderships(to_write)
     for partition, leadership in written.updated.items():
         cluster.set_leadership(partition, leadership)
-    yield from Reply({**answers, **_answers_of(written)})
+    yield from ReplyToCaller({**answers, **_answers_of(written)})
     if written.updated:
         yield from _announce(cluster, written.updated)
 
@@ -81,7 +82,7 @@ def _proposed(cluster: ControllerContext, leader: int, proposal: IsrProposal) ->
 
 
 def _answers_of(written: StateUpdates) -> IsrAnswers:
-    """What the leader is told of the sets that were to be written."""
+    """The results for the leader."""
     answers: IsrAnswers = {}
     for partition in written.conflicts:
         answers[partition] = KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{partition} was changed meanwhile")
@@ -91,7 +92,7 @@ def _answers_of(written: StateUpdates) -> IsrAnswers:
 
 
 def _announce(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[None]:
-    """Everybody is told; reassignments that waited for a replica to catch up go on."""
+    """Sends UpdateMetadata to all brokers; continues reassignments that waited for a replica to catch up."""
     yield from update_metadata(cluster, cluster.brokers, partitions)
     for partition in partitions:
         yield from maybe_complete(cluster, partition)

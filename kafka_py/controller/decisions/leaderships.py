@@ -1,7 +1,7 @@
-"""Leaders and in-sync sets in ZooKeeper: decide, write if nobody wrote meanwhile, else read and decide again.
+"""Conditional writes of leaders and in-sync sets to ZooKeeper: decide, write, and after a conflict read and repeat.
 
-Every write is conditional on the znode version that the decision went by. What is decided is the caller's. The context
-is kept equal to what was written. Source: docs/reference/zookeeper.md, section 9.
+Every write is conditional on the znode version on which the decision was based. The caller decides what is written. The
+context is updated with what was written. Source: docs/reference/zookeeper.md, section 9.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ FIRST_LEADER_EPOCH = 0
 
 
 class MoveFailed(Exception):
-    """A partition or replica could not be moved; says why."""
+    """A partition or replica could not be moved, with the reason."""
 
 
 Outcomes = dict[TopicPartition, Leadership | Exception]
-"""Per partition what ZooKeeper holds now, or why it was not changed."""
+"""Per partition the present leadership in ZooKeeper, or why it was not changed."""
 
 Decided = Leadership | Exception | None
-"""What to write, why not to, or None: leave it as it is, which is no failure."""
+"""What to write, why nothing is written, or None to leave it unchanged without a failure."""
 
 Decide = Callable[[Mapping[TopicPartition, Leadership]], Plan[Mapping[TopicPartition, Decided]]]
 
 
 def successor(cluster: ControllerContext, before: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
-    """The next leadership of a partition: every change of ours makes the leader epoch one larger."""
+    """The next leadership of a partition: every change by the controller increments the leader epoch."""
     return Leadership(leader, before.leader_epoch + 1, tuple(isr), cluster.epoch, before.zk_version)
 
 
 def create(cluster: ControllerContext, elected: Mapping[TopicPartition, Elected]) -> Plan[Outcomes]:
-    """First leaders of partitions that have no state znode yet. Raises ControllerMoved."""
+    """Creates the state znodes of partitions with their first leaders. Raises ControllerMoved."""
     wanted: dict[TopicPartition, Leadership] = {}
     for some in slices(elected.items()):
         for partition, winner in some:
@@ -49,11 +49,11 @@ def create(cluster: ControllerContext, elected: Mapping[TopicPartition, Elected]
 
 
 def revise(cluster: ControllerContext, partitions: Collection[TopicPartition], decide: Decide) -> Plan[Outcomes]:
-    """Changes existing leaderships: `decide` gets what ZooKeeper holds, again after every lost race.
+    """Changes existing leaderships: `decide` gets those in ZooKeeper, again after every version conflict.
 
-    What the context says comes first: a write goes through only if it is what ZooKeeper holds. Only where that would
-    not lead to a write, and after a lost race, is the state read.
-    A partition without a readable state, or with that of a newer controller, fails. Raises ControllerMoved.
+    The first decision is based on the context, because the write succeeds only if that equals ZooKeeper. The state is
+    read only if that decision leads to no write, and after a conflict.
+    Partitions whose state is unreadable or was written by a newer controller fail. Raises ControllerMoved.
     """
     outcomes: Outcomes = {}
     remaining = yield from _revise_known(cluster, partitions, decide, outcomes)
@@ -83,7 +83,7 @@ def revise(cluster: ControllerContext, partitions: Collection[TopicPartition], d
 def _revise_known(
     cluster: ControllerContext, partitions: Collection[TopicPartition], decide: Decide, outcomes: Outcomes
 ) -> Plan[list[TopicPartition]]:
-    """Writes what follows from the context; returns the partitions whose state must be read for that."""
+    """Writes what follows from the context; returns the partitions whose state has to be read."""
     leadership_of = cluster.leadership
     found: dict[TopicPartition, Leadership] = {}
     for some in slices(partitions):
@@ -100,7 +100,7 @@ def _revise_known(
 
 
 def bump_epochs(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[Outcomes]:
-    """Raises the leader epoch and changes nothing else, so that a new LeaderAndIsr is taken for newer."""
+    """Increments the leader epoch and changes nothing else, so that brokers accept a new LeaderAndIsr."""
 
     def decide(found: Mapping[TopicPartition, Leadership]) -> Plan[dict[TopicPartition, Decided]]:
         decided: dict[TopicPartition, Decided] = {}
@@ -113,7 +113,7 @@ def bump_epochs(cluster: ControllerContext, partitions: Collection[TopicPartitio
 
 
 def refresh(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[None]:
-    """Takes over what ZooKeeper holds: leaders change in-sync sets themselves."""
+    """Reads leaderships into the context, because leaders change in-sync sets themselves."""
     found = yield from ReadLeaderships(partitions)
     for some in slices(found.items()):
         for partition, leadership in some:
@@ -131,7 +131,7 @@ def _readable(
             outcomes[partition] = MoveFailed("its state in ZooKeeper is missing or cannot be read")
         elif leadership.controller_epoch > cluster.epoch:
             newer = leadership.controller_epoch
-            outcomes[partition] = MoveFailed(f"a controller of epoch {newer}, later than ours, has written it")
+            outcomes[partition] = MoveFailed(f"a newer controller, with epoch {newer}, has written its state")
             del found[partition]
     return found
 

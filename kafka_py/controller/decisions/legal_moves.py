@@ -1,4 +1,4 @@
-"""Which of many partitions or replicas may move to a state; moves that no table has are logged and left out."""
+"""Selects the partitions or replicas that may move to a state; illegal moves are logged and left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from kafka_py.base.moves import Moves, label
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 
 S = TypeVar("S")
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 def legal(
-    moves: Moves[S, S], kind: str, subjects: Collection[T], state_of: Callable[[T], S], target: S, notes: Notes
+    moves: Moves[S, S], kind: str, subjects: Collection[T], state_of: Callable[[T], S], target: S, notes: LogLines
 ) -> Plan[dict[T, S]]:
-    """Those that may move to `target`, each with the state that it is in."""
+    """The subjects that may move to `target`, each with its present state."""
     found: dict[T, S] = {}
     for some in slices(subjects):
         for subject in some:

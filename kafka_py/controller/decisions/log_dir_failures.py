@@ -1,4 +1,4 @@
-"""Brokers that lose a disk, or answer that replicas are on a failed one.
+"""Failed log directories: notifications of brokers, and KAFKA_STORAGE_ERROR in LeaderAndIsr responses.
 
 Source: docs/reference/controller.md, section 11; KIP-112.
 """
@@ -11,26 +11,26 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions.broker_changes import replicas_became_offline
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.znode_steps import DeleteLogDirEvents, ListLogDirEvents, ReadLogDirEvents
 from kafka_py.controller.events import LeaderAndIsrResponseReceived, LogDirEventNotification
 from kafka_py.controller.model import replica_states
-from kafka_py.controller.model.controller_context import ControllerContext, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAndReplica
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 
 def leader_and_isr_response(
     cluster: ControllerContext, event: LeaderAndIsrResponseReceived, _settings: Settings
 ) -> Plan[None]:
-    """Which of the replicas are on failed disks of the broker, which are (again) on sound ones."""
+    """LogLines which replicas are in failed log directories of the broker, and which are no longer."""
     response, broker = event.response, event.broker
     if response.error_code != ErrorCode.NONE:
-        yield from notes.error("Broker %d refused LeaderAndIsr: error %d", broker, response.error_code)
+        yield from notes.error("LeaderAndIsr to broker %d failed with error code %d", broker, response.error_code)
         return
     failed: set[TopicPartition] = set()
     well: set[TopicPartition] = set()
@@ -48,11 +48,12 @@ def leader_and_isr_response(
     newly = after - before
     if newly:
         yield from notes.info("On broker %d these replicas are offline: %s", broker, listed(sorted(newly)))
-        yield from replicas_became_offline(cluster, [Replica(*partition, broker) for partition in sorted(newly)])
+        replicas = [PartitionAndReplica(*partition, broker) for partition in sorted(newly)]
+        yield from replicas_became_offline(cluster, replicas)
 
 
 def _codes_of(cluster: ControllerContext, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
-    """The code of each partition; of topics that are known by id only, those that still exist."""
+    """The error code of each partition; topics with an unknown id are left out."""
     for row in response.partition_errors:
         yield TopicPartition(row.topic_name, row.partition_index), row.error_code
     for topic in response.topics:
@@ -63,7 +64,7 @@ def _codes_of(cluster: ControllerContext, response: LeaderAndIsrResponse) -> Ite
 
 
 def log_dir_event(cluster: ControllerContext, _event: LogDirEventNotification, _settings: Settings) -> Plan[None]:
-    """A broker lost a disk, but does not say which partitions: LeaderAndIsr for all of its replicas brings that out."""
+    """Sends LeaderAndIsr for all replicas of brokers with a failed directory; the responses name the offline ones."""
     names = yield from ListLogDirEvents()
     try:
         brokers = yield from ReadLogDirEvents(names)

@@ -1,8 +1,8 @@
-"""The controller as a state machine: an event comes in, a plan of what follows comes out.
+"""The controller as a state machine: from an event to the plan that follows from it.
 
-`handle` makes the plan, which changes the controller context as it proceeds; executor.py does its steps. Nothing that
-it calls knows ZooKeeper, brokers, time or the loop. The events of the controller's own election are not among them:
-they are methods of Controller. Source: docs/reference/controller.md, section 1.
+`handle` makes the plan, which changes the controller context as it proceeds; executor.py carries out its steps. Nothing
+that it calls knows ZooKeeper, brokers, time or the loop. Events of the controller's own election are not handled here
+but by methods of Controller. Source: docs/reference/controller.md, section 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kafka_py.controller.decisions import (
     topic_changes,
 )
 from kafka_py.controller.decisions.batch import ControllerRequest
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.plan import Plan
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.events import Event, UpdateMetadataResponseReceived
@@ -32,16 +32,16 @@ from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrResponse
 from kafka_py.wire.messages.stop_replica import StopReplicaResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataResponse
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 
 def handle(cluster: ControllerContext, event: Event, settings: Settings) -> Plan[None]:
-    """What follows from one event. Raises KafkaError for one that is refused as a whole, and what its steps raise."""
+    """The plan of one event. It raises KafkaError if the event is refused as a whole, and what its steps raise."""
     return HANDLERS[type(event)](cluster, event, settings)
 
 
 def event_of_reply(cluster: ControllerContext, request: ControllerRequest, response: object) -> Event | None:
-    """What a broker's response means to the controller; None for nothing."""
+    """The event that follows from a broker's response; None if there is none."""
     match response:
         case LeaderAndIsrResponse():
             return events.LeaderAndIsrResponseReceived(response, request.broker)
@@ -55,9 +55,9 @@ def event_of_reply(cluster: ControllerContext, request: ControllerRequest, respo
 def _update_metadata_response(
     _cluster: ControllerContext, event: UpdateMetadataResponseReceived, _settings: Settings
 ) -> Plan[None]:
-    """Nothing follows from a refusal; it is logged."""
+    """Logs an error of UpdateMetadata."""
     if event.error_code != ErrorCode.NONE:
-        yield from notes.error("Broker %d refused UpdateMetadata: error %d", event.broker, event.error_code)
+        yield from notes.error("UpdateMetadata to broker %d failed with error code %d", event.broker, event.error_code)
 
 
 HANDLERS: dict[type[Event], Callable[[ControllerContext, Any, Settings], Plan[None]]] = {
@@ -83,4 +83,4 @@ HANDLERS: dict[type[Event], Callable[[ControllerContext, Any, Settings], Plan[No
     events.PartitionReassignmentIsrChange: reassignment.partition_reassignment_isr_change,
     events.ListPartitionReassignments: reassignment.list_partition_reassignments,
 }
-"""What an active controller does about each event."""
+"""The plan of an active controller for each event."""

@@ -1,4 +1,4 @@
-"""What a decision has to say to the log, as values; executor.py logs it under the name of the deciding module."""
+"""Log lines of a decision as values; executor.py logs them under the name of the deciding module."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import IntEnum
 from kafka_py.controller.decisions.plan import Step
 
 
-class Level(IntEnum):
-    """As the logging module numbers them."""
+class LogLevel(IntEnum):
+    """Log levels, as the logging module numbers them."""
 
     INFO = 20
     WARNING = 30
@@ -17,11 +17,11 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Note(Step[None]):
-    """One line for the log. source: the logger. text, arguments: as logging formats them. error: shown as well."""
+class LogLine(Step[None]):
+    """One log line. source: the logger's name. text, arguments: as logging formats them. error: with its traceback."""
 
     source: str
-    level: Level
+    level: LogLevel
     text: str
     arguments: tuple[object, ...] = ()
     error: BaseException | None = None
@@ -30,18 +30,18 @@ class Note(Step[None]):
         return self.text % self.arguments if self.arguments else self.text
 
 
-class Notes:
-    """The notes of one module."""
+class LogLines:
+    """Makes the log lines of one module."""
 
     def __init__(self, source: str) -> None:
         self._source = source
 
-    def info(self, text: str, *arguments: object) -> Note:
-        return Note(self._source, Level.INFO, text, arguments)
+    def info(self, text: str, *arguments: object) -> LogLine:
+        return LogLine(self._source, LogLevel.INFO, text, arguments)
 
-    def warning(self, text: str, *arguments: object) -> Note:
-        return Note(self._source, Level.WARNING, text, arguments)
+    def warning(self, text: str, *arguments: object) -> LogLine:
+        return LogLine(self._source, LogLevel.WARNING, text, arguments)
 
-    def error(self, text: str, *arguments: object, error: BaseException | None = None) -> Note:
-        """error: unforeseen, to be logged with its traceback."""
-        return Note(self._source, Level.ERROR, text, arguments, error)
+    def error(self, text: str, *arguments: object, error: BaseException | None = None) -> LogLine:
+        """error: an unexpected one, which is logged with its traceback."""
+        return LogLine(self._source, LogLevel.ERROR, text, arguments, error)

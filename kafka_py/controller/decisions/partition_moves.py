@@ -1,8 +1,8 @@
 """The partition state machine: what each move of partitions writes to ZooKeeper and sends.
 
-The table of legal moves is partition_states.py, who wins is elections.py. All requests of one call leave as one batch
-at its end. A move that fails is logged and leaves the state as it was; only a write fenced off by a newer controller
-(ControllerMoved) is raised. Source: docs/reference/controller.md, section 4; ZkPartitionStateMachine.
+partition_states.py has the table of legal moves, elections.py chooses leaders. All requests of one call are sent as one
+batch at its end. A move that fails is logged and leaves the state unchanged; only a write that was fenced by a newer
+controller (ControllerMoved) is raised. Source: docs/reference/controller.md, section 4; ZkPartitionStateMachine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import Decided, MoveFailed, Outcomes, create, revise, successor
 from kafka_py.controller.decisions.legal_moves import legal
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.steps import CountUnclean, PartitionsMoved, Send
 from kafka_py.controller.decisions.znode_steps import ReadUncleanPermissions
@@ -23,7 +23,7 @@ from kafka_py.controller.model.elections import Elected, Strategy
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.zk.access import ControllerMoved
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 
 def move_partitions(
@@ -34,7 +34,7 @@ def move_partitions(
 ) -> Plan[Outcomes]:
     """Moves partitions to `target`; to ONLINE by an election under `strategy`, unless they are new.
 
-    Returns for each partition that went through an election its leadership, or why there is none.
+    Returns for each partition that had an election its leadership, or why no leader was elected.
     """
     batch = RequestBatch(cluster)
     outcomes: Outcomes = {}
@@ -62,7 +62,7 @@ def move_partitions(
 
 
 def bring_online(cluster: ControllerContext, topic: str | None = None) -> Plan[None]:
-    """Elects leaders for all partitions without one, or those of a topic; not for topics to be deleted."""
+    """Elects leaders for all partitions without one, or for those of a topic; not for topics in deletion."""
     waiting = cluster.partitions_in_state(partition_states.NEW, partition_states.OFFLINE)
     wanted = [p for p in waiting if p.topic not in cluster.queued and topic in (None, p.topic)]
     yield from move_partitions(cluster, wanted, partition_states.ONLINE)
@@ -71,7 +71,7 @@ def bring_online(cluster: ControllerContext, topic: str | None = None) -> Plan[N
 def _bring_online(
     cluster: ControllerContext, before: Mapping[TopicPartition, PartitionState], strategy: Strategy, batch: RequestBatch
 ) -> Plan[Outcomes]:
-    """before: the partitions, each with the state that it has now."""
+    """before: the partitions with their present states."""
     fresh = [partition for partition, state in before.items() if state is partition_states.NEW]
     led_before = [partition for partition, state in before.items() if state is not partition_states.NEW]
     outcomes: Outcomes = {}
@@ -82,7 +82,7 @@ def _bring_online(
     for some in slices(outcomes.items()):
         for partition, outcome in some:
             if isinstance(outcome, Exception):
-                yield from notes.error("Partition %s got no leader: %s", partition, outcome)
+                yield from notes.error("No leader was elected for partition %s: %s", partition, outcome)
             else:
                 cluster.set_partition_state(partition, partition_states.ONLINE)
         yield from Worked(len(some))
@@ -90,7 +90,7 @@ def _bring_online(
 
 
 def _first_leaders(cluster: ControllerContext, partitions: list[TopicPartition], batch: RequestBatch) -> Plan[Outcomes]:
-    """Leaders for partitions that never had one: znodes are made, all living replicas are told they are new."""
+    """Creates the first leaders of partitions, and sends LeaderAndIsr to all live replicas as new ones."""
     outcomes: Outcomes = {}
     elected: dict[TopicPartition, Elected] = {}
     for some in slices(partitions):
@@ -115,7 +115,7 @@ def _first_leaders(cluster: ControllerContext, partitions: list[TopicPartition],
 def _elect(
     cluster: ControllerContext, partitions: list[TopicPartition], strategy: Strategy, batch: RequestBatch
 ) -> Plan[Outcomes]:
-    """Another leader for partitions that have, or had, one."""
+    """Elects another leader for partitions that have, or had, one."""
     elected: dict[TopicPartition, Elected] = {}
 
     def decide(found: Mapping[TopicPartition, Leadership]) -> Plan[dict[TopicPartition, Decided]]:
@@ -152,14 +152,14 @@ def election_of(
     cluster: ControllerContext, partition: TopicPartition, leadership: Leadership, strategy: Strategy,
     permission: bool | Exception,
 ) -> Elected | Exception:  # fmt: skip
-    """Who is to lead a partition that has this leadership, or why nobody is.
+    """The elected leader of a partition that has this leadership, or why there is none.
 
-    permission: whether a replica out of sync may lead, or why that is not known.
+    permission: whether an out-of-sync replica may lead, or why that is not known.
     """
     if isinstance(permission, Exception) and _needs_unclean(cluster, partition, leadership):
         return permission
     winner = _winner(cluster, partition, leadership, strategy, permission is True)
-    return winner or MoveFailed(f"no leader under strategy {strategy.value}; found {leadership}")
+    return winner or MoveFailed(f"no replica can lead under strategy {strategy.value}; its state is {leadership}")
 
 
 def _winner(
@@ -190,7 +190,7 @@ def _needs_unclean(cluster: ControllerContext, partition: TopicPartition, leader
 def _unclean_permissions(
     cluster: ControllerContext, found: Mapping[TopicPartition, Leadership], strategy: Strategy
 ) -> Plan[Mapping[str, bool | Exception]]:
-    """Per topic whether a replica out of sync may lead; asked only where nobody in sync is alive."""
+    """Per topic whether an out-of-sync replica may lead; read only where no in-sync replica is alive."""
     if strategy not in (Strategy.OFFLINE, Strategy.UNCLEAN):
         return {}
     topics: dict[str, None] = {}

@@ -1,9 +1,9 @@
-"""The form of a decision: a plan, which asks for one step after the other and gets what came of each.
+"""The form of a decision: a plan, which yields one step after the other and gets the outcome of each.
 
-A plan is a generator over values: it looks at the controller context and changes it, and yields what is to be done
-outside, in ZooKeeper or at brokers, as a Step. Whoever drives it, executor.py or a test, does the step and resumes the
-plan with the outcome, or raises in it what went wrong. So all that follows from an event can be read, and tested,
-without ZooKeeper, brokers or a loop.
+A plan is a generator over values: it reads and changes the controller context, and yields what is to be done elsewhere,
+in ZooKeeper or at brokers, as a Step. The driver, executor.py or a test, carries out the step and resumes the plan with
+the outcome, or raises the error in it. So everything that follows from an event can be read, and tested, without
+ZooKeeper, brokers or a loop.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 SLICE = 256
-"""So many elements are dealt with before others have the loop; each may cost some 10 microseconds."""
+"""The number of elements processed between two yields to other work on the loop; each may take some 10 microseconds."""
 
 
 class Step(Generic[R]):
-    """Something that a plan cannot do itself. `outcome = yield from step` is how a plan asks for it."""
+    """Something that a plan cannot do itself; it writes `outcome = yield from step`."""
 
     __slots__ = ()
 
@@ -31,19 +31,19 @@ class Step(Generic[R]):
 
 
 Plan: TypeAlias = Generator[Step[Any], Any, T]
-"""Steps, and what the decision comes to in the end."""
+"""A generator of steps that returns the result of the decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worked(Step[None]):
-    """So many elements were dealt with; `of` such elements are a turn, after which others have the loop."""
+    """Reports processed elements; after `of` such elements the executor yields to other work on the loop."""
 
     elements: int
     of: int = SLICE
 
 
 def slices(elements: Iterable[T], size: int = SLICE) -> Iterator[list[T]]:
-    """The elements in their order, in lists of at most `size`. A plan asks for `Worked` after each of them.
+    """The elements in order, in lists of at most `size`. A plan yields `Worked` after each list.
 
     The collection must not change meanwhile.
     """

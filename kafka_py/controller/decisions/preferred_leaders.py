@@ -1,4 +1,4 @@
-"""Elections that somebody asks for: an administrator, the old tool's znode, or the timer that balances leaders.
+"""Leader elections on request: ElectLeaders, /admin/preferred_replica_election, or the automatic leader balance.
 
 Source: docs/reference/controller.md, section 10; KIP-460.
 """
@@ -11,11 +11,11 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.decisions.leaderships import MoveFailed
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import move_partitions
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.settings import Settings
-from kafka_py.controller.decisions.steps import Put, PutLater, Reply
+from kafka_py.controller.decisions.steps import Put, PutLater, ReplyToCaller
 from kafka_py.controller.decisions.znode_steps import DeletePreferredElections, ReadPreferredElections
 from kafka_py.controller.events import (
     AutoPreferredReplicaLeaderElection,
@@ -26,19 +26,19 @@ from kafka_py.controller.model import elections, partition_states
 from kafka_py.controller.model.controller_context import ControllerContext, leader_of
 from kafka_py.controller.model.elections import Strategy
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 FIRST_BALANCE_AFTER_S = 5
 
 ElectionResults = dict[TopicPartition, int | KafkaError]
-"""Per partition the leader that was elected, or why there was no election, or none that succeeded."""
+"""Per partition the elected leader, or the error."""
 
 _STRATEGIES = {ElectionType.PREFERRED: Strategy.PREFERRED, ElectionType.UNCLEAN: Strategy.UNCLEAN}
 _STRATEGY_NAMES = {
     ElectionType.PREFERRED: "PreferredReplicaPartitionLeaderElectionStrategy",
     ElectionType.UNCLEAN: "OfflinePartitionLeaderElectionStrategy(true)",
 }
-"""As Apache Kafka's tools show them to those who asked."""
+"""The names of the strategies in error messages of Apache Kafka."""
 _FAILURES = {
     ElectionType.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
     ElectionType.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
@@ -48,15 +48,15 @@ _FAILURES = {
 def replica_leader_election(
     cluster: ControllerContext, event: ReplicaLeaderElection, _settings: Settings
 ) -> Plan[None]:
-    """ElectLeaders."""
+    """Handles ElectLeaders."""
     partitions = list(cluster.partitions()) if event.partitions is None else event.partitions
-    yield from Reply((yield from elect(cluster, partitions, event.type)))
+    yield from ReplyToCaller((yield from elect(cluster, partitions, event.type)))
 
 
 def elect(
     cluster: ControllerContext, partitions: Collection[TopicPartition], type_: ElectionType
 ) -> Plan[ElectionResults]:
-    """Holds elections where they are needed and possible."""
+    """Elects leaders where that is needed and possible."""
     results: ElectionResults = {}
     electable = []
     for some in slices(partitions):
@@ -82,7 +82,7 @@ def elect(
 
 
 def refusal_of(cluster: ControllerContext, partition: TopicPartition, type_: ElectionType) -> KafkaError | None:
-    """Why there is no point in an election; None when there is."""
+    """Why there is no election; None if one is to be held."""
     replicas = cluster.assignment(partition).replicas
     if not replicas:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
@@ -98,26 +98,26 @@ def refusal_of(cluster: ControllerContext, partition: TopicPartition, type_: Ele
 def zk_replica_leader_election(
     cluster: ControllerContext, _event: ZkReplicaLeaderElection, _settings: Settings
 ) -> Plan[None]:
-    """The old tool asks for preferred leaders; its znode goes after the attempt, whatever came of it."""
+    """Handles /admin/preferred_replica_election; the znode is deleted after the attempt, whether or not it succeeds."""
     wanted = yield from ReadPreferredElections()
     if wanted is not None:
         yield from elect_from_znode(cluster, wanted)
 
 
 def elect_from_znode(cluster: ControllerContext, wanted: Collection[TopicPartition]) -> Plan[None]:
-    """Preferred elections, then the znode is deleted and watched for again."""
+    """Elects preferred leaders, deletes the znode and watches it again."""
     try:
         results = yield from elect(cluster, sorted(wanted), ElectionType.PREFERRED)
         for partition, result in results.items():
             if isinstance(result, KafkaError) and result.code is not ErrorCode.ELECTION_NOT_NEEDED:
-                yield from notes.warning("The preferred replica of %s does not lead: %s", partition, result)
+                yield from notes.warning("The preferred replica of %s was not elected: %s", partition, result)
     finally:
         yield from DeletePreferredElections()
         yield from Put(ZkReplicaLeaderElection())
 
 
 def pending_elections(cluster: ControllerContext) -> Plan[set[TopicPartition]]:
-    """What the znode still asks for, less what is done, unknown or about to be deleted."""
+    """The partitions in the znode, less those that are done, unknown or being deleted."""
     wanted = (yield from ReadPreferredElections()) or set()
     return {partition for partition in wanted if refusal_of(cluster, partition, ElectionType.PREFERRED) is None}
 
@@ -125,7 +125,7 @@ def pending_elections(cluster: ControllerContext) -> Plan[set[TopicPartition]]:
 def balance_leaders(
     cluster: ControllerContext, _event: AutoPreferredReplicaLeaderElection, settings: Settings
 ) -> Plan[None]:
-    """Gives partitions back to their preferred broker where too many of its partitions are led by others."""
+    """Elects preferred leaders for brokers above leader.imbalance.per.broker.percentage."""
     options = settings.options
     try:
         limit = options.leader_imbalance_per_broker_percentage / 100
@@ -136,15 +136,15 @@ def balance_leaders(
 
 
 def schedule_balance(options: ControllerOptions, seconds: float = FIRST_BALANCE_AFTER_S) -> Plan[None]:
-    """Has the balance looked at later, unless that is switched off."""
+    """Schedules the next check of the leader balance, unless auto.leader.rebalance.enable is false."""
     if options.auto_leader_rebalance_enable:
         yield from PutLater(seconds, AutoPreferredReplicaLeaderElection())
 
 
 def unbalanced(cluster: ControllerContext, limit: float) -> Plan[list[list[TopicPartition]]]:
-    """Per broker over the limit, the partitions that its preferred replica could lead but does not.
+    """Per broker above the limit, the partitions that it could lead as the preferred replica but does not.
 
-    limit: of the partitions that prefer a broker, the share that others may lead. Nothing while partitions move.
+    limit: the share of a broker's preferred partitions that others may lead. None while partitions are reassigned.
     """
     preferring: dict[int, list[TopicPartition]] = {}
     for some in slices(list(cluster.partitions())):

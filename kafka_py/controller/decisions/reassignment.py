@@ -1,7 +1,7 @@
-"""Moves partitions to other brokers: adds the new replicas, waits until they have caught up, drops the old.
+"""Partition reassignment: adds the new replicas, waits until they are in sync, removes the old ones.
 
-The target and what is left to do stand in the topic's znode, so a new controller continues where this one stopped
-(KIP-455). The old way, a list in /admin/reassign_partitions, ends in the same steps.
+The topic's znode contains the target and the state, so that a new controller continues the reassignment (KIP-455). The
+list in /admin/reassign_partitions leads to the same steps.
 Source: docs/reference/controller.md, section 8 (with the letters of the steps).
 """
 
@@ -15,13 +15,13 @@ from kafka_py.base.texts import listed
 from kafka_py.controller.decisions import deletion
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import bump_epochs
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import move_partitions
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.reassignment_requests import requested_assignment
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.settings import Settings
-from kafka_py.controller.decisions.steps import Put, Reply, Send, update_metadata
+from kafka_py.controller.decisions.steps import Put, ReplyToCaller, Send, update_metadata
 from kafka_py.controller.decisions.znode_steps import (
     ForgetPartition,
     ReadLeadership,
@@ -37,11 +37,17 @@ from kafka_py.controller.events import (
     ZkPartitionReassignment,
 )
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Replica, leader_of, without
+from kafka_py.controller.model.controller_context import (
+    ControllerContext,
+    PartitionAndReplica,
+    PartitionAssignment,
+    leader_of,
+    without,
+)
 from kafka_py.controller.model.elections import Strategy
 from kafka_py.zk.access import ControllerMoved
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 LAST_IN_SYNC = (
     "All in-sync replicas are among those that would be deleted: wait until another one is in sync, or elect one "
@@ -49,22 +55,22 @@ LAST_IN_SYNC = (
 )
 
 _SLICE = 64
-"""So many targets are looked at before others have the loop: one may cost some 30 microseconds."""
+"""The number of targets examined between two yields to other work on the loop; one may take some 30 microseconds."""
 
 Refusals = dict[TopicPartition, KafkaError | None]
-"""Per partition None, or why nothing was begun."""
+"""Per partition None, or the error."""
 
-# What starts, resumes and ends them
+# Start, resumption and completion
 
 
 def load(cluster: ControllerContext) -> Plan[None]:
-    """Continues the reassignments of a former controller; those in the znode come first."""
+    """Continues the reassignments of a previous controller; those in the znode come first."""
     begun = yield from start_from_znode(cluster)
     yield from resume(cluster, lambda partition, _: partition not in begun)
 
 
-def resume(cluster: ControllerContext, chosen: Callable[[TopicPartition, Assignment], bool]) -> Plan[None]:
-    """Runs the next step of those reassignments that `chosen` picks."""
+def resume(cluster: ControllerContext, chosen: Callable[[TopicPartition, PartitionAssignment], bool]) -> Plan[None]:
+    """Runs the next step of the reassignments for which `chosen` returns True."""
     for partition in sorted(cluster.reassigning):
         assignment = cluster.assignment(partition)
         if chosen(partition, assignment):
@@ -72,9 +78,9 @@ def resume(cluster: ControllerContext, chosen: Callable[[TopicPartition, Assignm
 
 
 def start_from_znode(cluster: ControllerContext) -> Plan[set[TopicPartition]]:
-    """Begins what /admin/reassign_partitions asks for and returns the partitions begun; others leave the list."""
+    """Starts the reassignments in /admin/reassign_partitions and returns their partitions; refused ones are removed."""
     wanted = yield from ReadReassignments()
-    if wanted is not None and not wanted:  # empty or unreadable: it stays until somebody mends or deletes it
+    if wanted is not None and not wanted:  # empty or unreadable: kept until an administrator changes or deletes it
         yield from WatchEmptyReassignments()
     if not wanted:
         return set()
@@ -90,23 +96,23 @@ def start_from_znode(cluster: ControllerContext) -> Plan[set[TopicPartition]]:
 def start_from_request(
     cluster: ControllerContext, targets: Mapping[TopicPartition, Sequence[int] | None]
 ) -> Plan[Refusals]:
-    """Begins, replaces or (target None) cancels reassignments; they take precedence over the znode's."""
+    """Starts, replaces or (target None) cancels reassignments; they take precedence over the znode's."""
     refusals: Refusals = {}
-    accepted: dict[TopicPartition, Assignment] = {}
+    accepted: dict[TopicPartition, PartitionAssignment] = {}
     for some in slices(targets.items(), _SLICE):
         for partition, target in some:
             try:
                 accepted[partition] = requested_assignment(cluster, partition, target)
             except KafkaError as error:
-                refusals[partition] = error.with_traceback(None)  # which would hold this very dict
+                refusals[partition] = error.with_traceback(None)  # the traceback would refer to this dict
         yield from Worked(len(some), _SLICE)
     yield from _leave_znode(dict.fromkeys(accepted))
     refusals.update((yield from start(cluster, accepted)))
     return refusals
 
 
-def start(cluster: ControllerContext, assignments: Mapping[TopicPartition, Assignment]) -> Plan[Refusals]:
-    """Begins reassignments one after the other, in turns with other work; no other event is processed meanwhile."""
+def start(cluster: ControllerContext, assignments: Mapping[TopicPartition, PartitionAssignment]) -> Plan[Refusals]:
+    """Starts reassignments one after the other, in turns with other work; no other event is processed meanwhile."""
     refusals: Refusals = {}
     for some in slices(assignments.items(), _SLICE):
         for partition, assignment in some:
@@ -116,7 +122,7 @@ def start(cluster: ControllerContext, assignments: Mapping[TopicPartition, Assig
 
 
 def _start_one(
-    cluster: ControllerContext, partition: TopicPartition, assignment: Assignment
+    cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment
 ) -> Plan[KafkaError | None]:
     if partition.topic in cluster.queued:
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
@@ -135,12 +141,12 @@ def _start_one(
 
 
 def _would_drop_all_in_sync(
-    cluster: ControllerContext, partition: TopicPartition, assignment: Assignment
+    cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment
 ) -> Plan[bool]:
-    """Whether every in-sync replica is one of the running move's that `assignment` does without.
+    """Whether all in-sync replicas were added by the running reassignment and are not part of `assignment`.
 
-    Apache Kafka 2.8.2 deletes them all the same, and with them records that no other broker may have; newer
-    controllers refuse as we do.
+    Apache Kafka 2.8.2 deletes them anyway, and with them records that no other broker may have; newer versions refuse
+    the request as well.
     """
     dropped = without(cluster.assignment(partition).replicas, assignment.replicas)
     if not dropped:
@@ -150,7 +156,7 @@ def _would_drop_all_in_sync(
 
 
 def maybe_complete(cluster: ControllerContext, partition: TopicPartition) -> Plan[None]:
-    """The in-sync set has changed: if the new replicas are in it, the second half of the steps runs."""
+    """Completes a reassignment after a change of the in-sync set, if the new replicas are in it."""
     if partition in cluster.reassigning:
         assignment = cluster.assignment(partition)
         if (yield from _is_complete(partition, assignment)):
@@ -160,8 +166,8 @@ def maybe_complete(cluster: ControllerContext, partition: TopicPartition) -> Pla
 # The steps
 
 
-def _advance(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
-    """Takes a partition to `assignment` as far as it can go now: phase A, or phase B and then the end."""
+def _advance(cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment) -> Plan[None]:
+    """Continues the reassignment to `assignment` as far as possible: phase A, or phase B and completion."""
     cluster.mark_ineligible((partition.topic,))
     yield from _take_over(cluster, partition, assignment)
     if (yield from _is_complete(partition, assignment)):
@@ -171,8 +177,8 @@ def _advance(cluster: ControllerContext, partition: TopicPartition, assignment: 
         yield from move_replicas(cluster, _replicas(partition, assignment.adding), replica_states.NEW)  # A2
 
 
-def _take_over(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
-    """U1 to U3: the new assignment in ZooKeeper, in memory; replicas of a replaced target are dropped."""
+def _take_over(cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment) -> Plan[None]:
+    """U1 to U3: writes the assignment to ZooKeeper and to the context; removes replicas of a replaced target."""
     current = cluster.assignment(partition)
     if current != assignment:
         yield from _write(cluster, partition, assignment)
@@ -181,18 +187,18 @@ def _take_over(cluster: ControllerContext, partition: TopicPartition, assignment
     cluster.reassigning.add(partition)
 
 
-def _is_complete(partition: TopicPartition, assignment: Assignment) -> Plan[bool]:
-    """Whether all target replicas are in sync, as ZooKeeper has it; watches the state otherwise."""
+def _is_complete(partition: TopicPartition, assignment: PartitionAssignment) -> Plan[bool]:
+    """Whether all target replicas are in sync according to ZooKeeper; watches the state if not."""
     if not assignment.is_being_reassigned:
         return True
     state = yield from ReadLeadership(partition, watches=True)
     return state is not None and set(assignment.target) <= set(state.isr)
 
 
-def _finish(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
-    """Phase B: only the target replicas stay."""
+def _finish(cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment) -> Plan[None]:
+    """Phase B: completes the reassignment with only the target replicas."""
     yield from move_replicas(cluster, _replicas(partition, assignment.adding), replica_states.ONLINE)  # B1
-    final = Assignment(assignment.target)
+    final = PartitionAssignment(assignment.target)
     cluster.set_assignment(partition, final)  # B2
     yield from _move_leader(cluster, partition, final)  # B3
     yield from _drop(cluster, partition, assignment.removing)  # B4, B5
@@ -205,11 +211,11 @@ def _finish(cluster: ControllerContext, partition: TopicPartition, assignment: A
     yield from deletion.resume_for(cluster, (partition.topic,))
 
 
-def _announce(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> Plan[None]:
-    """A new leader epoch, so that the leader takes the replicas that come and go for a change."""
+def _announce(cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment) -> Plan[None]:
+    """Sends LeaderAndIsr with an incremented leader epoch, because leaders ignore one with the epoch they have."""
     outcome = (yield from bump_epochs(cluster, (partition,)))[partition]
     if isinstance(outcome, Exception):
-        yield from notes.error("The leader epoch of %s was not raised: %s", partition, outcome)
+        yield from notes.error("The leader epoch of %s was not incremented: %s", partition, outcome)
         return
     batch = RequestBatch(cluster)
     batch.add_leader_and_isr(assignment.origin, partition, outcome, assignment, is_new=False)
@@ -217,7 +223,7 @@ def _announce(cluster: ControllerContext, partition: TopicPartition, assignment:
     yield from Send(batch)
 
 
-def _move_leader(cluster: ControllerContext, partition: TopicPartition, final: Assignment) -> Plan[None]:
+def _move_leader(cluster: ControllerContext, partition: TopicPartition, final: PartitionAssignment) -> Plan[None]:
     leader = leader_of(cluster.leadership(partition))
     if leader in final.replicas and cluster.is_online(leader, partition):
         yield from _announce(cluster, partition, final)
@@ -226,7 +232,7 @@ def _move_leader(cluster: ControllerContext, partition: TopicPartition, final: A
 
 
 def _drop(cluster: ControllerContext, partition: TopicPartition, brokers: Sequence[int]) -> Plan[None]:
-    """Replicas are deleted without waiting for what their brokers say."""
+    """Deletes replicas without waiting for their brokers' responses."""
     replicas = _replicas(partition, brokers)
     for state in (
         replica_states.OFFLINE,
@@ -237,21 +243,21 @@ def _drop(cluster: ControllerContext, partition: TopicPartition, brokers: Sequen
         yield from move_replicas(cluster, replicas, state)
 
 
-def _write(cluster: ControllerContext, partition: TopicPartition, assignment: Assignment) -> WriteAssignments:
+def _write(cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment) -> WriteAssignments:
     topic = partition.topic
     rows = {**cluster.topic_assignment(topic), partition.partition: assignment}
     return WriteAssignments(topic, rows, cluster.topic_ids.get(topic))
 
 
 def _leave_znode(targets: Mapping[TopicPartition, Sequence[int] | None]) -> Plan[None]:
-    """Takes partitions out of /admin/reassign_partitions; once it is empty it is deleted and watched for again."""
+    """Removes partitions from /admin/reassign_partitions, which is deleted and watched again once it is empty."""
     staying = yield from RemoveReassignments(targets)
     if staying is not None and not staying:
         yield from Put(ZkPartitionReassignment())
 
 
-def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[Replica]:
-    return [Replica(*partition, broker) for broker in brokers]
+def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[PartitionAndReplica]:
+    return [PartitionAndReplica(*partition, broker) for broker in brokers]
 
 
 # Events
@@ -260,34 +266,34 @@ def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[Repli
 def zk_partition_reassignment(
     cluster: ControllerContext, _event: ZkPartitionReassignment, _settings: Settings
 ) -> Plan[None]:
-    """The old tool asks for reassignments."""
+    """Handles /admin/reassign_partitions."""
     yield from start_from_znode(cluster)
 
 
 def api_partition_reassignment(
     cluster: ControllerContext, event: ApiPartitionReassignment, _settings: Settings
 ) -> Plan[None]:
-    """AlterPartitionReassignments."""
-    yield from Reply((yield from start_from_request(cluster, event.targets)))
+    """Handles AlterPartitionReassignments."""
+    yield from ReplyToCaller((yield from start_from_request(cluster, event.targets)))
 
 
 def partition_reassignment_isr_change(
     cluster: ControllerContext, event: PartitionReassignmentIsrChange, _settings: Settings
 ) -> Plan[None]:
-    """The state of a partition on its way was rewritten."""
+    """Handles a changed state of a partition that is being reassigned."""
     yield from maybe_complete(cluster, event.partition)
 
 
 def list_partition_reassignments(
     cluster: ControllerContext, event: ListPartitionReassignments, _settings: Settings
 ) -> Plan[None]:
-    """ListPartitionReassignments."""
+    """Handles ListPartitionReassignments."""
     asked = sorted(cluster.reassigning) if event.partitions is None else event.partitions
-    moving: dict[TopicPartition, Assignment] = {}
+    moving: dict[TopicPartition, PartitionAssignment] = {}
     for some in slices(asked):
         for partition in some:
             assignment = cluster.assignment(partition)
             if assignment.is_being_reassigned:
                 moving[partition] = assignment
         yield from Worked(len(some))
-    yield from Reply(moving)
+    yield from ReplyToCaller(moving)

@@ -1,4 +1,4 @@
-"""What AlterPartitionReassignments asks for, checked. Source: docs/reference/controller.md, section 8; KIP-455."""
+"""Checks the targets of AlterPartitionReassignments. Source: docs/reference/controller.md, section 8; KIP-455."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Collection, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAssignment
 
 _MOST_SHOWN = 100
-"""Broker ids that an error message lists: it must fit into a string of the protocol."""
+"""The most broker ids that an error message lists, so that it fits into a string of the protocol."""
 
 
 def requested_assignment(
     cluster: ControllerContext, partition: TopicPartition, target: Sequence[int] | None
-) -> Assignment:
-    """The assignment that a request leads to.
+) -> PartitionAssignment:
+    """The assignment that a request asks for.
 
-    target: the wanted replicas; None goes back to where a running reassignment came from.
+    target: the wanted replicas; None cancels the running reassignment.
     Raises KafkaError(INVALID_REPLICA_ASSIGNMENT), or KafkaError(NO_REASSIGNMENT_IN_PROGRESS) with nothing to cancel.
     """
     current = cluster.assignment(partition)
@@ -26,7 +26,7 @@ def requested_assignment(
             raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
         return current.reassign_to(current.origin)
     live = cluster.live_brokers
-    target = target[: len(current.origin) + len(live) + 1]  # one that is longer has its fault in this part of it
+    target = target[: len(current.origin) + len(live) + 1]  # a longer one is invalid already within this prefix
     wanted = current.reassign_to(target)
     fault = _fault_of(target, wanted.adding, live)
     if fault is not None:
@@ -35,7 +35,7 @@ def requested_assignment(
 
 
 def _fault_of(target: Sequence[int], adding: Sequence[int], live: Collection[int]) -> str | None:
-    """What is wrong with a target, in the words that Apache Kafka's tools show."""
+    """Why a target is invalid, in the text of Apache Kafka; None if it is valid."""
     if not target:
         return "Empty replica list specified in partition reassignment."
     if len(set(target)) < len(target):

@@ -1,8 +1,8 @@
 """The replica state machine: what each move of replicas writes to ZooKeeper and sends.
 
-The table of legal moves is replica_states.py. All requests of one call leave as one batch at its end. A move that fails
-is logged and leaves the state as it was; only a write fenced off by a newer controller (ControllerMoved) is raised.
-Source: docs/reference/controller.md, section 5; ZkReplicaStateMachine.
+replica_states.py has the table of legal moves. All requests of one call are sent as one batch at its end. A move that
+fails is logged and leaves the state unchanged; only a write that was fenced by a newer controller (ControllerMoved) is
+raised. Source: docs/reference/controller.md, section 5; ZkReplicaStateMachine.
 """
 
 from __future__ import annotations
@@ -14,21 +14,29 @@ from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import Decided, Outcomes, revise, successor
 from kafka_py.controller.decisions.legal_moves import legal
-from kafka_py.controller.decisions.notes import Note, Notes
+from kafka_py.controller.decisions.notes import LogLine, LogLines
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.steps import ReplicasMoved, Send
 from kafka_py.controller.model import replica_states
-from kafka_py.controller.model.controller_context import ControllerContext, Leadership, Replica, leader_of, without
+from kafka_py.controller.model.controller_context import (
+    ControllerContext,
+    Leadership,
+    PartitionAndReplica,
+    leader_of,
+    without,
+)
 from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.zk.access import ControllerMoved
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 
-def move_replicas(cluster: ControllerContext, replicas: Collection[Replica], target: ReplicaState) -> Plan[None]:
+def move_replicas(
+    cluster: ControllerContext, replicas: Collection[PartitionAndReplica], target: ReplicaState
+) -> Plan[None]:
     """Moves replicas to `target`, broker by broker."""
     batch = RequestBatch(cluster)
-    by_broker: dict[int, list[Replica]] = {}
+    by_broker: dict[int, list[PartitionAndReplica]] = {}
     for some in slices(replicas):
         for replica in some:
             by_broker.setdefault(replica.broker, []).append(replica)
@@ -45,8 +53,9 @@ def move_replicas(cluster: ControllerContext, replicas: Collection[Replica], tar
 
 
 def _move_of_broker(
-    cluster: ControllerContext, broker: int, replicas: list[Replica], target: ReplicaState, batch: RequestBatch
-) -> Plan[None]:
+    cluster: ControllerContext, broker: int, replicas: list[PartitionAndReplica], target: ReplicaState,
+    batch: RequestBatch,
+) -> Plan[None]:  # fmt: skip
     before = yield from legal(replica_states.MOVES, "replica", replicas, cluster.replica_state, target, notes)
     if target is replica_states.OFFLINE:
         yield from _take_offline(cluster, broker, list(before), batch)
@@ -64,28 +73,28 @@ def _move_of_broker(
 
 
 class Acted(NamedTuple):
-    """Whether the replica may take its new state, and what there is to say."""
+    """Whether the replica takes its new state, and a line for the log."""
 
     is_moved: bool
-    note: Note | None = None
+    note: LogLine | None = None
 
 
 MOVED = Acted(is_moved=True)
 
 
-def _start_new(cluster: ControllerContext, replica: Replica, batch: RequestBatch) -> Acted:
-    """A new replica of a partition that has a leader already follows that leader."""
+def _start_new(cluster: ControllerContext, replica: PartitionAndReplica, batch: RequestBatch) -> Acted:
+    """Sends LeaderAndIsr to a new replica of a partition that has a leader."""
     partition = replica.topic_partition
     leadership = cluster.leadership(partition)
     if leader_of(leadership) == replica.broker:
-        return Acted(False, notes.error("Replica %s cannot be new: it leads its partition", replica))
+        return Acted(False, notes.error("Replica %s cannot become NEW: it is the leader", replica))
     if leadership is not None:
         assignment = cluster.assignment(partition)
         batch.add_leader_and_isr((replica.broker,), partition, leadership, assignment, is_new=True)
     return MOVED
 
 
-def _bring_online(cluster: ControllerContext, replica: Replica, batch: RequestBatch) -> Acted:
+def _bring_online(cluster: ControllerContext, replica: PartitionAndReplica, batch: RequestBatch) -> Acted:
     partition = replica.topic_partition
     assignment = cluster.assignment(partition)
     if cluster.replica_state(replica) is replica_states.NEW:
@@ -100,21 +109,23 @@ def _bring_online(cluster: ControllerContext, replica: Replica, batch: RequestBa
     return MOVED
 
 
-def _start_deletion(_cluster: ControllerContext, replica: Replica, batch: RequestBatch) -> Acted:
+def _start_deletion(_cluster: ControllerContext, replica: PartitionAndReplica, batch: RequestBatch) -> Acted:
     batch.add_stop_replica((replica.broker,), replica.topic_partition, delete=True)
     return MOVED
 
 
-def _forget(cluster: ControllerContext, replica: Replica, _batch: RequestBatch) -> Acted:
+def _forget(cluster: ControllerContext, replica: PartitionAndReplica, _batch: RequestBatch) -> Acted:
     partition = replica.topic_partition
     cluster.set_assignment(partition, cluster.assignment(partition).remove(replica.broker))
     return MOVED
 
 
-def _take_offline(cluster: ControllerContext, broker: int, replicas: list[Replica], batch: RequestBatch) -> Plan[None]:
-    """Stops replicas and takes them out of the in-sync sets; the remaining replicas are told."""
-    led: dict[TopicPartition, Replica] = {}
-    unled: list[Replica] = []
+def _take_offline(
+    cluster: ControllerContext, broker: int, replicas: list[PartitionAndReplica], batch: RequestBatch
+) -> Plan[None]:
+    """Stops replicas, removes them from in-sync sets, and sends LeaderAndIsr to the remaining replicas."""
+    led: dict[TopicPartition, PartitionAndReplica] = {}
+    unled: list[PartitionAndReplica] = []
     for some in slices(replicas):
         for replica in some:
             partition = replica.topic_partition
@@ -129,7 +140,7 @@ def _take_offline(cluster: ControllerContext, broker: int, replicas: list[Replic
         for partition, outcome in left:
             if isinstance(outcome, Exception):
                 yield from notes.error(
-                    "Replica %d of %s cannot leave the in-sync set: %s", broker, partition, outcome
+                    "Replica %d of %s was not removed from the in-sync set: %s", broker, partition, outcome
                 )
                 continue
             if partition.topic not in cluster.queued:
@@ -146,7 +157,7 @@ def _take_offline(cluster: ControllerContext, broker: int, replicas: list[Replic
 
 
 def _leave_isr(cluster: ControllerContext, broker: int, partitions: list[TopicPartition]) -> Plan[Outcomes]:
-    """Takes a broker out of in-sync sets, and out of the lead."""
+    """Removes a broker from in-sync sets, and as leader."""
 
     def decide(found: Mapping[TopicPartition, Leadership]) -> Plan[dict[TopicPartition, Decided]]:
         decided: dict[TopicPartition, Decided] = {}
@@ -159,7 +170,7 @@ def _leave_isr(cluster: ControllerContext, broker: int, partitions: list[TopicPa
 
 
 def leadership_without(cluster: ControllerContext, broker: int, leadership: Leadership) -> Leadership | None:
-    """The leadership once the broker neither leads nor is in sync; None where it is out of sync already.
+    """The leadership without the broker as leader and in-sync replica; None if it is out of sync already.
 
     The last member of an in-sync set stays in it.
     """
@@ -170,10 +181,10 @@ def leadership_without(cluster: ControllerContext, broker: int, leadership: Lead
     return successor(cluster, leadership, leader, isr)
 
 
-_ACTS: dict[ReplicaState, Callable[[ControllerContext, Replica, RequestBatch], Acted]] = {
+_ACTS: dict[ReplicaState, Callable[[ControllerContext, PartitionAndReplica, RequestBatch], Acted]] = {
     replica_states.NEW: _start_new,
     replica_states.ONLINE: _bring_online,
     replica_states.DELETION_STARTED: _start_deletion,
     replica_states.NON_EXISTENT: _forget,
 }
-"""What a move to that state does besides. The other states are states only."""
+"""The action of a move to each state; moves to other states have none."""

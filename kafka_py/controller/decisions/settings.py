@@ -8,9 +8,9 @@ from kafka_py.controller.configs import ControllerOptions
 
 
 class Settings(NamedTuple):
-    """As they are when an event begins to be processed.
+    """The settings at the time when the processing of an event begins.
 
-    control_listener: name of the listener on which brokers take the controller's requests.
+    control_listener: name of the listener on which brokers receive the controller's requests.
     """
 
     options: ControllerOptions

@@ -1,4 +1,4 @@
-"""What a plan may ask for besides ZooKeeper: requests to brokers, events, a reply, entries of logs and metrics."""
+"""The steps of a plan other than those for ZooKeeper: requests to brokers, events, replies, logs and metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_py.controller.model.replica_states import ReplicaState
 
 
 class Address(NamedTuple):
-    """Where a broker listens for the controller."""
+    """The address of a broker's listener for the controller."""
 
     host: str
     port: int
@@ -26,7 +26,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenChannel(Step[None]):
-    """Requests to the broker have somewhere to go from now on."""
+    """Opens the channel for requests to a broker."""
 
     broker: int
     address: Address
@@ -34,14 +34,14 @@ class OpenChannel(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class CloseChannel(Step[None]):
-    """The broker is gone: what was meant for it is dropped."""
+    """Closes the channel to a broker; queued requests are dropped."""
 
     broker: int
 
 
 @dataclass(frozen=True, slots=True)
 class Send(Step[None]):
-    """The requests of the batch, as the context is at this moment. Raises MissingListener; then nothing is sent."""
+    """Sends the requests of the batch, made from the present context. Raises MissingListener; then nothing is sent."""
 
     batch: RequestBatch
 
@@ -49,7 +49,7 @@ class Send(Step[None]):
 def update_metadata(
     cluster: ControllerContext, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()
 ) -> Plan[None]:
-    """Tells brokers who is alive and who leads those partitions. Raises MissingListener."""
+    """Sends UpdateMetadata with the live brokers and the leaders of those partitions. Raises MissingListener."""
     batch = RequestBatch(cluster)
     batch.add_update_metadata(brokers, partitions)
     yield from Send(batch)
@@ -60,22 +60,22 @@ def update_metadata(
 
 @dataclass(frozen=True, slots=True)
 class Put(Step[None]):
-    """A follow-up event, behind all those that wait already."""
+    """Appends a follow-up event to the queue."""
 
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class PutLater(Step[None]):
-    """A follow-up event after that time, in place of one put off before."""
+    """Appends an event to the queue after a delay; replaces an earlier delayed event."""
 
     seconds: float
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
-class Reply(Step[None]):
-    """Whoever waits for the event that is being decided gets this."""
+class ReplyToCaller(Step[None]):
+    """Completes the future of the caller that waits for the present event."""
 
     outcome: object
 
@@ -85,7 +85,7 @@ class Reply(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class PartitionsMoved(Step[None]):
-    """For the log of state changes. before: the state each was in. detail: its leadership, or why there is none."""
+    """For the state change log. before: the previous states. detail: the leadership, or why there is none."""
 
     before: Mapping[Any, PartitionState]
     target: PartitionState
@@ -94,7 +94,7 @@ class PartitionsMoved(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class ReplicasMoved(Step[None]):
-    """The same of replicas."""
+    """The same for replicas."""
 
     before: Mapping[Any, ReplicaState]
     target: ReplicaState
@@ -102,6 +102,6 @@ class ReplicasMoved(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class CountUnclean(Step[None]):
-    """So many leaders were elected from outside the in-sync set."""
+    """Counts leaders that were elected from outside the in-sync set."""
 
     elections: int

@@ -1,4 +1,4 @@
-"""Topics that appear, grow or vanish in ZooKeeper, and unclean elections that are allowed from now on.
+"""Topics created, extended or removed in ZooKeeper, and unclean elections that were enabled.
 
 Source: docs/reference/controller.md, sections 1 and 6.
 """
@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.texts import listed
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import bring_online, move_partitions
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
 from kafka_py.controller.decisions.replica_moves import move_replicas
@@ -29,15 +29,15 @@ from kafka_py.controller.events import (
     UncleanLeaderElectionEnable,
 )
 from kafka_py.controller.model import partition_states, replica_states
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Replica
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAndReplica, PartitionAssignment
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.topics import TopicAssignment
 
-notes = Notes(__name__)
+notes = LogLines(__name__)
 
 
 def topic_change(cluster: ControllerContext, _event: TopicChange, settings: Settings) -> Plan[None]:
-    """Znodes of topics were made, by whomever, or removed."""
+    """Handles created and removed topic znodes."""
     present = yield from ReadTopics()
     new = sorted(present - cluster.topics)
     gone = sorted(cluster.topics - present)
@@ -51,12 +51,12 @@ def topic_change(cluster: ControllerContext, _event: TopicChange, settings: Sett
 
 
 def read_assignments(topics: Collection[str]) -> Plan[dict[str, TopicAssignment]]:
-    """The assignments of topics, each watched from now on; one that cannot be read has no partitions."""
+    """Reads and watches the assignments of topics; a topic with an unreadable one has no partitions."""
     found = yield from ReadAssignments(topics)
     read: dict[str, TopicAssignment] = {}
     for topic, one in found.items():
         if isinstance(one, MalformedZNode):
-            yield from notes.error("Topic %s is taken for one without partitions: %s", topic, one)
+            yield from notes.error("Topic %s is treated as a topic without partitions: %s", topic, one)
             read[topic] = TopicAssignment({})
         elif one is not None:
             read[topic] = one
@@ -66,7 +66,7 @@ def read_assignments(topics: Collection[str]) -> Plan[dict[str, TopicAssignment]
 def add_topics(
     cluster: ControllerContext, assignments: Mapping[str, TopicAssignment], settings: Settings
 ) -> Plan[list[TopicPartition]]:
-    """Takes topics into the context, giving an id to those that lack one (KIP-516); returns their partitions."""
+    """Adds topics to the context, with a new id for those that lack one (KIP-516); returns their partitions."""
     if settings.options.inter_broker_version().has_topic_ids:
         lacking = [topic for topic, one in assignments.items() if one.topic_id is None]
         given = yield from GiveTopicIds(lacking)
@@ -79,7 +79,7 @@ def add_topics(
     for some in slices((topic, *row) for topic, one in assignments.items() for row in one.partitions.items()):
         for topic, number, row in some:
             partition = TopicPartition(topic, number)
-            cluster.set_assignment(partition, Assignment(*row))
+            cluster.set_assignment(partition, PartitionAssignment(*row))
             partitions.append(partition)
         yield from Worked(len(some))
     return partitions
@@ -88,7 +88,7 @@ def add_topics(
 def partition_modifications(
     cluster: ControllerContext, event: PartitionModifications, _settings: Settings
 ) -> Plan[None]:
-    """A topic's znode was rewritten: partitions that it did not have are new, all other changes are ignored."""
+    """Handles a rewritten topic znode: added partitions are started, all other changes are ignored."""
     topic = event.topic
     found = (yield from ReadAssignments((topic,)))[topic]
     if isinstance(found, MalformedZNode):
@@ -97,12 +97,12 @@ def partition_modifications(
     if found is None or topic not in cluster.topics:
         return
     known = cluster.topic_assignment(topic)
-    added = {number: Assignment(*row) for number, row in found.partitions.items() if number not in known}
+    added = {number: PartitionAssignment(*row) for number, row in found.partitions.items() if number not in known}
     if not added:
         return
     if topic in cluster.queued:
         yield from notes.error(
-            "Topic %s is being deleted and cannot grow; the new partitions are taken out again", topic
+            "Topic %s is being deleted and cannot get more partitions; the new ones are removed", topic
         )
         yield from KeepPartitions(topic, (yield from ReadPartitionsWithState(topic)))
         return
@@ -112,8 +112,8 @@ def partition_modifications(
 
 
 def start_partitions(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[None]:
-    """New partitions get their first leader, their replicas begin."""
-    replicas = [Replica(*one, broker) for one in partitions for broker in cluster.assignment(one).replicas]
+    """Starts new partitions: elects their first leaders and starts their replicas."""
+    replicas = [PartitionAndReplica(*one, broker) for one in partitions for broker in cluster.assignment(one).replicas]
     yield from move_partitions(cluster, partitions, partition_states.NEW)
     yield from move_replicas(cluster, replicas, replica_states.NEW)
     yield from move_partitions(cluster, partitions, partition_states.ONLINE)
@@ -121,12 +121,12 @@ def start_partitions(cluster: ControllerContext, partitions: Collection[TopicPar
 
 
 def unclean_enabled(cluster: ControllerContext, _event: UncleanLeaderElectionEnable, _settings: Settings) -> Plan[None]:
-    """Partitions that no replica in sync could lead may find a leader now."""
+    """Elects leaders for offline partitions after unclean elections were enabled for the cluster."""
     yield from bring_online(cluster)
 
 
 def topic_unclean_enabled(
     cluster: ControllerContext, event: TopicUncleanLeaderElectionEnable, _settings: Settings
 ) -> Plan[None]:
-    """The same for one topic."""
+    """Elects leaders for the offline partitions of a topic after unclean elections were enabled for it."""
     yield from bring_online(cluster, event.topic)

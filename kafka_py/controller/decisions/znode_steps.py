@@ -1,7 +1,7 @@
-"""What a plan may ask of ZooKeeper. Every write is fenced by the controller epoch and raises ControllerMoved when
-another controller was elected; all raise ZkError when ZooKeeper is out of reach.
+"""The steps of a plan that read or write ZooKeeper. Every write is fenced by the controller epoch and raises
+ControllerMoved when another controller was elected; all steps raise ZkError when ZooKeeper is unreachable.
 
-A read that is said to watch has a change of what was read become an event, once.
+A read that also watches puts one event when what it has read changes.
 Source: docs/reference/zookeeper.md, sections 2, 8, 9 and 10.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kafka_py.base.ids import TopicId, TopicPartition
 from kafka_py.controller.decisions.plan import Step
-from kafka_py.controller.model.controller_context import Assignment, Leadership
+from kafka_py.controller.model.controller_context import Leadership, PartitionAssignment
 from kafka_py.zk.brokers import RegisteredBroker
 from kafka_py.zk.partitions import StateUpdates
 from kafka_py.zk.schema import MalformedZNode
@@ -24,12 +24,12 @@ from kafka_py.zk.topics import TopicAssignment
 
 @dataclass(frozen=True, slots=True)
 class ReadBrokers(Step[dict[int, RegisteredBroker]]):
-    """All live brokers by id; watches the list. Raises MalformedZNode."""
+    """Reads all live brokers, by id; watches the list. Raises MalformedZNode."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadBroker(Step[RegisteredBroker | None]):
-    """One registration, None when there is none; watches it. Raises MalformedZNode."""
+    """Reads one registration, None when there is none; watches it. Raises MalformedZNode."""
 
     broker: int
 
@@ -43,7 +43,7 @@ class WatchBrokers(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class ForgetBroker(Step[None]):
-    """What the watch of its registration says is nothing to us any longer."""
+    """Drops the watch of a broker's registration."""
 
     broker: int
 
@@ -53,44 +53,44 @@ class ForgetBroker(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class ReadTopics(Step[set[str]]):
-    """The names of all topics, those to be deleted included."""
+    """Reads the names of all topics, including those to be deleted. watches: whether the list is watched."""
 
     watches: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAssignments(Step[Mapping[str, TopicAssignment | MalformedZNode | None]]):
-    """Per topic its assignment, None when it does not exist; watches each."""
+    """Reads the assignment of each topic, None when it does not exist; watches each."""
 
     topics: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetTopic(Step[None]):
-    """What the watch of its assignment says is nothing to us any longer."""
+    """Drops the watch of a topic's assignment."""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class GiveTopicIds(Step[dict[str, TopicAssignment]]):
-    """Writes a new id into each of these topics unless it has one by now; their assignments as written (KIP-516)."""
+    """Writes a new topic id to each of these topics that has none; returns the written assignments (KIP-516)."""
 
     topics: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class WriteAssignments(Step[None]):
-    """Writes these partitions of a topic, and keeps those that somebody added to it and we do not know yet."""
+    """Writes these partitions of a topic, and keeps others that were added to the znode meanwhile."""
 
     topic: str
-    partitions: Mapping[int, Assignment]
+    partitions: Mapping[int, PartitionAssignment]
     topic_id: TopicId | None
 
 
 @dataclass(frozen=True, slots=True)
 class KeepPartitions(Step[None]):
-    """Takes all partitions but these out of a topic."""
+    """Removes all partitions but these from a topic."""
 
     topic: str
     numbers: Collection[int]
@@ -98,7 +98,7 @@ class KeepPartitions(Step[None]):
 
 @dataclass(frozen=True, slots=True)
 class ReadUncleanPermissions(Step[Mapping[str, bool | Exception]]):
-    """Per topic whether a replica out of sync may lead, by its settings at this moment; or why that is not known."""
+    """Reads per topic whether an out-of-sync replica may lead by its present settings, or why that is not known."""
 
     topics: Collection[str]
 
@@ -108,14 +108,14 @@ class ReadUncleanPermissions(Step[Mapping[str, bool | Exception]]):
 
 @dataclass(frozen=True, slots=True)
 class ReadLeaderships(Step[dict[TopicPartition, Leadership]]):
-    """Those of the partitions that have one which can be read."""
+    """Reads leaderships; partitions without a readable one are left out."""
 
     partitions: Collection[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLeadership(Step[Leadership | None]):
-    """One of them; a partition that is being reassigned is watched."""
+    """Reads one leadership; watches it if the partition is being reassigned."""
 
     partition: TopicPartition
     watches: bool = False
@@ -123,87 +123,87 @@ class ReadLeadership(Step[Leadership | None]):
 
 @dataclass(frozen=True, slots=True)
 class ForgetPartition(Step[None]):
-    """What the watch of its state says is nothing to us any longer."""
+    """Drops the watch of a partition's state."""
 
     partition: TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
 class CreateLeaderships(Step[dict[TopicPartition, ZkError | None]]):
-    """First leaders. Per partition None, or why nothing was written."""
+    """Creates first leaderships. Returns per partition None, or why nothing was written."""
 
     leaderships: Mapping[TopicPartition, Leadership]
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateLeaderships(Step[StateUpdates]):
-    """Changed leaderships; each is written only if the znode has the version that it names."""
+    """Writes changed leaderships, each only if the znode has the version that it names."""
 
     leaderships: Mapping[TopicPartition, Leadership]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPartitionsWithState(Step[Collection[int]]):
-    """The numbers of the topic's partitions that ever had a leader."""
+    """Reads the numbers of a topic's partitions that have ever had a leader."""
 
     topic: str
 
 
-# Requests that are made by znodes, and notifications
+# Requests in znodes, and notifications
 
 
 @dataclass(frozen=True, slots=True)
 class EnsureFeatures(Step[None]):
-    """The feature znode has no finalised features, and this status. Raises MalformedZNode."""
+    """Makes the feature znode have this status and no finalised features. Raises MalformedZNode."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTopicDeletions(Step[set[str]]):
-    """The topics that somebody wants deleted; watches the list."""
+    """Reads the topics in /admin/delete_topics; watches the list."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnmarkForDeletion(Step[None]):
-    """Takes topics off that list."""
+    """Removes topics from /admin/delete_topics."""
 
     topics: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteTopics(Step[None]):
-    """Removes topics with their settings, and from the list of those to delete."""
+    """Removes topics with their settings, and from /admin/delete_topics."""
 
     topics: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPreferredElections(Step[set[TopicPartition] | None]):
-    """What /admin/preferred_replica_election asks for, None when it does not exist; watches for it."""
+    """Reads /admin/preferred_replica_election, None when it does not exist; watches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePreferredElections(Step[None]):
-    """The attempt was made."""
+    """Deletes /admin/preferred_replica_election."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadReassignments(Step[dict[TopicPartition, list[int]] | None]):
-    """What /admin/reassign_partitions asks for, None when it does not exist; watches for it."""
+    """Reads /admin/reassign_partitions, None when it does not exist; watches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchEmptyReassignments(Step[None]):
-    """The znode is empty, or cannot be read: watches it until somebody mends or deletes it."""
+    """Watches /admin/reassign_partitions, which is empty or unreadable, until it is changed or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveReassignments(Step[dict[TopicPartition, list[int]] | None]):
-    """Takes partitions out of /admin/reassign_partitions, which is deleted when it is empty. What stays; None if
-    nothing had to go.
+    """Removes partitions from /admin/reassign_partitions, which is deleted when it is empty. Returns the rest, None if
+    nothing was removed.
 
-    targets: the replicas that the list must want of a partition; None: whatever it wants.
+    targets: the replicas that the list has to name for a partition to be removed; None: any.
     """
 
     targets: Mapping[TopicPartition, Sequence[int] | None]
@@ -211,37 +211,37 @@ class RemoveReassignments(Step[dict[TopicPartition, list[int]] | None]):
 
 @dataclass(frozen=True, slots=True)
 class ListIsrChanges(Step[list[str]]):
-    """The names of the notifications that leaders have changed in-sync sets; watches the list."""
+    """Reads the names of notifications of changed in-sync sets; watches the list."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadIsrChanges(Step[set[TopicPartition]]):
-    """The partitions that these notifications name."""
+    """Reads the partitions that these notifications name."""
 
     names: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteIsrChanges(Step[None]):
-    """They are dealt with."""
+    """Deletes these notifications."""
 
     names: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class ListLogDirEvents(Step[list[str]]):
-    """The names of the notifications that log directories have failed; watches the list."""
+    """Reads the names of notifications of failed log directories; watches the list."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLogDirEvents(Step[set[int]]):
-    """The brokers that these notifications name."""
+    """Reads the brokers that these notifications name."""
 
     names: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteLogDirEvents(Step[None]):
-    """They are dealt with."""
+    """Deletes these notifications."""
 
     names: Collection[str]

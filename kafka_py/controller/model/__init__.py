@@ -1,8 +1,8 @@
-"""What a controller knows, and decisions over it without I/O: who leads, where replicas go, legal moves.
+"""The controller context, and decisions over it without I/O: leader elections, replica placement, legal moves.
 
-    controller_context.py  all that the controller knows, as one value
-    elections.py           who leads a partition
-    placement.py           where replicas of new partitions go
+    controller_context.py  the controller's state of the cluster, as one value
+    elections.py           leader elections
+    placement.py           placement of the replicas of new partitions
     partition_states.py    a partition's states and legal moves
     replica_states.py      a replica's states and legal moves
 """

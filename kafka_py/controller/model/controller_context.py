@@ -1,6 +1,6 @@
-"""All that the active controller knows of its cluster, as one value: brokers, topics, leaders, states, deletions.
+"""The active controller's state of the cluster, as one value: brokers, topics, leaders, states, deletions.
 
-Loaded from ZooKeeper when an election is won, dropped with the office. Only the event that is being processed
+Loaded from ZooKeeper after a controller election, dropped at resignation. Only the event that is being processed
 changes it. Knows nothing of ZooKeeper, requests or events. Source: docs/reference/controller.md, section 3.
 """
 
@@ -18,11 +18,11 @@ from kafka_py.zk import partitions as stored
 from kafka_py.zk.brokers import RegisteredBroker
 
 Leadership = stored.LeaderAndIsr
-"""Leader, leader epoch and in-sync set of a partition; in this room "state" is a row of the move tables."""
+"""Leader, leader epoch and in-sync set of a partition; "state" here is that of the state machines."""
 
 
-class Replica(NamedTuple):
-    """One copy of a partition, named by the broker that holds it."""
+class PartitionAndReplica(NamedTuple):
+    """One replica of a partition, identified by its broker."""
 
     topic: str
     partition: int
@@ -36,10 +36,10 @@ class Replica(NamedTuple):
         return f"{self.topic}-{self.partition} on {self.broker}"
 
 
-class Assignment(NamedTuple):
-    """The brokers of a partition, the preferred one first; while it moves, also who comes and who goes (KIP-455).
+class PartitionAssignment(NamedTuple):
+    """The replicas of a partition, the preferred one first; in a reassignment also those added and removed (KIP-455).
 
-    replicas: all present ones, with those in `adding` and in `removing`.
+    replicas: all present ones, including those in `adding` and `removing`.
     """
 
     replicas: tuple[int, ...]
@@ -52,28 +52,30 @@ class Assignment(NamedTuple):
 
     @property
     def origin(self) -> tuple[int, ...]:
-        """The replicas before the reassignment that is running."""
+        """The replicas before the running reassignment."""
         return without(self.replicas, self.adding)
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas after the reassignment that is running."""
+        """The replicas after the running reassignment."""
         return without(self.replicas, self.removing)
 
-    def reassign_to(self, target: Sequence[int]) -> Assignment:
-        """The assignment while it moves from its origin to `target`: target first, in its order."""
+    def reassign_to(self, target: Sequence[int]) -> PartitionAssignment:
+        """The assignment during a reassignment from its origin to `target`: the target first, in its order."""
         full = tuple(dict.fromkeys((*target, *self.origin)))
-        return Assignment(full, adding=without(full, self.origin), removing=without(full, target))
+        return PartitionAssignment(full, adding=without(full, self.origin), removing=without(full, target))
 
-    def remove(self, broker: int) -> Assignment:
-        """The same without any trace of one replica."""
+    def remove(self, broker: int) -> PartitionAssignment:
+        """The assignment without one replica."""
         gone = (broker,)
-        return Assignment(without(self.replicas, gone), without(self.adding, gone), without(self.removing, gone))
+        return PartitionAssignment(
+            without(self.replicas, gone), without(self.adding, gone), without(self.removing, gone)
+        )
 
 
-NO_ASSIGNMENT = Assignment(())
+NO_ASSIGNMENT = PartitionAssignment(())
 _FEW = 8
-"""So many ids are found faster one by one; a request may name very many replicas, though."""
+"""Up to this many ids are searched one by one, which is faster than a set; a request may name very many replicas."""
 
 
 def without(ids: Sequence[int], others: Collection[int]) -> tuple[int, ...]:
@@ -83,12 +85,12 @@ def without(ids: Sequence[int], others: Collection[int]) -> tuple[int, ...]:
 
 
 class ControllerContext:
-    """The controller's picture of the cluster.
+    """The controller's state of the cluster.
 
-    brokers: every registered broker, also while it shuts down.
-    offline_dirs: per broker the partitions on its failed disks.
-    queued, started, ineligible: topics to delete; of these, begun ones, and ones that wait for something.
-    epoch: of the controller, which marks what it writes.
+    brokers: every registered broker, also while it is shutting down.
+    offline_dirs: per broker the partitions in its failed log directories.
+    queued, started, ineligible: topics to delete; those of them that were started, and those that cannot continue.
+    epoch: the controller epoch, which its writes contain.
     """
 
     def __init__(self, epoch: int = 0) -> None:
@@ -102,14 +104,14 @@ class ControllerContext:
         self.queued: set[str] = set()
         self.started: set[str] = set()
         self.ineligible: set[str] = set()
-        self._assignments: dict[str, dict[int, Assignment]] = {}
+        self._assignments: dict[str, dict[int, PartitionAssignment]] = {}
         self._leaderships: dict[TopicPartition, Leadership] = {}
         self._partition_states: dict[TopicPartition, PartitionState] = {}
-        self._replica_states: dict[Replica, ReplicaState] = {}
+        self._replica_states: dict[PartitionAndReplica, ReplicaState] = {}
         self._replicas_on: dict[int, dict[TopicPartition, None]] = {}
         self._led_by: dict[int, dict[TopicPartition, None]] = {}
-        self._replica_counts: dict[str, Counter[ReplicaState]] = {}  # by state, of the replicas of assignments
-        self._queued_counts: Counter[ReplicaState] = Counter()  # the same over all topics to delete
+        self._replica_counts: dict[str, Counter[ReplicaState]] = {}  # number of assigned replicas by topic and state
+        self._queued_counts: Counter[ReplicaState] = Counter()  # the same, over all topics to delete
         self._partition_count = 0
         self._offline: set[TopicPartition] = set()
         self._imbalanced: set[TopicPartition] = set()
@@ -119,11 +121,11 @@ class ControllerContext:
 
     @property
     def live_brokers(self) -> set[int]:
-        """Registered and not shutting down."""
+        """The brokers that are registered and not shutting down."""
         return self.brokers.keys() - self.shutting_down
 
     def is_online(self, broker: int, partition: TopicPartition, *, include_shutting_down: bool = False) -> bool:
-        """Whether a replica there could serve: the broker is live and the disk that holds the partition is well."""
+        """Whether a replica is online: its broker is live and its log directory has not failed."""
         if broker not in self.brokers or (not include_shutting_down and broker in self.shutting_down):
             return False
         return partition not in self.offline_dirs.get(broker, ())
@@ -143,14 +145,14 @@ class ControllerContext:
         return self._partition_count
 
     def add_topic(self, topic: str, topic_id: TopicId | None = None) -> None:
-        """Known from now on, even without partitions; a topic id, once set, stays."""
+        """Adds a topic, even without partitions; a topic id that is set is not changed."""
         self._assignments.setdefault(topic, {})
         if topic_id is not None:
             self.topic_ids[topic] = topic_id
             self.topic_names[topic_id] = topic
 
     def remove_topic(self, topic: str) -> None:
-        """Forgets everything about a topic."""
+        """Removes a topic with all of its state."""
         partitions, replicas = self.partitions_of(topic), self.replicas_of_topic(topic)
         for partition in partitions:
             self.set_assignment(partition, NO_ASSIGNMENT)
@@ -171,8 +173,8 @@ class ControllerContext:
         for topics in (self.queued, self.started, self.ineligible):
             topics.discard(topic)
 
-    def set_assignment(self, partition: TopicPartition, assignment: Assignment) -> None:
-        """A replica that leaves the assignment keeps its state, unless the whole topic goes."""
+    def set_assignment(self, partition: TopicPartition, assignment: PartitionAssignment) -> None:
+        """Sets an assignment. A replica that is removed from it keeps its state until the topic is removed."""
         topic, number = partition
         partitions = self._assignments.setdefault(topic, {})
         self._partition_count += number not in partitions
@@ -181,17 +183,17 @@ class ControllerContext:
         if before != assignment.replicas:
             for broker in without(before, assignment.replicas):
                 _drop(self._replicas_on, broker, partition)
-                self._count(topic, self.replica_state(Replica(topic, number, broker)), -1)
+                self._count(topic, self.replica_state(PartitionAndReplica(topic, number, broker)), -1)
             for broker in without(assignment.replicas, before):
                 self._replicas_on.setdefault(broker, {})[partition] = None
-                self._count(topic, self.replica_state(Replica(topic, number, broker)), 1)
+                self._count(topic, self.replica_state(PartitionAndReplica(topic, number, broker)), 1)
         self._weigh(partition)
 
-    def assignment(self, partition: TopicPartition) -> Assignment:
-        """NO_ASSIGNMENT when the partition is unknown."""
+    def assignment(self, partition: TopicPartition) -> PartitionAssignment:
+        """The assignment of a partition; NO_ASSIGNMENT when the partition is unknown."""
         return self._assignments.get(partition.topic, {}).get(partition.partition, NO_ASSIGNMENT)
 
-    def topic_assignment(self, topic: str) -> Mapping[int, Assignment]:
+    def topic_assignment(self, topic: str) -> Mapping[int, PartitionAssignment]:
         """Partition number -> assignment."""
         return self._assignments.get(topic, {})
 
@@ -209,24 +211,32 @@ class ControllerContext:
 
     # Replicas
 
-    def replicas(self) -> Iterator[Replica]:
+    def replicas(self) -> Iterator[PartitionAndReplica]:
         """Every replica of every partition."""
         for topic in self._assignments:
             yield from self.replicas_of_topic(topic)
 
-    def replicas_of_topic(self, topic: str) -> list[Replica]:
+    def replicas_of_topic(self, topic: str) -> list[PartitionAndReplica]:
         assignments = self._assignments.get(topic, {})
-        return [Replica(topic, p, broker) for p, assignment in assignments.items() for broker in assignment.replicas]
+        return [
+            PartitionAndReplica(topic, partition, broker)
+            for partition, assignment in assignments.items()
+            for broker in assignment.replicas
+        ]
 
-    def replicas_on(self, brokers: Collection[int]) -> list[Replica]:
-        """Broker by broker."""
-        return [Replica(*partition, broker) for broker in brokers for partition in self._replicas_on.get(broker, ())]
+    def replicas_on(self, brokers: Collection[int]) -> list[PartitionAndReplica]:
+        """The replicas on these brokers, broker by broker."""
+        return [
+            PartitionAndReplica(*partition, broker)
+            for broker in brokers
+            for partition in self._replicas_on.get(broker, ())
+        ]
 
-    def replica_state(self, replica: Replica) -> ReplicaState:
+    def replica_state(self, replica: PartitionAndReplica) -> ReplicaState:
         return self._replica_states.get(replica, replica_states.NON_EXISTENT)
 
-    def set_replica_state(self, replica: Replica, state: ReplicaState) -> None:
-        """Without asking whether the move is legal; the moves of decisions/ ask."""
+    def set_replica_state(self, replica: PartitionAndReplica, state: ReplicaState) -> None:
+        """Sets the state without checking that the move is legal; decisions/replica_moves.py checks."""
         before = self.replica_state(replica)
         if state is replica_states.NON_EXISTENT:
             self._replica_states.pop(replica, None)
@@ -237,22 +247,22 @@ class ControllerContext:
             self._count(replica.topic, state, 1)
 
     def _count(self, topic: str, state: ReplicaState, change: int) -> None:
-        """One replica of an assignment more, or less, in that state."""
+        """Changes the number of assigned replicas in a state by one, up or down."""
         self._replica_counts.setdefault(topic, Counter())[state] += change
         if topic in self.queued:
             self._queued_counts[state] += change
 
     def states_of_replicas(self, topic: str) -> set[ReplicaState]:
-        """The states in which replicas of the topic are."""
+        """The states of the topic's replicas."""
         return {state for state, count in self._replica_counts.get(topic, {}).items() if count}
 
-    def replicas_in_state(self, topic: str, state: ReplicaState) -> list[Replica]:
+    def replicas_in_state(self, topic: str, state: ReplicaState) -> list[PartitionAndReplica]:
         return [replica for replica in self.replicas_of_topic(topic) if self.replica_state(replica) is state]
 
     # Leaders and partition states
 
     def leadership(self, partition: TopicPartition) -> Leadership | None:
-        """None when the partition has never had a leader."""
+        """The leadership of a partition; None when it has never had a leader."""
         return self._leaderships.get(partition)
 
     def set_leadership(self, partition: TopicPartition, leadership: Leadership) -> None:
@@ -261,7 +271,7 @@ class ControllerContext:
         self._weigh(partition)
 
     def _note_leader(self, partition: TopicPartition, leader: int | None) -> None:
-        """leader: None when the partition ceases to exist."""
+        """Updates the list of partitions by leader. leader: None when the partition is removed."""
         before = self._leaderships.get(partition)
         if before is not None and before.leader != leader:
             _drop(self._led_by, before.leader, partition)
@@ -276,7 +286,7 @@ class ControllerContext:
         return list(self._led_by.get(broker, ()))
 
     def partitions_with_offline_leader(self) -> list[TopicPartition]:
-        """Partitions whose leader cannot serve any more, less those of topics to be deleted."""
+        """Partitions whose leader is offline, without those of topics to be deleted."""
         found: list[TopicPartition] = []
         live = self.live_brokers
         for leader, partitions in self._led_by.items():
@@ -291,7 +301,7 @@ class ControllerContext:
         return self._partition_states.get(partition, partition_states.NON_EXISTENT)
 
     def set_partition_state(self, partition: TopicPartition, state: PartitionState) -> None:
-        """Without asking whether the move is legal; the moves of decisions/ ask."""
+        """Sets the state without checking that the move is legal; decisions/partition_moves.py checks."""
         if state is partition_states.NON_EXISTENT:
             self._partition_states.pop(partition, None)
         else:
@@ -314,12 +324,12 @@ class ControllerContext:
             self._imbalanced.difference_update(self.partitions_of(topic))
 
     def mark_ineligible(self, topics: Iterable[str]) -> None:
-        """Halts the deletion of those topics that are queued already; the others are not remembered."""
+        """Halts the deletion of those topics that are queued; others are ignored."""
         self.ineligible.update(self.queued.intersection(topics))
 
     def await_topics(self, topics: set[str]) -> bool:
-        """Notes topics to delete that were made a moment ago; whether one of them was not noted before, for a topic
-        that never comes must not keep us busy."""
+        """Notes topics to delete that were just created and are not known yet; returns whether one was not noted
+        before, so that a topic that never appears is awaited only once."""
         is_any_new = not topics <= self._awaited
         self._awaited = topics
         return is_any_new
@@ -340,7 +350,7 @@ class ControllerContext:
 
     @property
     def preferred_imbalance_count(self) -> int:
-        """Partitions, not to be deleted, that their first replica does not lead."""
+        """Partitions that are not led by their first replica, without those to be deleted."""
         return len(self._imbalanced)
 
     def _weigh(self, partition: TopicPartition) -> None:
@@ -354,13 +364,13 @@ class ControllerContext:
         if leadership is None or not assignment.replicas:
             return False
         preferred = assignment.replicas[0]
-        if preferred in assignment.adding:  # it cannot lead before it has caught up
+        if preferred in assignment.adding:  # it cannot lead before it is in sync
             return preferred not in leadership.isr
         return leadership.leader != preferred
 
 
 def _drop(index: dict[int, dict[TopicPartition, None]], broker: int, partition: TopicPartition) -> None:
-    """Takes a partition out of the list of a broker."""
+    """Removes a partition from the list of a broker."""
     partitions = index.get(broker, {})
     partitions.pop(partition, None)
     if not partitions:
@@ -368,5 +378,5 @@ def _drop(index: dict[int, dict[TopicPartition, None]], broker: int, partition: 
 
 
 def leader_of(leadership: Leadership | None) -> int:
-    """The leading broker, NO_LEADER when the partition never had one."""
+    """The leader's broker id, NO_LEADER when the partition never had one."""
     return NO_LEADER if leadership is None else leadership.leader

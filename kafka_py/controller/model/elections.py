@@ -1,4 +1,4 @@
-"""Who leads a partition: (assignment, isr, who is alive) -> leader, new in-sync set, whom to tell.
+"""Leader elections: (assignment, in-sync set, live replicas) -> leader, new in-sync set, recipients of LeaderAndIsr.
 
 Pure: knows broker ids only, nothing of states, ZooKeeper or requests. Source: docs/reference/controller.md, section 4.
 """
@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 
 class Strategy(Enum):
-    """Why an election is held; decides who may win it."""
+    """Why an election is held; decides which replicas may be elected."""
 
-    OFFLINE = "offline"  # a new or leaderless partition; outside the in-sync set only where the topic permits it
-    UNCLEAN = "unclean"  # the same, and an administrator permits it for this once
+    OFFLINE = "offline"  # a new or leaderless partition; an out-of-sync leader only if the topic permits it
+    UNCLEAN = "unclean"  # the same, and an administrator permits an out-of-sync leader for this election
     REASSIGN = "reassign"  # the leader is not among the target replicas
-    PREFERRED = "preferred"  # back to the first replica of the assignment
-    CONTROLLED_SHUTDOWN = "controlled shutdown"  # away from the brokers that are going down
+    PREFERRED = "preferred"  # the first replica of the assignment is to lead
+    CONTROLLED_SHUTDOWN = "controlled shutdown"  # away from brokers that are shutting down
 
 
 class Elected(NamedTuple):
@@ -31,7 +31,7 @@ class Elected(NamedTuple):
 
 
 def first_leader(replicas: Sequence[int], alive: Collection[int]) -> Elected | None:
-    """Leader and in-sync set of a partition that never had any: all living replicas, the first of them leads."""
+    """The first leader of a partition: the first live replica; all live replicas are the in-sync set."""
     living = tuple(replica for replica in replicas if replica in alive)
     return Elected(living[0], living, living) if living else None
 
@@ -39,7 +39,7 @@ def first_leader(replicas: Sequence[int], alive: Collection[int]) -> Elected | N
 def offline(
     replicas: Sequence[int], isr: Sequence[int], alive: Collection[int], unclean_permitted: bool
 ) -> Elected | None:
-    """A leader for a partition whose leader is gone.
+    """A leader for a partition whose leader is offline.
 
     alive: of `replicas` and `isr`, those online now. unclean_permitted: whether a replica outside the in-sync set
     may lead when no member of the set is alive; the set then shrinks to that replica.
@@ -59,13 +59,13 @@ def needs_unclean(isr: Sequence[int], alive: Collection[int]) -> bool:
 
 
 def reassign(target: Sequence[int], isr: Sequence[int], alive: Collection[int]) -> Elected | None:
-    """A leader among the replicas a reassignment leads to; the in-sync set stays."""
+    """A leader among the target replicas of a reassignment; the in-sync set is not changed."""
     leader = _first(target, lambda replica: replica in alive and replica in isr)
     return None if leader is None else Elected(leader, tuple(isr), tuple(target))
 
 
 def preferred(replicas: Sequence[int], isr: Sequence[int], alive: Collection[int]) -> Elected | None:
-    """The first replica of the assignment or nobody; it must be alive and in sync."""
+    """The first replica of the assignment if it is alive and in sync, else None."""
     if not replicas or replicas[0] not in alive or replicas[0] not in isr:
         return None
     return Elected(replicas[0], tuple(isr), tuple(replicas))
@@ -74,9 +74,9 @@ def preferred(replicas: Sequence[int], isr: Sequence[int], alive: Collection[int
 def controlled_shutdown(
     replicas: Sequence[int], isr: Sequence[int], alive: Collection[int], shutting_down: Collection[int]
 ) -> Elected | None:
-    """A leader that stays, and an in-sync set without the brokers that go.
+    """A leader that is not shutting down, and an in-sync set without the brokers that are.
 
-    alive: includes the brokers that are shutting down; they are told as well.
+    alive: includes the brokers that are shutting down; they get LeaderAndIsr as well.
     """
     leader = _first(replicas, lambda replica: replica in alive and replica in isr and replica not in shutting_down)
     if leader is None:

@@ -1,6 +1,6 @@
-"""The states of a partition as the controller sees it, and the legal moves between them.
+"""The states of a partition on the controller, and the legal moves between them.
 
-Only the table; what each move reads, writes and sends is partition_moves.py.
+Only the table; partition_moves.py reads, writes and sends what belongs to each move.
 Source: docs/reference/controller.md, section 4.
 """
 
@@ -10,12 +10,12 @@ from kafka_py.base.moves import moves_between
 
 
 class PartitionState(Enum):
-    """Where a partition stands; one the controller has never heard of counts as NON_EXISTENT."""
+    """The state of a partition; an unknown one is NON_EXISTENT."""
 
     NEW = 0  # has replicas, never had a leader
     ONLINE = 1  # has a leader
-    OFFLINE = 2  # had a leader, which is gone
-    NON_EXISTENT = 3  # never made, or deleted
+    OFFLINE = 2  # has had a leader, which is offline
+    NON_EXISTENT = 3  # never created, or deleted
 
 
 NEW = PartitionState.NEW

@@ -1,6 +1,6 @@
-"""Where the replicas of new partitions go: spread over brokers, and over racks where brokers have one (KIP-36).
+"""Placement of the replicas of new partitions: spread over brokers, and over racks if brokers have them (KIP-36).
 
-Pure: the random start comes in as an argument. Source: docs/reference/controller.md, section 15.
+Pure: the random start is an argument. Source: docs/reference/controller.md, section 15; AdminUtils.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -13,15 +13,15 @@ Placement = dict[int, list[int]]
 """Partition number -> broker ids, the preferred replica first."""
 
 MOST_REPLICAS = 200_000
-"""Of one topic: far beyond what its znode can hold, and few enough to be laid out in a moment."""
+"""The most replicas of one topic: more than its znode can contain, and few enough to be computed quickly."""
 
 
 STEP_PARTITIONS = 256
-"""After so many partitions `placing` stops for others to have the loop."""
+"""The number of partitions after which `placing` yields to other work on the loop."""
 
 
 class BrokerRack(NamedTuple):
-    """A broker that may take replicas, and the rack it stands in, if it says so (`broker.rack`)."""
+    """A broker for replicas, and its rack (`broker.rack`), None without one."""
 
     id: int
     rack: str | None = None
@@ -38,11 +38,11 @@ def place(
 ) -> Placement:
     """Replicas for `partitions` new partitions numbered from `first_partition` on.
 
-    brokers: in the order that the rack-unaware algorithm walks them; several calls for one topic need one order.
-    fixed_start: index into the brokers used as start and as shift, in place of two that `chance` draws.
+    brokers: in the order that the rack-unaware algorithm uses; several calls for one topic need the same order.
+    fixed_start: index into the brokers used as start and as shift, instead of two that `chance` draws.
     Raises KafkaError(INVALID_PARTITIONS) for a count below 1 or beyond MOST_REPLICAS,
         KafkaError(INVALID_REPLICATION_FACTOR) for a factor below 1 or above the number of brokers,
-        KafkaError(UNKNOWN_SERVER_ERROR) when only some brokers have a rack.
+        KafkaError(UNKNOWN_SERVER_ERROR) if only some brokers have a rack.
     """
     steps = placing(
         brokers, partitions, replication_factor,
@@ -65,7 +65,7 @@ def placing(
     first_partition: int = 0,
     chance: Random | None = None,
 ) -> Generator[None, None, Placement]:
-    """As `place`, but a generator that stops after every few partitions (base/turns.py)."""
+    """As `place`, but a generator that yields after every STEP_PARTITIONS partitions (base/turns.py)."""
     if partitions <= 0:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"A topic needs at least 1 partition, not {partitions}.")
     if replication_factor <= 0:
@@ -75,7 +75,7 @@ def placing(
         detail = f"Replication factor: {replication_factor} larger than available brokers: {len(brokers)}."
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, detail)
     if partitions * replication_factor > MOST_REPLICAS:
-        detail = f"{partitions} partitions with {replication_factor} replicas each are more than one znode can hold."
+        detail = f"{partitions} partitions with {replication_factor} replicas each do not fit into one znode."
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
     racks = require_racks_of_all_or_none(brokers)
     ids = alternate_racks(racks) if racks else [broker.id for broker in brokers]
@@ -100,12 +100,12 @@ def placing(
 
 
 def replica_index(first: int, shift: int, k: int, brokers: int) -> int:
-    """Index of the k-th follower (from 0): never `first` itself, `shift` further round the others (brokers > 1)."""
+    """Broker index of the k-th follower (from 0): `shift` positions further among all but `first` (brokers > 1)."""
     return (first + 1 + (shift + k) % (brokers - 1)) % brokers
 
 
 def require_racks_of_all_or_none(brokers: Sequence[BrokerRack]) -> dict[int, str]:
-    """Broker id -> rack, empty when no broker has one. Raises KafkaError(UNKNOWN_SERVER_ERROR) when some lack it."""
+    """Broker id -> rack, empty if no broker has one. Raises KafkaError(UNKNOWN_SERVER_ERROR) if only some have one."""
     racks = {broker.id: broker.rack for broker in brokers if broker.rack is not None}
     if racks and len(racks) < len(brokers):
         detail = "Not all brokers have rack information; set broker.rack on all of them, or place without racks."
@@ -114,12 +114,12 @@ def require_racks_of_all_or_none(brokers: Sequence[BrokerRack]) -> dict[int, str
 
 
 def without_racks(brokers: Sequence[BrokerRack]) -> list[BrokerRack]:
-    """The same brokers as if none had a rack (`--disable-rack-aware`)."""
+    """The same brokers without racks (`--disable-rack-aware`)."""
     return [BrokerRack(broker.id) for broker in brokers]
 
 
 def alternate_racks(racks: Mapping[int, str]) -> list[int]:
-    """The brokers so ordered that neighbours stand in different racks: one of each rack by turns, racks by name."""
+    """The brokers in an order that alternates racks: one broker of each rack in turn, racks by name."""
     by_rack: dict[str, list[int]] = {}
     for broker in sorted(racks):
         by_rack.setdefault(racks[broker], []).append(broker)
@@ -129,7 +129,7 @@ def alternate_racks(racks: Mapping[int, str]) -> list[int]:
 
 
 def _across_racks(ids: Sequence[int], racks: Mapping[int, str], first: int, shift: int, factor: int) -> list[int]:
-    """Replicas of one partition: a rack or a broker comes again only when every rack or broker has been used."""
+    """Replicas of one partition: a rack is used again only after every rack has been used, a broker likewise."""
     rack_count = len(set(racks.values()))
     chosen = [ids[first]]
     used_racks = {racks[ids[first]]}

@@ -1,6 +1,6 @@
-"""The states of one replica as the controller sees it, and the legal moves between them.
+"""The states of one replica on the controller, and the legal moves between them.
 
-Only the table; what each move reads, writes and sends is replica_moves.py.
+Only the table; replica_moves.py reads, writes and sends what belongs to each move.
 Source: docs/reference/controller.md, section 5.
 """
 
@@ -10,14 +10,14 @@ from kafka_py.base.moves import moves_between
 
 
 class ReplicaState(Enum):
-    """Where a replica stands; one the controller has never heard of counts as NON_EXISTENT."""
+    """The state of a replica; an unknown one is NON_EXISTENT."""
 
     NEW = 1  # just assigned; can only become a follower
     ONLINE = 2  # started and assigned; leads or follows
-    OFFLINE = 3  # its broker or its disk is gone, or it is being stopped
-    DELETION_STARTED = 4  # told to delete its files
-    DELETION_SUCCESSFUL = 5  # said that it did
-    DELETION_INELIGIBLE = 6  # failed to, or cannot for now
+    OFFLINE = 3  # its broker is down, its log directory has failed, or it is being stopped
+    DELETION_STARTED = 4  # StopReplica with delete was sent
+    DELETION_SUCCESSFUL = 5  # the broker has deleted it
+    DELETION_INELIGIBLE = 6  # the deletion failed, or is not possible at present
     NON_EXISTENT = 7
 
 

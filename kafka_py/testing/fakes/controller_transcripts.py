@@ -27,10 +27,10 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller import events
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.decisions.batch import ControllerRequest, RequestBatch, Sender
-from kafka_py.controller.decisions.failover import take_office
+from kafka_py.controller.decisions.batch import ControllerRequest, RequestBatch, RequestSource
+from kafka_py.controller.decisions.failover import fail_over
 from kafka_py.controller.decisions.machine import event_of_reply, handle
-from kafka_py.controller.decisions.notes import Level, Note
+from kafka_py.controller.decisions.notes import LogLevel, LogLine
 from kafka_py.controller.decisions.plan import Plan, Step
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import (
@@ -41,10 +41,10 @@ from kafka_py.controller.decisions.steps import (
     Put,
     PutLater,
     ReplicasMoved,
-    Reply,
+    ReplyToCaller,
     Send,
 )
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAssignment
 from kafka_py.testing.fakes.controller_znodes import (
     TABLE,
     ControllerZnodes,
@@ -227,7 +227,7 @@ class ControllerScript:
         self._waiting.clear()
         self.znodes.watched.clear()
         self.znodes.is_moved = False
-        yield from self._carried_out(take_office(self.cluster, self._settings))
+        yield from self._carried_out(fail_over(self.cluster, self._settings))
         yield from self._followed_up()
 
     def _other_controller(self, _words: list[str]) -> Iterator[str]:
@@ -285,15 +285,15 @@ class ControllerScript:
 
     def _done(self, step: Step[Any]) -> Iterator[str]:
         match step:
-            case Note():
-                yield f"{'note' if step.level is Level.INFO else step.level.name.lower()}: {step}"
+            case LogLine():
+                yield f"{'note' if step.level is LogLevel.INFO else step.level.name.lower()}: {step}"
             case Send(batch):
                 yield from self._sent(batch)
             case PartitionsMoved(before, target):
                 yield from _moved(before, target, self.cluster.partition_state)
             case ReplicasMoved(before, target):
                 yield from _moved(before, target, self.cluster.replica_state)
-            case Reply(answer):
+            case ReplyToCaller(answer):
                 yield f"answer: {_answer(answer)}"
             case Put(event):
                 self._waiting.append(event)
@@ -307,7 +307,7 @@ class ControllerScript:
                 yield f"close the channel to broker {broker}"
 
     def _sent(self, batch: RequestBatch) -> Iterator[str]:
-        sender = Sender(CONTROLLER, self.cluster.epoch, self.options.inter_broker_version().requests, LISTENER)
+        sender = RequestSource(CONTROLLER, self.cluster.epoch, self.options.inter_broker_version().requests, LISTENER)
         requests = _finished(batch.requests(sender))
         lines = [(request.broker, *_parts(line_of(Told(request.broker, request.message, request.version))))
                  for request in requests]  # fmt: skip
@@ -371,7 +371,7 @@ def _result(value: object) -> str:
             return value.code.name
         case LeaderAndIsr():
             return shown_leadership(value)
-        case Assignment():
+        case PartitionAssignment():
             return shown_assignment(value)
     return str(value)
 

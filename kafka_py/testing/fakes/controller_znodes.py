@@ -13,7 +13,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions import znode_steps as steps
 from kafka_py.controller.decisions.plan import Plan, Step, Worked
-from kafka_py.controller.model.controller_context import Assignment, Leadership
+from kafka_py.controller.model.controller_context import Leadership, PartitionAssignment
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.brokers import RegisteredBroker
 from kafka_py.zk.partitions import StateUpdates
@@ -234,7 +234,7 @@ def shown_leadership(leadership: Leadership) -> str:
     return f"leader {leadership.leader} epoch {leadership.leader_epoch} isr {list(leadership.isr)}"
 
 
-def shown_assignment(assignment: Assignment | ReplicaAssignment) -> str:
+def shown_assignment(assignment: PartitionAssignment | ReplicaAssignment) -> str:
     replicas, adding, removing = assignment
     more = [f" {word} {list(ids)}" for word, ids in (("adding", adding), ("removing", removing)) if ids]
     return f"on {list(replicas)}{''.join(more)}"

@@ -49,7 +49,7 @@ def test_each_log_has_its_file_and_its_lines_the_classic_form(broker: LoggingBro
     assert any(line.endswith("INFO " + STARTED) for line in server)
     assert server[-1].endswith("INFO [KafkaServer id=0] shut down completed (kafka.server.KafkaServer)")
     assert all("[Controller id=0" in line for line in controller)
-    assert any("Broker 0 is the controller now, with epoch 1" in line for line in controller)
+    assert any("Broker 0 was elected controller, with epoch 1" in line for line in controller)
     moved = "[Controller id=0 epoch=1] Changed 3 partitions from NEW to ONLINE: t-0, t-1, t-2"
     assert any(moved in line for line in changes)
     assert any("[Broker id=0] Controller 0 epoch 1: this broker now leads 3 partitions" in line for line in changes)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.controller.topic_policy import TopicRequest
+from kafka_py.controller.topic_policy import RequestMetadata
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.create_partitions import (
     CreatePartitionsAssignment,
@@ -323,7 +323,7 @@ async def test_a_fault_of_one_topic_is_not_that_of_the_others(broker: LocalBroke
     class Faulty:
         def configure(self, configs: object) -> None: ...
 
-        def validate(self, request: TopicRequest) -> None:
+        def validate(self, request: RequestMetadata) -> None:
             if request.topic == "b":
                 raise ZeroDivisionError
 

@@ -197,7 +197,7 @@ class PolicyDemo:
     def configure(self, configs: Mapping[str, object]) -> None:
         """It has no settings."""
 
-    def validate(self, request: topic_policy.TopicRequest) -> None:
+    def validate(self, request: topic_policy.RequestMetadata) -> None:
         if request.partitions is not None and request.partitions < 5:
             raise topic_policy.PolicyViolation(
                 f"Topic should have at least 5 partitions, received: {request.partitions}"

@@ -5,7 +5,7 @@ import asyncio
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.model.controller_context import Assignment
+from kafka_py.controller.model.controller_context import PartitionAssignment
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.zk.kazoo_session import KazooSession
@@ -113,7 +113,7 @@ def test_a_reassignment_runs_to_its_end(zk_chroot):
         assert await active(world).alter_reassignments({T0: [2]}) == {T0: None}
         state = await world.state("t")
         assert await (await world.store()).partitions.write_isr(T0, state._replace(isr=(1, 2))) is not None
-        await world.until(lambda: active(world).cluster.assignment(T0) == Assignment((2,)))
+        await world.until(lambda: active(world).cluster.assignment(T0) == PartitionAssignment((2,)))
         await leader_becomes(world, 2)
 
     run(scenario, zk_chroot)

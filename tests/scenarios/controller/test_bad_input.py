@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.model.controller_context import Assignment
+from kafka_py.controller.model.controller_context import PartitionAssignment
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
@@ -49,12 +49,12 @@ def test_a_malformed_list_of_reassignments_stays_until_someone_deletes_it(data):
         assert REASSIGN in world.zookeeper.tree()
         assert await world.controller.alter_reassignments({T0: [1, 2]}) == {T0: None}  # the API is not blocked by it
         await rejoin_isr(world, T0, [1, 2])
-        assert world.controller.cluster.assignment(T0) == Assignment((1, 2))
+        assert world.controller.cluster.assignment(T0) == PartitionAssignment((1, 2))
         await store.session.delete(REASSIGN)
         await store.admin.request_reassignments({T0: [2, 1]})
         await world.settle()
         assert REASSIGN not in world.zookeeper.tree()
-        assert world.controller.cluster.assignment(T0) == Assignment((2, 1))
+        assert world.controller.cluster.assignment(T0) == PartitionAssignment((2, 1))
         await still_works(world)
 
     run_virtual(scenario())
@@ -140,11 +140,11 @@ def test_a_list_with_a_dead_broker_waits_for_it():
         store = await world.store()
         await store.admin.request_reassignments({T0: [3]})
         await world.settle()
-        assert world.controller.cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
+        assert world.controller.cluster.assignment(T0) == PartitionAssignment((3, 1), (3,), (1,))
         await still_works(world)
         await world.start(3)
         await rejoin_isr(world, T0, [1, 3])
-        assert world.controller.cluster.assignment(T0) == Assignment((3,))
+        assert world.controller.cluster.assignment(T0) == PartitionAssignment((3,))
         assert await store.admin.reassignments() is None
 
     run_virtual(scenario())
@@ -161,11 +161,12 @@ def test_a_request_takes_a_partition_out_of_the_list():
         await world.settle()
         assert await world.controller.alter_reassignments({T0: [3]}) == {T0: None}
         assert await store.admin.reassignments() == {T1: [2]}
-        assert world.controller.cluster.assignment(T0) == Assignment((3, 1), (3,), (1,))
+        assert world.controller.cluster.assignment(T0) == PartitionAssignment((3, 1), (3,), (1,))
         await rejoin_isr(world, T0, [1, 3])
         await rejoin_isr(world, T1, [1, 2])
         assert await store.admin.reassignments() is None
-        assert [world.controller.cluster.assignment(p) for p in (T0, T1)] == [Assignment((3,)), Assignment((2,))]
+        found = [world.controller.cluster.assignment(p) for p in (T0, T1)]
+        assert found == [PartitionAssignment((3,)), PartitionAssignment((2,))]
 
     run_virtual(scenario())
 
@@ -199,7 +200,7 @@ def test_partitions_cannot_be_added_while_one_moves_and_numbers_may_have_gaps():
         await store.topics.set_assignment("t", found._replace(partitions=changed))
         await world.settle()
         assert (await world.state("t", 40)).leader == 1
-        assert world.controller.cluster.assignment(TopicPartition("t", 3)) == Assignment((1,))
+        assert world.controller.cluster.assignment(TopicPartition("t", 3)) == PartitionAssignment((1,))
 
     run_virtual(scenario())
 

@@ -4,7 +4,7 @@ import asyncio
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ElectionType, TopicPartition
-from kafka_py.controller.model.controller_context import Assignment
+from kafka_py.controller.model.controller_context import PartitionAssignment
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
@@ -112,7 +112,7 @@ async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
     assert "LeaderAndIsr -> 3: t-0 leader 1 epoch 1 isr [1, 2] new" in story
     state = world.told_to(1, LeaderAndIsrRequest)[0].topic_states[0].partition_states[0]
     assert (state.replicas, state.adding_replicas, state.removing_replicas) == ([3, 4, 1, 2], [3, 4], [1, 2])
-    assert await world.controller.list_reassignments(None) == {T0: Assignment((3, 4, 1, 2), (3, 4), (1, 2))}
+    assert await world.controller.list_reassignments(None) == {T0: PartitionAssignment((3, 4, 1, 2), (3, 4), (1, 2))}
     world.forget()
 
     await rejoin_isr(world, T0, [1, 2, 3])  # not all of the target yet
@@ -129,7 +129,7 @@ async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
         "StopReplica -> 2: t-0 delete",
     ]
     assert await world.controller.list_reassignments([T0]) == {}
-    assert world.controller.cluster.assignment(T0) == Assignment((3, 4))
+    assert world.controller.cluster.assignment(T0) == PartitionAssignment((3, 4))
 
 
 @scenario
@@ -152,7 +152,7 @@ async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync(
 
     await rejoin_isr(world, T0, [1, 2])
     assert await controller.alter_reassignments({T0: None}) == {T0: None}
-    assert controller.cluster.assignment(T0) == Assignment((1,))
+    assert controller.cluster.assignment(T0) == PartitionAssignment((1,))
 
 
 @scenario
@@ -231,7 +231,7 @@ async def test_a_request_that_overrides_the_last_row_of_the_old_tools_list_delet
     assert await store.admin.reassignments() is None
     await store.admin.request_reassignments({T0: [2]})  # and a new one is watched for
     await world.settle()
-    assert world.controller.cluster.assignment(T0) == Assignment((2, 1), (2,), (1,))
+    assert world.controller.cluster.assignment(T0) == PartitionAssignment((2, 1), (2,), (1,))
 
 
 @scenario

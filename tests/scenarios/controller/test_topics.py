@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.chance import Chance
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.controller.model import replica_states
-from kafka_py.controller.model.controller_context import Replica
+from kafka_py.controller.model.controller_context import PartitionAndReplica
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
@@ -138,7 +138,7 @@ async def test_deletion_tells_everyone_stops_the_replicas_and_removes_the_znodes
     assert [s.topic_states[0].partition_states[0].delete_partition for s in stops] == [False, True]
     assert not [path for path in world.zookeeper.tree() if path.endswith("/t") or "/t/" in path]
     assert list(world.controller.cluster.topics) == ["kept"]
-    assert world.controller.cluster.replica_state(Replica("t", 0, 1)) is replica_states.NON_EXISTENT
+    assert world.controller.cluster.replica_state(PartitionAndReplica("t", 0, 1)) is replica_states.NON_EXISTENT
 
     await world.make_topic("t", {0: [2]})  # and it can be made again
     assert await world.state("t") == (2, 0, (2,), 1, 0)

@@ -11,9 +11,9 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.decisions.notes import Notes
+from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.plan import Plan, Worked
-from kafka_py.controller.decisions.steps import CountUnclean, Put, PutLater, Reply
+from kafka_py.controller.decisions.steps import CountUnclean, Put, PutLater, ReplyToCaller
 from kafka_py.controller.decisions.znode_steps import ReadTopics, UnmarkForDeletion
 from kafka_py.controller.events import BrokerChange, Event, TopicChange
 from kafka_py.controller.executor import ControllerEnvironment, Executor
@@ -75,7 +75,7 @@ async def test_events_replies_and_counts_go_where_they_belong(world: World, exec
     def plan() -> Plan[str]:
         yield from Put(event)
         yield from CountUnclean(2)
-        yield from Reply({"t": 1})
+        yield from ReplyToCaller({"t": 1})
         return "done"
 
     assert await executor.run(plan(), answers.append) == "done"
@@ -155,7 +155,7 @@ async def test_others_have_the_loop_once_a_turn_is_used_up(_world: World, execut
 
 def test_notes_are_logged_under_the_name_of_who_decided(caplog: pytest.LogCaptureFixture) -> None:
     def plan() -> Plan[None]:
-        yield from Notes("kafka_py.controller.decisions.deletion").error("%s failed", "t", error=ValueError("why"))
+        yield from LogLines("kafka_py.controller.decisions.deletion").error("%s failed", "t", error=ValueError("why"))
 
     async def run(_world: World, executor: Executor) -> None:
         await executor.run(plan())

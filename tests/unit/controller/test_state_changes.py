@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.state_changes import NAME
 from kafka_py.controller.decisions.batch import ControllerRequest
-from kafka_py.controller.model.controller_context import Replica
+from kafka_py.controller.model.controller_context import PartitionAndReplica
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges
 from kafka_py.wire.messages.leader_and_isr import (
@@ -41,7 +41,7 @@ def test_debug_tells_of_every_single_one(caplog: pytest.LogCaptureFixture) -> No
     with caplog.at_level(logging.DEBUG, logger=NAME):
         detail = {TopicPartition("t", 0): "leader 5"}
         CHANGES.moved(PARTITION, partitions(2), ONLINE, lambda _: ONLINE, detail)
-        CHANGES.moved(REPLICA, {Replica("t", 0, 5): NEW}, ONLINE, lambda _: ONLINE, {})
+        CHANGES.moved(REPLICA, {PartitionAndReplica("t", 0, 5): NEW}, ONLINE, lambda _: ONLINE, {})
     said = lines(caplog)
     assert "[Controller id=0 epoch=3] Changed partition t-0 from NEW to ONLINE with state leader 5" in said
     assert "[Controller id=0 epoch=3] Changed 1 replicas from NEW to ONLINE: t-0 on 5" in said
@@ -54,7 +54,7 @@ def test_nothing_is_worked_out_when_nobody_listens(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.WARNING, logger=NAME):
         CHANGES.moved(PARTITION, partitions(2), ONLINE, refuse, {})
     with caplog.at_level(logging.INFO, logger=NAME):
-        CHANGES.moved(REPLICA, {Replica("t", 0, 5): NEW}, ONLINE, refuse, {})
+        CHANGES.moved(REPLICA, {PartitionAndReplica("t", 0, 5): NEW}, ONLINE, refuse, {})
     assert lines(caplog) == []
 
 

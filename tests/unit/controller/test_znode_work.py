@@ -12,9 +12,9 @@ from kafka_py.controller.decisions import steps as other_steps
 from kafka_py.controller.decisions import znode_steps as steps
 from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.events import Event, PartitionReassignmentIsrChange, TopicChange
-from kafka_py.controller.model.controller_context import Assignment, Leadership
+from kafka_py.controller.model.controller_context import Leadership, PartitionAssignment
 from kafka_py.controller.watches import Watches
-from kafka_py.controller.znode_work import FORGET, WORK, Znodes
+from kafka_py.controller.znode_work import FORGET, WORK, ControllerZnodes
 from kafka_py.testing.fakes.controller_znodes import TABLE
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -32,7 +32,7 @@ class World:
     def __init__(self, store: ZkStore, epoch_zk_version: int) -> None:
         self.store = store
         self.events: list[Event] = []
-        self.znodes = Znodes(
+        self.znodes = ControllerZnodes(
             store, Watches(self.events.append), epoch_zk_version, Chance(1).new_topic_id, lambda: False
         )
 
@@ -89,7 +89,7 @@ WRITES: list[Step[Any]] = [
     steps.CreateLeaderships({TopicPartition("t", 1): Leadership(1, 0, (1,), 1)}),
     steps.UpdateLeaderships({T0: Leadership(2, 1, (2,), 1)}),
     steps.GiveTopicIds(["t"]),
-    steps.WriteAssignments("t", {0: Assignment((2, 1))}, None),
+    steps.WriteAssignments("t", {0: PartitionAssignment((2, 1))}, None),
     steps.KeepPartitions("t", []),
     steps.UnmarkForDeletion(["t"]),
     steps.DeleteTopics(["t"]),
@@ -123,7 +123,7 @@ def test_every_write_is_fenced(step: Step[Any]) -> None:
 def test_partitions_that_somebody_added_stay_when_an_assignment_is_written() -> None:
     async def scenario(world: World) -> None:
         await world.store.topics.edit("t", lambda _: TopicAssignment.of({0: [1, 2], 1: [1]}))
-        await world.do(steps.WriteAssignments("t", {0: Assignment((3, 1, 2), (3,), (2,))}, None))
+        await world.do(steps.WriteAssignments("t", {0: PartitionAssignment((3, 1, 2), (3,), (2,))}, None))
         found = (await world.do(steps.ReadAssignments(["t"])))["t"]
         assert found.partitions == {0: ReplicaAssignment((3, 1, 2), (3,), (2,)), 1: ReplicaAssignment((1,))}
         await world.do(steps.KeepPartitions("t", {0}))

@@ -15,7 +15,7 @@ from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, Reso
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
-from kafka_py.broker.requests.topic_admin import NewTopic, PlannedTopic
+from kafka_py.broker.requests.topic_admin import PlannedTopic, TopicToCreate
 from kafka_py.broker.settings.config_descriptions import describe_topic
 from kafka_py.controller import topic_names
 from kafka_py.wire.messages.create_topics import (
@@ -88,7 +88,7 @@ def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrenc
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
-async def _new_topic(topic: CreatableTopic, turn: Turn) -> NewTopic:
+async def _new_topic(topic: CreatableTopic, turn: Turn) -> TopicToCreate:
     """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for a partition that is assigned twice."""
     assignment = {}
     for row in topic.assignments:
@@ -96,7 +96,7 @@ async def _new_topic(topic: CreatableTopic, turn: Turn) -> NewTopic:
         await turn.maybe_yield()
     if len(assignment) < len(topic.assignments):
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "A partition is assigned more than once.")
-    return NewTopic(
+    return TopicToCreate(
         topic.name,
         topic.num_partitions,
         topic.replication_factor,

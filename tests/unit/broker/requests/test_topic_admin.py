@@ -7,10 +7,10 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.broker.requests.topic_admin import NewTopic, RackMode, TopicAdmin, registered_brokers
+from kafka_py.broker.requests.topic_admin import RackMode, TopicAdmin, TopicToCreate, registered_brokers
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.model.placement import BrokerRack
-from kafka_py.controller.topic_policy import PolicyViolation, TopicRequest, load_policy
+from kafka_py.controller.topic_policy import PolicyViolation, RequestMetadata, load_policy
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -88,7 +88,7 @@ def test_we4_2_an_explicit_assignment_is_taken_as_it_is():
 
     async def scenario(world):
         wanted = {0: [2, 0], 1: [0, 1], 2: [1, 2], 3: [2, 1]}
-        made = await world.admin.create(NewTopic("topic-create-same", assignment=wanted))
+        made = await world.admin.create(TopicToCreate("topic-create-same", assignment=wanted))
         assert (made.partitions, made.replication_factor) == (4, 2)
         stored = world.topic("topic-create-same")
         assert (stored.partitions, stored.topic_id) == (wanted, made.topic_id)
@@ -103,7 +103,7 @@ def test_we4_3_malformed_assignments_are_refused(assignment):
     """WE4-3: `0:0,1:1`, `0:1,0,1:0` and `0:1,,0:1,1:0` are rejected."""
 
     async def scenario(world):
-        assert await refusal(world.admin.create(NewTopic("t", assignment=assignment))) is (
+        assert await refusal(world.admin.create(TopicToCreate("t", assignment=assignment))) is (
             ErrorCode.INVALID_REPLICA_ASSIGNMENT
         )
 
@@ -115,10 +115,10 @@ def test_we4_4_configs_are_stored_beside_the_topic():
 
     async def scenario(world):
         configs = {"cleanup.policy": "compact", "max.message.bytes": "10000"}
-        await world.admin.create(NewTopic("topic-config", 1, 1, configs=configs))
+        await world.admin.create(TopicToCreate("topic-config", 1, 1, configs=configs))
         assert ConfigZNode.decode(world.zookeeper.tree()["/config/topics/topic-config"]).config == configs
         assert not [path for path in world.zookeeper.tree() if path.startswith("/config/changes/")]
-        await world.admin.create(NewTopic("plain", 1, 1))
+        await world.admin.create(TopicToCreate("plain", 1, 1))
         assert ConfigZNode.decode(world.zookeeper.tree()["/config/topics/plain"]).config == {}
 
     run(scenario)
@@ -128,9 +128,9 @@ def test_we4_5_an_existing_topic_is_refused_wherever_it_is_known():
     """WE4-5: create topic-create again: TopicExistsException."""
 
     async def scenario(world):
-        await world.admin.create(NewTopic("t", 1, 1))
-        assert await refusal(world.admin.create(NewTopic("t", 1, 1))) is ErrorCode.TOPIC_ALREADY_EXISTS
-        assert await refusal(world.admin.create(NewTopic("cached", 1, 1))) is ErrorCode.TOPIC_ALREADY_EXISTS
+        await world.admin.create(TopicToCreate("t", 1, 1))
+        assert await refusal(world.admin.create(TopicToCreate("t", 1, 1))) is ErrorCode.TOPIC_ALREADY_EXISTS
+        assert await refusal(world.admin.create(TopicToCreate("cached", 1, 1))) is ErrorCode.TOPIC_ALREADY_EXISTS
 
     run(scenario, known={"cached"})
 
@@ -139,17 +139,17 @@ def test_we4_6_names_that_collide_are_refused():
     """WE4-6: create `topic.1_2`, then `topic_1.2`: InvalidTopicException."""
 
     async def scenario(world):
-        await world.admin.create(NewTopic("topic.1_2", 1, 1))
-        assert await refusal(world.admin.create(NewTopic("topic_1.2", 1, 1))) is ErrorCode.INVALID_TOPIC_EXCEPTION
+        await world.admin.create(TopicToCreate("topic.1_2", 1, 1))
+        assert await refusal(world.admin.create(TopicToCreate("topic_1.2", 1, 1))) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
     run(scenario)
 
 
 def test_counts_come_from_the_settings_when_not_given():
     async def scenario(world):
-        made = await world.admin.create(NewTopic("t"))
+        made = await world.admin.create(TopicToCreate("t"))
         assert (made.partitions, made.replication_factor) == (5, 2)
-        made = await world.admin.create(NewTopic("u", partitions=1))
+        made = await world.admin.create(TopicToCreate("u", partitions=1))
         assert (made.partitions, made.replication_factor) == (1, 2)
 
     run(scenario, properties={"num.partitions": "5", "default.replication.factor": "2"})
@@ -160,17 +160,20 @@ def test_the_first_check_that_fails_decides():
 
     async def scenario(world):
         create = world.admin.create
-        everything_wrong = NewTopic("cached", 0, 9, {0: [1, 1]}, {"bad.setting": None})
+        everything_wrong = TopicToCreate("cached", 0, 9, {0: [1, 1]}, {"bad.setting": None})
         steps = [
             (everything_wrong, ErrorCode.TOPIC_ALREADY_EXISTS),
             (everything_wrong._replace(name="a b"), ErrorCode.INVALID_REQUEST),
-            (NewTopic("a b", 0, 9, {0: [1, 1]}, {"bad.setting": "1"}), ErrorCode.INVALID_REQUEST),
-            (NewTopic("a b", 0, 9, configs={"bad.setting": "1"}), ErrorCode.INVALID_PARTITIONS),
-            (NewTopic("a b", 1, 9, configs={"bad.setting": "1"}), ErrorCode.INVALID_REPLICATION_FACTOR),
-            (NewTopic("a b", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_TOPIC_EXCEPTION),
-            (NewTopic("a", assignment={0: [1, 1]}, configs={"bad.setting": "1"}), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-            (NewTopic("a", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_CONFIG),
-            (NewTopic("a", 1, 1), ErrorCode.POLICY_VIOLATION),
+            (TopicToCreate("a b", 0, 9, {0: [1, 1]}, {"bad.setting": "1"}), ErrorCode.INVALID_REQUEST),
+            (TopicToCreate("a b", 0, 9, configs={"bad.setting": "1"}), ErrorCode.INVALID_PARTITIONS),
+            (TopicToCreate("a b", 1, 9, configs={"bad.setting": "1"}), ErrorCode.INVALID_REPLICATION_FACTOR),
+            (TopicToCreate("a b", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_TOPIC_EXCEPTION),
+            (
+                TopicToCreate("a", assignment={0: [1, 1]}, configs={"bad.setting": "1"}),
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            ),
+            (TopicToCreate("a", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_CONFIG),
+            (TopicToCreate("a", 1, 1), ErrorCode.POLICY_VIOLATION),
         ]
         for new, code in steps:
             assert await refusal(create(new)) is code
@@ -182,7 +185,7 @@ def test_the_first_check_that_fails_decides():
 def test_validate_only_writes_nothing():
     async def scenario(world):
         before = world.zookeeper.tree()
-        planned = await world.admin.create(NewTopic("t", 3, 2), validate_only=True)
+        planned = await world.admin.create(TopicToCreate("t", 3, 2), validate_only=True)
         assert planned.partitions == 3
         assert world.zookeeper.tree() == before
 
@@ -191,14 +194,14 @@ def test_validate_only_writes_nothing():
 
 def test_replicas_may_be_assigned_to_brokers_that_are_not_there():
     async def scenario(world):
-        await world.admin.create(NewTopic("t", assignment={0: [77]}))
+        await world.admin.create(TopicToCreate("t", assignment={0: [77]}))
 
     run(scenario)
 
 
 def test_topic_ids_come_with_protocol_version_2_8():
     async def scenario(world):
-        return (await world.admin.create(NewTopic("t", 1, 1))).topic_id, world.topic("t").topic_id
+        return (await world.admin.create(TopicToCreate("t", 1, 1))).topic_id, world.topic("t").topic_id
 
     assert run(scenario, properties={"inter.broker.protocol.version": "2.7"}) == (None, None)
     planned, stored = run(scenario)
@@ -210,13 +213,13 @@ def test_a_policy_sees_the_counts_or_the_assignment():
     policy = load_policy(f"{__name__}.AtLeastTwoReplicas", {"least": "2"})
 
     async def scenario(world):
-        await world.admin.create(NewTopic("t", 3, 2, configs={"a": "b"}))
-        await world.admin.create(NewTopic("u", assignment={0: [1]}))
+        await world.admin.create(TopicToCreate("t", 3, 2, configs={"a": "b"}))
+        await world.admin.create(TopicToCreate("u", assignment={0: [1]}))
 
     run(scenario, policy=policy)
     assert AtLeastTwoReplicas.seen == [
-        TopicRequest("t", 3, 2, None, {"a": "b"}),
-        TopicRequest("u", None, None, {0: [1]}, {}),
+        RequestMetadata("t", 3, 2, None, {"a": "b"}),
+        RequestMetadata("u", None, None, {0: [1]}, {}),
     ]
 
 
@@ -271,7 +274,7 @@ def test_growth_that_cannot_be_is_refused():
 
 def test_deletion_is_asked_for_once_or_again():
     async def scenario(world):
-        await world.admin.create(NewTopic("t", 1, 1))
+        await world.admin.create(TopicToCreate("t", 1, 1))
         await world.admin.delete("t")
         await world.admin.delete("t")
         assert await world.store.topics.marked_for_deletion() == {"t"}
@@ -287,7 +290,7 @@ def test_we4_8_racks_of_some_brokers_only():
         assert await refusal(registered_brokers(world.store)) is ErrorCode.UNKNOWN_SERVER_ERROR
         for mode in (RackMode.DISABLED, RackMode.SAFE):
             assert await registered_brokers(world.store, mode) == [BrokerRack(0), BrokerRack(1), BrokerRack(2)]
-        assert await refusal(world.admin.create(NewTopic("t", 1, 1))) is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert await refusal(world.admin.create(TopicToCreate("t", 1, 1))) is ErrorCode.UNKNOWN_SERVER_ERROR
 
     run(scenario, racks={0: "RACK1"})
 

@@ -6,8 +6,8 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import run_turn
-from kafka_py.controller.decisions.batch import STEP_PARTITIONS, MissingListener, RequestBatch, Sender
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
+from kafka_py.controller.decisions.batch import STEP_PARTITIONS, MissingListener, RequestBatch, RequestSource
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, PartitionAssignment
 from kafka_py.wire.compiler import decode, encode
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import StopReplicaRequest
@@ -27,13 +27,13 @@ def cluster():
         cluster.brokers[id_] = RegisteredBroker(id_, 100 + id_, (endpoint,), f"rack{id_}", {})
     for partition in (T0, T1, U0):
         cluster.add_topic(partition.topic, uuid.UUID(int=ord(partition.topic)))
-        cluster.set_assignment(partition, Assignment((1, 2, 3)))
+        cluster.set_assignment(partition, PartitionAssignment((1, 2, 3)))
         cluster.set_leadership(partition, Leadership(1, 5, (1, 2), 4, 7))
     return cluster
 
 
 def sender(version="2.8"):
-    return Sender(9, 4, InterBrokerVersion(version).requests, "PLAINTEXT")
+    return RequestSource(9, 4, InterBrokerVersion(version).requests, "PLAINTEXT")
 
 
 def add_leader(batch, cluster, brokers, partition, is_new=False):
@@ -156,7 +156,7 @@ def test_a_large_batch_stops_after_every_few_partitions(cluster):
     batch = RequestBatch(cluster)
     for number in range(1000):
         partition = TopicPartition("t", number)
-        cluster.set_assignment(partition, Assignment((1, 2)))
+        cluster.set_assignment(partition, PartitionAssignment((1, 2)))
         cluster.set_leadership(partition, Leadership(1, 5, (1, 2), 4, 7))
         add_leader(batch, cluster, [1, 2], partition)
     stops = sum(1 for _ in batch.requests(sender()))

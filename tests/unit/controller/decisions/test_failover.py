@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafka_py.controller.decisions.failover import take_office
+from kafka_py.controller.decisions.failover import fail_over
 from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import OpenChannel, PutLater, Send
@@ -30,7 +30,7 @@ def steps_of(script: ControllerScript) -> list[Step[Any]]:
         asked.append(step)
         return script.znodes.perform(step) if type(step) in TABLE else None
 
-    result_of(take_office(ControllerContext(2), Settings(script.options, "PLAINTEXT")), perform)
+    result_of(fail_over(ControllerContext(2), Settings(script.options, "PLAINTEXT")), perform)
     return asked
 
 

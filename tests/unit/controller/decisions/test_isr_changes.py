@@ -8,7 +8,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.isr_changes import alter_isr, isr_change
 from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.decisions.settings import Settings
-from kafka_py.controller.decisions.steps import Reply, Send
+from kafka_py.controller.decisions.steps import ReplyToCaller, Send
 from kafka_py.controller.decisions.znode_steps import ReadIsrChanges, UpdateLeaderships
 from kafka_py.controller.events import AlterIsrReceived, IsrChangeNotification, IsrProposal
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
@@ -61,5 +61,5 @@ def test_what_holds_already_is_answered_and_not_written() -> None:
     result_of(alter_isr(cluster, event, world.settings), world.perform)
     (write,) = [step for step in world.asked if isinstance(step, UpdateLeaderships)]
     assert write.leaderships == {}
-    (reply,) = [step for step in world.asked if isinstance(step, Reply)]
+    (reply,) = [step for step in world.asked if isinstance(step, ReplyToCaller)]
     assert reply.outcome == {T0: cluster.leadership(T0)}

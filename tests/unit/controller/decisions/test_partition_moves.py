@@ -6,12 +6,12 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.leaderships import MoveFailed
-from kafka_py.controller.decisions.notes import Note
+from kafka_py.controller.decisions.notes import LogLine
 from kafka_py.controller.decisions.partition_moves import bring_online, election_of, move_partitions
 from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.decisions.steps import PartitionsMoved, Send
 from kafka_py.controller.decisions.znode_steps import ReadUncleanPermissions, UpdateLeaderships
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, PartitionAssignment
 from kafka_py.controller.model.elections import Elected, Strategy
 from kafka_py.controller.model.partition_states import NEW, OFFLINE, ONLINE
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
@@ -26,7 +26,7 @@ def cluster_of(*brokers: int, replicas: tuple[int, ...] = (1, 2, 3)) -> Controll
     """Those brokers are alive."""
     script = ControllerScript()
     script.perform(f"brokers {' '.join(map(str, brokers))}")
-    script.cluster.set_assignment(T0, Assignment(replicas))
+    script.cluster.set_assignment(T0, PartitionAssignment(replicas))
     return script.cluster
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_asked_for_no_partitions() -> None:
 def test_an_illegal_move_is_logged_and_leaves_the_state() -> None:
     steps, cluster = Steps(), cluster_of(1)
     assert result_of(move_partitions(cluster, [T0], ONLINE), steps.perform) == {}
-    assert [str(note) for note in steps.of(Note)] == ["Illegal move of partition t-0 from NON_EXISTENT to ONLINE"]
+    assert [str(note) for note in steps.of(LogLine)] == ["Illegal move of partition t-0 from NON_EXISTENT to ONLINE"]
     result_of(move_partitions(cluster, [T0], NEW), steps.perform)
     assert cluster.partition_state(T0) is NEW
 
@@ -131,7 +131,7 @@ def test_a_move_that_fails_is_the_outcome_of_each_partition() -> None:
     assert isinstance(outcomes[T0], ValueError)
     assert cluster.partition_state(T0) is OFFLINE
     assert not steps.of(Send)
-    assert isinstance(steps.of(Note)[0].error, ValueError)
+    assert isinstance(steps.of(LogLine)[0].error, ValueError)
 
 
 def test_that_another_controller_was_elected_is_raised() -> None:

@@ -10,7 +10,7 @@ from kafka_py.controller.decisions.preferred_leaders import balance_leaders, ref
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import PutLater
 from kafka_py.controller.events import AutoPreferredReplicaLeaderElection
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership
+from kafka_py.controller.model.controller_context import ControllerContext, Leadership, PartitionAssignment
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import result_of
 from kafka_py.zk.access import ControllerMoved
@@ -78,7 +78,7 @@ def test_what_the_preferred_replica_could_not_lead_is_left_alone(cluster: Contro
 
 
 def test_nothing_is_balanced_while_partitions_are_moved(cluster: ControllerContext) -> None:
-    cluster.set_assignment(TopicPartition("t", 0), Assignment((3, 1, 2), (3,), (1, 2)))
+    cluster.set_assignment(TopicPartition("t", 0), PartitionAssignment((3, 1, 2), (3,), (1, 2)))
     cluster.reassigning.add(TopicPartition("t", 0))
     assert found(cluster, 0.1) == []
 

@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.reassignment_requests import requested_assignment
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext
+from kafka_py.controller.model.controller_context import ControllerContext, PartitionAssignment
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 
 T0 = TopicPartition("t", 0)
@@ -21,13 +21,13 @@ def cluster() -> ControllerContext:
 
 
 def test_the_target_comes_first_while_a_partition_moves(cluster: ControllerContext) -> None:
-    assert requested_assignment(cluster, T0, [3, 1]) == Assignment((3, 1, 2), (3,), (2,))
+    assert requested_assignment(cluster, T0, [3, 1]) == PartitionAssignment((3, 1, 2), (3,), (2,))
 
 
 def test_to_cancel_is_to_go_back_to_the_origin(cluster: ControllerContext) -> None:
     cluster.set_assignment(T0, requested_assignment(cluster, T0, [3]))
-    assert requested_assignment(cluster, T0, None) == Assignment((1, 2))
-    assert requested_assignment(cluster, T0, [2, 1]) == Assignment((2, 1))
+    assert requested_assignment(cluster, T0, None) == PartitionAssignment((1, 2))
+    assert requested_assignment(cluster, T0, [2, 1]) == PartitionAssignment((2, 1))
 
 
 def test_nothing_can_be_cancelled_where_nothing_moves(cluster: ControllerContext) -> None:

@@ -5,11 +5,16 @@ from typing import Any
 import pytest
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.decisions.notes import Note
+from kafka_py.controller.decisions.notes import LogLine
 from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.decisions.replica_moves import leadership_without, move_replicas
 from kafka_py.controller.decisions.steps import Send
-from kafka_py.controller.model.controller_context import Assignment, ControllerContext, Leadership, Replica
+from kafka_py.controller.model.controller_context import (
+    ControllerContext,
+    Leadership,
+    PartitionAndReplica,
+    PartitionAssignment,
+)
 from kafka_py.controller.model.replica_states import NEW, NON_EXISTENT, OFFLINE, ONLINE, ReplicaState
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import TABLE, ControllerZnodes, result_of
@@ -45,12 +50,12 @@ class World:
         self.sent = 0
 
     def perform(self, step: Step[Any]) -> Any:
-        if isinstance(step, Note):
+        if isinstance(step, LogLine):
             self.notes.append(str(step))
         self.sent += isinstance(step, Send)
         return self.znodes.perform(step) if type(step) in TABLE else None
 
-    def move(self, replicas: list[Replica], target: ReplicaState) -> None:
+    def move(self, replicas: list[PartitionAndReplica], target: ReplicaState) -> None:
         result_of(move_replicas(self.cluster, replicas, target), self.perform)
 
 
@@ -68,34 +73,34 @@ def test_all_requests_of_a_call_are_one_batch() -> None:
 def test_a_replica_whose_state_cannot_be_changed_stays_as_it_is() -> None:
     world = World()
     del world.znodes.leaderships[T1]
-    world.move([Replica("t", 0, 2), Replica("t", 1, 2)], OFFLINE)
-    assert world.cluster.replica_state(Replica("t", 0, 2)) is OFFLINE
-    assert world.cluster.replica_state(Replica("t", 1, 2)) is ONLINE
+    world.move([PartitionAndReplica("t", 0, 2), PartitionAndReplica("t", 1, 2)], OFFLINE)
+    assert world.cluster.replica_state(PartitionAndReplica("t", 0, 2)) is OFFLINE
+    assert world.cluster.replica_state(PartitionAndReplica("t", 1, 2)) is ONLINE
     assert world.notes == [
-        "Replica 2 of t-1 cannot leave the in-sync set: its state in ZooKeeper is missing or cannot be read"
+        "Replica 2 of t-1 was not removed from the in-sync set: its state in ZooKeeper is missing or cannot be read"
     ]
 
 
 def test_the_leader_of_a_partition_is_no_new_replica() -> None:
     world = World()
-    leader, added = Replica("t", 0, 1), Replica("t", 0, 3)
+    leader, added = PartitionAndReplica("t", 0, 1), PartitionAndReplica("t", 0, 3)
     world.cluster.set_replica_state(leader, NON_EXISTENT)
     world.move([leader, added], NEW)
     assert world.cluster.replica_state(leader) is NON_EXISTENT
     assert world.cluster.replica_state(added) is NEW
-    assert world.notes == ["Replica t-0 on 1 cannot be new: it leads its partition"]
+    assert world.notes == ["Replica t-0 on 1 cannot become NEW: it is the leader"]
 
 
 def test_a_new_replica_that_nobody_assigned_is_added_to_the_assignment() -> None:
     world = World()
-    world.move([Replica("t", 0, 3)], NEW)
-    world.move([Replica("t", 0, 3)], ONLINE)
-    assert world.cluster.assignment(T0) == Assignment((1, 2, 3))
+    world.move([PartitionAndReplica("t", 0, 3)], NEW)
+    world.move([PartitionAndReplica("t", 0, 3)], ONLINE)
+    assert world.cluster.assignment(T0) == PartitionAssignment((1, 2, 3))
     assert len(world.notes) == 1
 
 
 def test_an_illegal_move_is_logged() -> None:
     world = World()
-    world.move([Replica("t", 0, 2)], NEW)
-    assert world.cluster.replica_state(Replica("t", 0, 2)) is ONLINE
+    world.move([PartitionAndReplica("t", 0, 2)], NEW)
+    assert world.cluster.replica_state(PartitionAndReplica("t", 0, 2)) is ONLINE
     assert world.notes == ["Illegal move of replica t-0 on 2 from ONLINE to NEW"]

@@ -9,10 +9,10 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.model import partition_states, replica_states
 from kafka_py.controller.model.controller_context import (
     NO_ASSIGNMENT,
-    Assignment,
     ControllerContext,
     Leadership,
-    Replica,
+    PartitionAndReplica,
+    PartitionAssignment,
 )
 from kafka_py.controller.model.replica_states import ReplicaState
 from kafka_py.zk.brokers import RegisteredBroker
@@ -27,7 +27,7 @@ def cluster_of(*brokers, **topics):
     for topic, partitions in topics.items():
         cluster.add_topic(topic, uuid.uuid4())
         for number, replicas in enumerate(partitions):
-            cluster.set_assignment(TopicPartition(topic, number), Assignment(tuple(replicas)))
+            cluster.set_assignment(TopicPartition(topic, number), PartitionAssignment(tuple(replicas)))
     return cluster
 
 
@@ -38,11 +38,11 @@ def led(cluster, partition, leader, isr):
 @pytest.mark.parametrize(
     ("start", "target", "expected"),
     [
-        (Assignment((1, 2)), (3, 4), Assignment((3, 4, 1, 2), (3, 4), (1, 2))),
-        (Assignment((1, 2)), (2, 3), Assignment((2, 3, 1), (3,), (1,))),
-        (Assignment((1, 2)), (2, 1), Assignment((2, 1), (), ())),
-        (Assignment((3, 4, 1, 2), (3, 4), (1, 2)), (1, 5), Assignment((1, 5, 2), (5,), (2,))),  # replaced under way
-        (Assignment((3, 4, 1, 2), (3, 4), (1, 2)), (1, 2), Assignment((1, 2), (), ())),  # cancelled
+        (PartitionAssignment((1, 2)), (3, 4), PartitionAssignment((3, 4, 1, 2), (3, 4), (1, 2))),
+        (PartitionAssignment((1, 2)), (2, 3), PartitionAssignment((2, 3, 1), (3,), (1,))),
+        (PartitionAssignment((1, 2)), (2, 1), PartitionAssignment((2, 1), (), ())),
+        (PartitionAssignment((3, 4, 1, 2), (3, 4), (1, 2)), (1, 5), PartitionAssignment((1, 5, 2), (5,), (2,))),
+        (PartitionAssignment((3, 4, 1, 2), (3, 4), (1, 2)), (1, 2), PartitionAssignment((1, 2), (), ())),  # cancelled
     ],
 )
 def test_reassignment_puts_the_target_first_and_starts_from_the_origin(start, target, expected):
@@ -51,7 +51,7 @@ def test_reassignment_puts_the_target_first_and_starts_from_the_origin(start, ta
 
 
 def test_removing_a_replica_leaves_no_trace_of_it():
-    assert Assignment((3, 1, 2), (3,), (1,)).remove(3) == Assignment((1, 2), (), (1,))
+    assert PartitionAssignment((3, 1, 2), (3,), (1,)).remove(3) == PartitionAssignment((1, 2), (), (1,))
     assert not NO_ASSIGNMENT.is_being_reassigned
 
 
@@ -75,7 +75,7 @@ def test_imbalance_counts_partitions_that_another_leads():
     assert cluster.preferred_imbalance_count == 1
     led(cluster, T0, 1, [1, 2])
     assert cluster.preferred_imbalance_count == 0
-    cluster.set_assignment(T0, Assignment((3, 1), (3,), (1,)))  # 3 cannot lead yet
+    cluster.set_assignment(T0, PartitionAssignment((3, 1), (3,), (1,)))  # 3 cannot lead yet
     assert cluster.preferred_imbalance_count == 1
     led(cluster, T0, 1, [1, 3])
     assert cluster.preferred_imbalance_count == 0
@@ -101,7 +101,7 @@ def test_offline_counts_partitions_without_leader_but_not_those_in_deletion():
 def test_a_removed_topic_leaves_nothing_behind():
     cluster = cluster_of(1, t=[[1, 2]])
     led(cluster, T0, 1, [1])
-    replica = Replica("t", 0, 1)
+    replica = PartitionAndReplica("t", 0, 1)
     cluster.set_replica_state(replica, replica_states.ONLINE)
     cluster.set_partition_state(T0, partition_states.ONLINE)
     cluster.offline_dirs[1] = {T0}
@@ -118,7 +118,7 @@ def test_a_removed_topic_leaves_nothing_behind():
 def test_lists_by_broker():
     cluster = cluster_of(1, 2, 3, t=[[1, 2], [2, 3]])
     assert cluster.partitions_on(3) == [TopicPartition("t", 1)]
-    assert cluster.replicas_on({2}) == [Replica("t", 0, 2), Replica("t", 1, 2)]
+    assert cluster.replicas_on({2}) == [PartitionAndReplica("t", 0, 2), PartitionAndReplica("t", 1, 2)]
     led(cluster, T0, 2, [2])
     assert cluster.partitions_led_by(2) == [T0]
     del cluster.brokers[2]
@@ -129,8 +129,8 @@ def test_replicas_to_delete_are_those_not_gone_yet():
     cluster = cluster_of(1, 2, t=[[1, 2]])
     cluster.queue_for_deletion({"t"})
     assert (cluster.replicas_to_delete(), cluster.replicas_ineligible()) == (2, 0)
-    cluster.set_replica_state(Replica("t", 0, 1), replica_states.DELETION_SUCCESSFUL)
-    cluster.set_replica_state(Replica("t", 0, 2), replica_states.DELETION_INELIGIBLE)
+    cluster.set_replica_state(PartitionAndReplica("t", 0, 1), replica_states.DELETION_SUCCESSFUL)
+    cluster.set_replica_state(PartitionAndReplica("t", 0, 2), replica_states.DELETION_INELIGIBLE)
     assert (cluster.replicas_to_delete(), cluster.replicas_ineligible()) == (1, 1)
 
 
@@ -177,9 +177,10 @@ def test_what_is_kept_beside_equals_what_going_through_everything_finds(seed):
         partition = TopicPartition(chance.choice("abc"), chance.randrange(4))
         match chance.randrange(8):
             case 0 | 1:
-                cluster.set_assignment(partition, Assignment(tuple(chance.sample(range(5), chance.randrange(4)))))
+                drawn = tuple(chance.sample(range(5), chance.randrange(4)))
+                cluster.set_assignment(partition, PartitionAssignment(drawn))
             case 2 | 3:  # also of replicas that the assignment does not name
-                cluster.set_replica_state(Replica(*partition, chance.randrange(5)), chance.choice(states))
+                cluster.set_replica_state(PartitionAndReplica(*partition, chance.randrange(5)), chance.choice(states))
             case 4:
                 if cluster.assignment(partition).replicas:
                     led(cluster, partition, chance.randrange(-1, 5), (1,))
