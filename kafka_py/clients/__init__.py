@@ -7,6 +7,7 @@
     bootstrap.py          canonical names of the first servers
     connections.py        one connection per broker
     node_connection.py    what goes through one connection
+    coordinator.py        finds the coordinator of a group or transaction
     throttling.py         when the broker wants to be left alone
     waiting.py            waits of a thread that signals end
     loop.py               an event loop in a thread
@@ -63,7 +64,10 @@ if TYPE_CHECKING:
         LogTruncation,
         NoOffsetForPartition,
         OffsetOutOfRange,
+        ProducerFenced,
         RebalanceInProgress,
+        TransactionAborted,
+        TransactionFailed,
         WakeupError,
     )
     from kafka_py.clients.metadata import Node, PartitionInfo
@@ -118,6 +122,7 @@ __all__ = [
     "PartitionInfo",
     "Partitioner",
     "Producer",
+    "ProducerFenced",
     "ProducerInterceptor",
     "ProducerRecord",
     "RebalanceInProgress",
@@ -128,6 +133,8 @@ __all__ = [
     "ResourceType",
     "Subscription",
     "TopicPartition",
+    "TransactionAborted",
+    "TransactionFailed",
     "WakeupError",
 ]
 
@@ -166,7 +173,10 @@ _HOMES = {
         "LogTruncation",
         "NoOffsetForPartition",
         "OffsetOutOfRange",
+        "ProducerFenced",
         "RebalanceInProgress",
+        "TransactionAborted",
+        "TransactionFailed",
         "WakeupError",
     ),
     "clients.metadata": ("Node", "PartitionInfo"),

@@ -104,3 +104,37 @@ class LogTruncation(KafkaError):
         )
         self.partition = partition
         self.diverging_offset = diverging_offset
+
+
+class TransactionFailed(KafkaError):
+    """The open transaction cannot be committed, or its producer cannot be used any longer.
+
+    abortable: after `abort_transaction` the producer can begin another transaction; else it has to be closed.
+    """
+
+    def __init__(self, code: ErrorCode, detail: str, *, abortable: bool) -> None:
+        super().__init__(code, detail)
+        self.abortable = abortable
+
+
+class ProducerFenced(TransactionFailed):
+    """Another producer has taken over the transactional id, or the coordinator has timed the transaction out."""
+
+    def __init__(self, transactional_id: str, producer_id: int, epoch: int, timeout_ms: int) -> None:
+        super().__init__(
+            ErrorCode.PRODUCER_FENCED,
+            f"the producer with transactional.id {transactional_id!r} (producer id {producer_id}, epoch {epoch}) is "
+            "fenced: another producer has called init_transactions with the same transactional.id since, or its "
+            f"transaction was open for longer than transaction.timeout.ms, {timeout_ms} ms. Close it",
+            abortable=False,
+        )
+
+
+class TransactionAborted(KafkaError):
+    """A record that was not sent because its transaction was aborted."""
+
+    def __init__(self, cause: KafkaError | None = None) -> None:
+        because = "" if cause is None else f"; it had failed with {cause}"
+        super().__init__(
+            ErrorCode.OPERATION_NOT_ATTEMPTED, f"its transaction was aborted before this was sent{because}"
+        )

@@ -24,7 +24,7 @@ from kafka_py.clients import (
     RebalanceListener,
     TopicPartition,
 )
-from kafka_py.clients.consumer.coordinator import FIRST_ID
+from kafka_py.clients.coordinator import FIRST_ID
 from kafka_py.testing.processes import wait_until
 
 TIMEOUT_S = 60

@@ -14,7 +14,6 @@
     delivery.py        records between fetcher and application
     interceptors.py    the application's code that sees records and commits
     membership.py      the parts of a consumer that has a group
-    coordinator.py     finds the group's coordinator, and sends it requests
     group.py           join, sync, leave
     heartbeats.py      keeps a member alive
     joining.py         the contents of a join, and the leader's assignment

@@ -15,10 +15,10 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.fetching.fetch_sessions import by_topic
 from kafka_py.clients.consumer.group import NO_GENERATION, Generation, GroupMember
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
+from kafka_py.clients.coordinator import Coordinator
 from kafka_py.clients.errors import ClientTimeout, CommitFailed, RebalanceInProgress, error_code
 from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.wire.messages.offset_commit import (

@@ -19,10 +19,10 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.consumer.assignors.assignor import UNKNOWN_GENERATION, UNKNOWN_MEMBER
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.heartbeats import Heartbeats
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
 from kafka_py.clients.consumer.protocol import PROTOCOL_TYPE
+from kafka_py.clients.coordinator import Coordinator
 from kafka_py.wire.messages.join_group import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,

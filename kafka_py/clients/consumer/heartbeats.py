@@ -15,8 +15,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
+from kafka_py.clients.coordinator import Coordinator
 from kafka_py.clients.errors import error_code
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest

@@ -10,7 +10,6 @@ from kafka_py.clients.consumer.assignors.chosen import assignors_of
 from kafka_py.clients.consumer.commits import CommittedOffsets
 from kafka_py.clients.consumer.committer import CallUser, Committer
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.group import GroupMember
 from kafka_py.clients.consumer.interceptors import ConsumerInterceptors
 from kafka_py.clients.consumer.joining import Joining
@@ -18,6 +17,7 @@ from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
 from kafka_py.clients.consumer.rebalance import Rebalancing
 from kafka_py.clients.consumer.subscriptions import Subscriptions
+from kafka_py.clients.coordinator import Coordinator
 from kafka_py.clients.metrics import ClientMetrics
 
 

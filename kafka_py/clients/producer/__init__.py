@@ -6,6 +6,7 @@ from any thread, fills a queue of batches per partition), queues.py (the same qu
 lanes.py (one queue), batches.py (a batch and the futures of its records), buffer_pool.py (buffer.memory),
 partitioner.py (which partition), ready.py (which queues can be sent from), sender.py (sends batches to leaders),
 deliveries.py (the results of batches: retries, splits, failures), requests.py (batches as requests), idempotence.py
-(sequences, pure), configs.py (its settings), metrics.py (its metrics).
+(sequences, pure), transactions/ (records that take effect together), configs.py (its settings), metrics.py (its
+metrics).
 Not obvious: application threads only use the accumulator, under its lock; everything else runs on the event loop.
 """

@@ -225,6 +225,7 @@ class ProducerBatch:
         for index, record in enumerate(decode_records(self.encode())):
             if part is None or part.size >= target:
                 builder = BatchBuilder(self.builder.codec)
+                builder.transactional = self.builder.transactional
                 part = ProducerBatch(self.lane, builder, target, 0, self.created_ms, self.observer)
                 part.largest = self.largest
                 parts.append((index, part))

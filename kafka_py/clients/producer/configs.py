@@ -54,9 +54,18 @@ class ProducerOptions(ClientOptions):
     receive_buffer_bytes = Option("receive.buffer.bytes", 32_768, at_least(-1))
     retries = Option("retries", INT_MAX, between(0, INT_MAX), importance="high")
     transaction_timeout_ms = Option(
-        "transaction.timeout.ms", 60_000, importance="low", no_effect="there are no transactions"
+        "transaction.timeout.ms",
+        60_000,
+        importance="low",
+        about="How long a transaction may be open before its coordinator aborts it and fences the producer.",
     )
-    transactional_id = Option[str | None]("transactional.id", None, non_empty(), importance="low")
+    transactional_id = Option[str | None](
+        "transactional.id",
+        None,
+        non_empty(),
+        importance="low",
+        about="Makes transactions possible, and fences older producers with the same id.",
+    )
     value_serializer = Option[Any]("value.serializer", None, kind=Kind.CLASS, importance="high")
 
     @classmethod
@@ -77,10 +86,12 @@ class ProducerOptions(ClientOptions):
     def validate(self) -> None:
         super().validate()
         self._settle_delivery_timeout()
+        if self.transactional_id is not None:
+            if "enable.idempotence" in self.originals and not self.enable_idempotence:
+                raise ConfigError("transactional.id needs enable.idempotence, which is false")
+            self.__dict__["enable_idempotence"] = True
         if self.enable_idempotence:
             self._validate_idempotence()
-        elif self.transactional_id is not None:
-            raise ConfigError("transactional.id needs enable.idempotence")
 
     def _settle_delivery_timeout(self) -> None:
         needed = min(self.linger_ms + self.request_timeout_ms, INT_MAX)
@@ -93,16 +104,21 @@ class ProducerOptions(ClientOptions):
             )
         self.__dict__["delivery_timeout_ms"] = needed
 
+    @property
+    def _idempotence_by(self) -> str:
+        """The setting that asks for idempotence."""
+        return "enable.idempotence" if self.transactional_id is None else "transactional.id (by enable.idempotence)"
+
     def _validate_idempotence(self) -> None:
         """Sets unset settings to what idempotence needs; raises ConfigError for set ones that contradict it."""
         if "retries" in self.originals and self.retries == 0:
-            raise ConfigError("enable.idempotence needs retries, which is 0")
+            raise ConfigError(f"{self._idempotence_by} needs retries, which is 0")
         if self.max_in_flight > IDEMPOTENT_MAX_IN_FLIGHT:
             raise ConfigError(
-                f"enable.idempotence allows up to {IDEMPOTENT_MAX_IN_FLIGHT} max.in.flight.requests.per.connection, "
-                f"not {self.max_in_flight}"
+                f"{self._idempotence_by} allows up to {IDEMPOTENT_MAX_IN_FLIGHT} "
+                f"max.in.flight.requests.per.connection, not {self.max_in_flight}"
             )
         if "acks" not in self.originals:
             self.__dict__["acks"] = "all"
         elif self.acks_code != -1:
-            raise ConfigError(f"enable.idempotence needs acks=all, not {self.acks}")
+            raise ConfigError(f"{self._idempotence_by} needs acks=all, not {self.acks}")

@@ -12,12 +12,15 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.cluster import Cluster
+from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import BufferExhausted, ClientTimeout, IllegalState
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics, MetricValues
+from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.arguments import as_bytes, as_headers, as_partition, as_timestamp
 from kafka_py.clients.producer.batches import Callback, RecordFuture, settle
@@ -26,6 +29,10 @@ from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.interceptors import ProducerRecord, interceptors_of
 from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.sender import Sender
+from kafka_py.clients.producer.transactions.appends import TransactionalAccumulator
+from kafka_py.clients.producer.transactions.driver import TransactionDriver
+from kafka_py.clients.producer.transactions.identity import TransactionalIdentity
+from kafka_py.clients.producer.transactions.manager import ProducerTransactions
 from kafka_py.clients.serialization import closer, serializer
 from kafka_py.records.builder import Data
 
@@ -43,8 +50,6 @@ class ProducerCore:
         self, properties: Mapping[str, Any], *, threaded: bool, environment: ClientEnvironment = SYSTEM
     ) -> None:
         self.options = ProducerOptions.load(properties)
-        if self.options.transactional_id is not None:
-            raise ConfigError("Invalid value for configuration transactional.id: this producer has no transactions")
         self.client_id = self.options.client_id or f"producer-{next(_numbers)}"
         self.key_serializer = serializer("key.serializer", self.options.key_serializer, properties)
         self.value_serializer = serializer("value.serializer", self.options.value_serializer, properties)
@@ -59,10 +64,29 @@ class ProducerCore:
         self.wake_pending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         observer = None if self.interceptors is None else self.interceptors.on_answer
-        self.accumulator = Accumulator(self.options, self.clock, environment.chance.generator(), self._wake, observer)
+        make = Accumulator if self.options.transactional_id is None else TransactionalAccumulator
+        self.accumulator = make(self.options, self.clock, environment.chance.generator(), self._wake, observer)
+        self._identity: TransactionalIdentity | None = None
+        self._transactions: ProducerTransactions | None = None
+        self._driver: TransactionDriver | None = None
+        if isinstance(self.accumulator, TransactionalAccumulator):
+            self._prepare_transactions(self.accumulator)
         self.append = self.accumulator.append
         self.cluster: Cluster
         self.sender: Sender
+
+    def _prepare_transactions(self, accumulator: TransactionalAccumulator) -> None:
+        transactional_id = self.options.transactional_id
+        assert transactional_id is not None
+        identity = self._identity = TransactionalIdentity()
+        self._transactions = identity.transactions = ProducerTransactions(
+            transactional_id, self.options.transaction_timeout_ms, identity, self._wake_driver
+        )
+        accumulator.check = self._transactions.check_sending
+
+    def _wake_driver(self) -> None:
+        if self._driver is not None:
+            self._driver.wake()
 
     def start(self) -> None:
         """Starts the producer on the running loop; later calls do nothing."""
@@ -77,7 +101,9 @@ class ProducerCore:
             auto_create=True,
             metrics=self._metrics,
         )
-        self.sender = Sender(self.options, self.cluster, self.accumulator, self._counts)
+        self.sender = Sender(self.options, self.cluster, self.accumulator, self._counts, self._identity)
+        if self._transactions is not None:
+            self._driver = TransactionDriver(self.options, self.cluster, self.sender, self._transactions)
         self.cluster.start()
 
     @property
@@ -131,6 +157,8 @@ class ProducerCore:
         Raises ClientTimeout or BufferExhausted after max.block.ms, KafkaError for a topic that cannot be written to,
         and immediately what `append` raises.
         """
+        if self._transactions is not None:
+            self._transactions.check_sending()
         key = None if key is None else as_bytes("key", key)
         value = None if value is None else as_bytes("value", value)
         topic = record.topic
@@ -216,6 +244,72 @@ class ProducerCore:
         await self.wait_for_topic(topic, None, self.clock.monotonic_ms() + self.options.max_block_ms)
         return list(self.cluster.view.topics[topic].partitions)
 
+    # Transactions
+
+    def _transactional(self) -> tuple[TransactionDriver, ProducerTransactions]:
+        if self._transactions is None:
+            raise IllegalState("the setting transactional.id is missing, without which there are no transactions")
+        if self._closed:
+            raise IllegalState("the producer is closed")
+        self.start()
+        assert self._driver is not None
+        return self._driver, self._transactions
+
+    async def init_transactions(self) -> None:
+        """Registers the transactional id, once before all transactions (KIP-98).
+
+        Fences older producers with the same transactional.id, and waits until a transaction of theirs has ended.
+        Raises ClientTimeout after max.block.ms, TransactionFailed for what no repeat can cure, IllegalState without
+        transactional.id.
+        """
+        await self._transactional()[0].init()
+
+    async def begin_transaction(self) -> None:
+        """Opens a transaction: what is sent from now on takes effect with its commit, or never.
+
+        Raises IllegalState before init_transactions or while one is open, ProducerFenced, TransactionFailed.
+        """
+        self._transactional()[1].begin()
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: GroupMetadata | str
+    ) -> None:
+        """Commits a group's offsets with the transaction: those of the next records to read.
+
+        group: what `group_metadata` of the consumer returns, so that only its present member can commit (KIP-447), or
+        the id of the group alone. The consumer itself must not commit: enable.auto.commit=false.
+        Raises ClientTimeout after max.block.ms, TransactionFailed when the transaction has to be aborted.
+        """
+        made = {
+            TopicPartition(*partition): each if isinstance(each, OffsetAndMetadata) else OffsetAndMetadata(each)
+            for partition, each in offsets.items()
+        }
+        for partition, each in made.items():
+            if each.offset < 0:
+                raise ValueError(f"Invalid negative offset {each.offset} for {partition}")
+        metadata = GroupMetadata(group) if isinstance(group, str) else group
+        if metadata.generation_id > 0 and not metadata.member_id:
+            raise ValueError(f"generation {metadata.generation_id} of group {metadata.group_id} without a member id")
+        await self._transactional()[0].send_offsets(made, metadata)
+
+    async def commit_transaction(self) -> None:
+        """Waits until everything sent in the transaction is stored, and makes all of it visible.
+
+        Raises TransactionFailed when a record or a request failed: then nothing is visible, and abort_transaction comes
+        next if the error is `abortable`. Raises ClientTimeout after max.block.ms: then the commit is still under way,
+        and another call waits for its end. Raises ProducerFenced, IllegalState.
+        """
+        await self._transactional()[0].commit()
+
+    async def abort_transaction(self) -> None:
+        """Ends the transaction with nothing of it visible; records not sent yet fail with TransactionAborted.
+
+        Raises ClientTimeout as commit_transaction, TransactionFailed (such as ProducerFenced) after a fatal error.
+        """
+        await self._transactional()[0].abort()
+
+    # The end
+
     async def close(self, timeout_s: float | None) -> None:
         """Sends what is queued, for up to `timeout_s` seconds (None: without limit), then stops."""
         if self._closed:
@@ -225,13 +319,20 @@ class ProducerCore:
         if self._loop is None:
             self._close_plugins()
             return
+        deadline_ms = None if timeout_s is None else self.clock.monotonic_ms() + timeout_s * 1000
         try:
+            if self._driver is not None:
+                await self._driver.finish(timeout_s)
+            if deadline_ms is not None:
+                timeout_s = (deadline_ms - self.clock.monotonic_ms()) / 1000
             if timeout_s is None or timeout_s > 0:
                 async with asyncio.timeout(timeout_s):
                     await self.sender.flush()
         except TimeoutError:
             pass
         finally:
+            if self._driver is not None:
+                self._driver.close()
             self.sender.close(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before the response"))
             await self.cluster.close()
             self._close_plugins()

@@ -165,8 +165,7 @@ class Deliveries:
             return
         retriable = code.retriable
         if self._identity is not None and code in GAPS:
-            self._identity.refuse(batch)
-            retriable = True
+            retriable = self._identity.refuse(batch)
         expired = now_ms >= batch.created_ms + self._delivery_ms
         if retriable and not expired and batch.attempts <= self._options.retries:
             batch.retry_at = now_ms + self._options.retry_backoff_ms
@@ -189,7 +188,7 @@ class Deliveries:
 
     def _give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
         if self._identity is not None:
-            self._identity.give_up(batch)
+            self._identity.give_up(batch, error)
         self._accumulator.release(batch)
         self._metrics.errors += len(batch.details)
         self.topic(batch.lane.topic).errors += len(batch.details)
@@ -214,6 +213,11 @@ class Deliveries:
         for lane in list(self._accumulator.active):
             while lane.queue:
                 self._give_up(self._accumulator.take(lane), error)
+
+    def drop_unsent(self, error: KafkaError) -> None:
+        """The transaction failed or is aborted: what no broker can have fails with `error`, the rest is waited for."""
+        for batch in self._accumulator.take_unsent():
+            self._give_up(batch, error)
 
     def abort(self, error: KafkaError) -> None:
         """Fails all incomplete batches, also those in flight, with `error`."""

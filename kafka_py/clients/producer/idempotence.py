@@ -10,7 +10,7 @@ Pure: requests no id and sends nothing; sender.py does. Source: KIP-98, KIP-360;
 
 from __future__ import annotations
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch, advance_sequence
 from kafka_py.clients.producer.lanes import Lane
 
@@ -94,19 +94,23 @@ class ProducerIdentity:
         if (batch.producer_id, batch.producer_epoch) == (lane.producer_id, lane.producer_epoch):
             lane.last_acked_sequence = advance_sequence(batch.sequence, len(batch.details) - 1)
 
-    def refuse(self, batch: ProducerBatch) -> None:
-        """Notes that the leader lacks what precedes the batch; a gap unless that is still to be sent."""
+    def refuse(self, batch: ProducerBatch) -> bool:
+        """Notes that the leader lacks what precedes the batch; a gap unless that is still to be sent.
+
+        Returns whether the batch is to be sent again.
+        """
         lane = batch.lane
         batch.rejected = True
         if batch.sequence == self._expected(lane):
             lane.bumping = True
+        return True
 
     @staticmethod
     def _expected(lane: Lane) -> int:
         acked = lane.last_acked_sequence
         return 0 if acked == NO_SEQUENCE else advance_sequence(acked, 1)
 
-    def give_up(self, batch: ProducerBatch) -> None:
+    def give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
         """Notes that a batch will not be sent again: if it has a sequence, the lane restarts under a new epoch."""
         if batch.sequence != NO_SEQUENCE:
             batch.lane.bumping = True

@@ -26,6 +26,7 @@ from kafka_py.clients.loop import LoopThread
 from kafka_py.clients.producer.batches import Callback, Headers, RecordFuture
 from kafka_py.clients.producer.core import ProducerCore
 from kafka_py.clients.producer.interceptors import ProducerRecord
+from kafka_py.clients.producer.transactions.scopes import AsyncTransactionScope, TransactionScope
 
 T = TypeVar("T")
 
@@ -139,6 +140,16 @@ class Producer:
         if not self._closed:
             self._thread.run(self._core.sender.flush(), timeout)
 
+    init_transactions = blocking(ProducerCore.init_transactions)
+    begin_transaction = blocking(ProducerCore.begin_transaction)
+    send_offsets_to_transaction = blocking(ProducerCore.send_offsets_to_transaction)
+    commit_transaction = blocking(ProducerCore.commit_transaction)
+    abort_transaction = blocking(ProducerCore.abort_transaction)
+
+    def transaction(self) -> TransactionScope[Producer]:
+        """A transaction for a `with` block: committed at its end, aborted when an exception leaves it."""
+        return TransactionScope(self)
+
     partitions_for = blocking(ProducerCore.partitions_for)
     metrics = delegated(ProducerCore.metrics)
 
@@ -225,6 +236,16 @@ class AsyncProducer:
         """Waits until every record sent so far has completed."""
         self._core.start()
         await self._core.sender.flush()
+
+    init_transactions = delegated(ProducerCore.init_transactions)
+    begin_transaction = delegated(ProducerCore.begin_transaction)
+    send_offsets_to_transaction = delegated(ProducerCore.send_offsets_to_transaction)
+    commit_transaction = delegated(ProducerCore.commit_transaction)
+    abort_transaction = delegated(ProducerCore.abort_transaction)
+
+    def transaction(self) -> AsyncTransactionScope[AsyncProducer]:
+        """A transaction for an `async with` block: committed at its end, aborted when an exception leaves it."""
+        return AsyncTransactionScope(self)
 
     partitions_for = delegated(ProducerCore.partitions_for)
     metrics = delegated(ProducerCore.metrics)

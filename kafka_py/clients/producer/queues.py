@@ -147,6 +147,17 @@ class BatchQueues:
                 self.active.pop(lane, None)
             return batch
 
+    def take_unsent(self) -> list[ProducerBatch]:
+        """Removes all batches that no broker can have, of all lanes: never sent, or refused for a gap before them."""
+        found: list[ProducerBatch] = []
+        with self.lock:
+            for lane in list(self.active):
+                unsent = [batch for batch in lane.queue if batch.sequence == NO_SEQUENCE or batch.rejected]
+                for batch in unsent:
+                    self.take(lane, lane.queue.index(batch))
+                found += unsent
+        return found
+
     def put_back(self, lane: Lane, batches: Iterable[ProducerBatch]) -> None:
         """Puts batches before those never sent, to be sent again: in order of sequence, or of age without sequences."""
         with self.lock:

@@ -19,13 +19,16 @@ from kafka_py.wire.messages.produce import (
 )
 
 
-def produce_request(batches: Iterable[ProducerBatch], acks: int, timeout_ms: int) -> ProduceRequest:
+def produce_request(
+    batches: Iterable[ProducerBatch], acks: int, timeout_ms: int, transactional_id: str | None = None
+) -> ProduceRequest:
     """One request for encoded batches, one per partition. timeout_ms: how long the leader may wait for replicas."""
     topics: dict[str, list[PartitionProduceData]] = {}
     for batch in batches:
         data = PartitionProduceData(index=batch.lane.partition, records=batch.data)
         topics.setdefault(batch.lane.topic, []).append(data)
     return ProduceRequest(
+        transactional_id=transactional_id,
         acks=acks,
         timeout_ms=timeout_ms,
         topic_data=[TopicProduceData(name=name, partition_data=data) for name, data in topics.items()],

@@ -57,12 +57,19 @@ class Sender:
     """The sender of one producer; all methods are called on the producer's event loop."""
 
     def __init__(
-        self, options: ProducerOptions, cluster: Cluster, accumulator: Accumulator, metrics: ProducerMetrics
+        self,
+        options: ProducerOptions,
+        cluster: Cluster,
+        accumulator: Accumulator,
+        metrics: ProducerMetrics,
+        identity: ProducerIdentity | None = None,
     ) -> None:
+        """identity: of a transactional producer, whose coordinator gives it its id."""
         self._options = options
         self._cluster = cluster
         self._accumulator = accumulator
-        self._identity = ProducerIdentity() if options.enable_idempotence else None
+        self._identity = identity or (ProducerIdentity() if options.enable_idempotence else None)
+        self._transactional_id = options.transactional_id
         self._deliveries = Deliveries(
             options, accumulator, self._identity, cluster.request_refresh, metrics, cluster.supervisor
         )
@@ -237,7 +244,9 @@ class Sender:
             return True
         self._deliveries.note_sent(batches, node_id, now_ms)
         try:
-            request = produce_request(batches, self._acks, self._options.request_timeout_ms)
+            request = produce_request(
+                batches, self._acks, self._options.request_timeout_ms, self._transactional_id
+            )
             if self._acks == 0:
                 connection.send_and_forget(request)
                 for batch in batches:
@@ -300,6 +309,8 @@ class Sender:
         self.step()
 
     def _initialize(self) -> None:
+        if self._transactional_id is not None:
+            return  # the coordinator gives the id, see transactions/driver.py
         if not self._initializing and self._identity is not None and not self._identity.is_known:
             self._initializing = True
             self._run(self._ask_for_identity())
@@ -332,6 +343,23 @@ class Sender:
         task = self._supervisor.spawn(coroutine, ACTIVITY)
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
+
+    # Transactions
+
+    def look_at_all(self) -> None:
+        """Lanes that had to wait may send now: their partitions have become part of the transaction."""
+        self._looks_at_all = True
+        self.step()
+
+    def drop_unsent(self, error: KafkaError) -> None:
+        """The transaction failed or is aborted: what no broker can have fails with `error`."""
+        self._deliveries.drop_unsent(error)
+
+    def fail_all(self, error: KafkaError) -> None:
+        """Nothing can be sent any longer: everything that waits fails with `error`."""
+        self._deliveries.fail_all(error)
+
+    # Ends
 
     async def flush(self) -> None:
         """Waits until all batches that exist now are complete; meanwhile batches are sent without lingering."""

@@ -20,6 +20,7 @@
     controller_transcripts.py  one controller, decided by commands, as text
     fake_answers.py            what pretend brokers answer, per API
     fake_groups.py             what pretend brokers answer about groups
+    fake_transactions.py       what they answer transactional producers
     fake_cluster.py            pretend brokers on real sockets
     memory_wire.py             the same without sockets
 """

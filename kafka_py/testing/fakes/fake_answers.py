@@ -13,6 +13,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, ZERO_UUID, TopicPartition
 from kafka_py.records.batch import decode_records, read_header
 from kafka_py.testing.fakes.fake_groups import GROUP_ANSWERS
+from kafka_py.testing.fakes.fake_transactions import TRANSACTION_ANSWERS, answer_init
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages import (
     api_versions,
@@ -103,6 +104,7 @@ def answer_produce(cluster: FakeCluster, node_id: int, request: Any, error: Erro
             code, state = _led(cluster, node_id, topic.name, data.index)
             code, offset = error or code, -1
             if code is NONE and state is not None:
+                cluster.transactions.check_batch(TopicPartition(topic.name, data.index), data.records)
                 code, offset = state.append(data.records)
             partitions.append(produce.PartitionProduceResponse(index=data.index, error_code=code, base_offset=offset))
         topics.append(produce.TopicProduceResponse(name=topic.name, partition_responses=partitions))
@@ -130,7 +132,7 @@ def _fetched(cluster: FakeCluster, node_id: int, topic: str, asked: Any, request
             partition=asked.partition, error_code=code, high_watermark=-1, record_set=None
         )
     committed = request.isolation_level == 1
-    stable = state.end_offset if state.last_stable_offset is None else state.last_stable_offset
+    stable = state.stable_offset
     aborted = [fetch.AbortedTransaction(producer_id=producer, first_offset=first) for producer, first in state.aborted]
     return fetch.FetchablePartitionResponse(
         partition=asked.partition,
@@ -151,7 +153,7 @@ def answer_list_offsets(cluster: FakeCluster, node_id: int, request: Any, error:
             code, state = _led(cluster, node_id, topic.name, asked.partition_index)
             code, timestamp, offset = error or code, -1, -1
             if code is NONE and state is not None:
-                timestamp, offset = _offset_at(state, asked.timestamp)
+                timestamp, offset = _offset_at(state, asked.timestamp, request.isolation_level)
             partitions.append(
                 list_offsets.ListOffsetsPartitionResponse(
                     partition_index=asked.partition_index, error_code=code, timestamp=timestamp, offset=offset
@@ -161,9 +163,9 @@ def answer_list_offsets(cluster: FakeCluster, node_id: int, request: Any, error:
     return list_offsets.ListOffsetsResponse(topics=topics)
 
 
-def _offset_at(state: FakePartition, timestamp: int) -> tuple[int, int]:
+def _offset_at(state: FakePartition, timestamp: int, isolation_level: int) -> tuple[int, int]:
     if timestamp == LATEST_TIMESTAMP:
-        return -1, state.end_offset
+        return -1, state.stable_offset if isolation_level else state.end_offset
     if timestamp == EARLIEST_TIMESTAMP:
         return -1, state.start_offset
     records = (record for batch in state.batches for record in decode_records(batch))
@@ -191,6 +193,8 @@ def answer_offset_for_leader_epoch(cluster: FakeCluster, node_id: int, request: 
 
 
 def answer_init_producer_id(cluster: FakeCluster, node_id: int, request: Any, error: ErrorCode) -> Any:
+    if request.transactional_id is not None:
+        return answer_init(cluster, node_id, request, error)
     producer_id = -1 if error else cluster.next_producer_id()
     return init_producer_id.InitProducerIdResponse(
         throttle_time_ms=0, error_code=error, producer_id=producer_id, producer_epoch=-1 if error else 0
@@ -351,4 +355,5 @@ ANSWERS: dict[ApiKey, Callable[[FakeCluster, int, Any, ErrorCode], Any]] = {
     ApiKey.DESCRIBE_CLUSTER: answer_describe_cluster,
     ApiKey.DESCRIBE_LOG_DIRS: answer_describe_log_dirs,
     **GROUP_ANSWERS,
+    **TRANSACTION_ANSWERS,
 }

@@ -21,6 +21,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.records.batch import BatchHeader, decode_records, read_header, stamp_offset
 from kafka_py.testing.fakes.fake_answers import ANSWERS
 from kafka_py.testing.fakes.fake_groups import FakeGroup
+from kafka_py.testing.fakes.fake_transactions import FakeTransactions
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.compiler import decode
 from kafka_py.wire.frames import encode_response, read_request_header, split_frames
@@ -70,6 +71,8 @@ class FakePartition:
     producers: dict[int, FakeProducerState] = field(default_factory=dict)
     aborted: list[tuple[int, int]] = field(default_factory=list)
     last_stable_offset: int | None = None
+    open: dict[int, int] = field(default_factory=dict)
+    """Where the open transaction of each producer begins."""
 
     def append(self, records: Any) -> tuple[ErrorCode, int]:
         """(error, base offset) of one produced batch."""
@@ -87,7 +90,27 @@ class FakePartition:
         stamp_offset(batch, 0, base_offset, self.leader_epoch)
         self.batches.append(bytes(batch))
         self.end_offset = base_offset + header.last_offset_delta + 1
+        if header.is_transactional and not header.is_control:
+            self.open.setdefault(header.producer_id, base_offset)
         return ErrorCode.NONE, base_offset
+
+    def end_transaction(self, marker: bytes, producer_id: int, *, committed: bool) -> None:
+        """Appends a marker; what is aborted is known from then on."""
+        self.append(marker)
+        header = read_header(marker)
+        state = self.producers.get(producer_id)
+        if state is not None and state.epoch < header.producer_epoch:
+            self.producers[producer_id] = FakeProducerState(header.producer_epoch, 0)
+        first = self.open.pop(producer_id, None)
+        if first is not None and not committed:
+            self.aborted.append((producer_id, first))
+
+    @property
+    def stable_offset(self) -> int:
+        """Where the first open transaction begins, or the end; what a test has set comes before that."""
+        if self.last_stable_offset is not None:
+            return self.last_stable_offset
+        return min(self.open.values(), default=self.end_offset)
 
     def read(self, offset: int, max_bytes: int, up_to_offset: int | None = None) -> bytes:
         """Whole batches from the one that holds `offset` on, at least one, and before `up_to_offset`."""
@@ -119,6 +142,7 @@ class FakeCluster:
         self.partitions: dict[TopicPartition, FakePartition] = {}
         self.topic_ids: dict[str, uuid.UUID] = {}
         self.groups: dict[str, FakeGroup] = {}
+        self.transactions = FakeTransactions()
         self.requests: list[tuple[int, Any]] = []
         self.auto_create_partitions = 0
         self.versions = versions or {}
@@ -203,9 +227,19 @@ class FakeCluster:
         state.leader = leader
         state.leader_epoch += 1
 
+    def group_for(self, name: str, node_id: int, error: ErrorCode) -> tuple[ErrorCode, FakeGroup]:
+        """(error, group), which is made when there is none."""
+        group = self.groups.setdefault(name, FakeGroup(protocol_type="", coordinator=node_id))
+        return error or (ErrorCode.NONE if group.coordinator == node_id else ErrorCode.NOT_COORDINATOR), group
+
     def fail(self, api: ApiKey, *troubles: Trouble) -> None:
         """The next requests of an API meet these troubles, one each."""
         self._troubles[api].extend(troubles)
+
+    def next_trouble(self, api: ApiKey) -> Trouble | None:
+        """What the next request of an API meets."""
+        troubles = self._troubles[api]
+        return troubles.popleft() if troubles else None
 
     def log(self, topic: str, partition: int = 0) -> FakePartition:
         return self.partitions[TopicPartition(topic, partition)]
@@ -242,7 +276,7 @@ class FakeCluster:
         else:
             request = decode(api.request, version, frame, position)
         self.requests.append((node_id, request))
-        trouble = self._troubles[api.key].popleft() if self._troubles[api.key] else error
+        trouble = self.next_trouble(api.key) or error
         if trouble == CUT:
             return False
         if callable(trouble):
@@ -266,7 +300,7 @@ class FakeCluster:
         """The long poll of a fetch: until something can be read, or max_wait_ms."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.max_wait_ms / 1000
-        while not any(self.has_news(part.topic, each) for part in request.topics for each in part.partitions):
+        while not self.has_news(request):
             remaining = deadline - loop.time()
             if remaining <= 0 or not request.topics:
                 return
@@ -277,10 +311,15 @@ class FakeCluster:
             except TimeoutError:
                 return
 
-    def has_news(self, topic: str, fetched: Any) -> bool:
-        """Whether a fetch of the partition has something to say: records, or an error."""
-        state = self.partitions.get(TopicPartition(topic, fetched.partition))
-        return state is None or fetched.fetch_offset != state.end_offset
+    def has_news(self, request: Any) -> bool:
+        """Whether a fetch has something to say of a partition: records, or an error."""
+        for topic in request.topics:
+            for each in topic.partitions:
+                state = self.partitions.get(TopicPartition(topic.topic, each.partition))
+                end = -1 if state is None else state.stable_offset if request.isolation_level else state.end_offset
+                if each.fetch_offset != end:
+                    return True
+        return False
 
     def note_append(self) -> None:
         """Wakes the fetches that wait."""

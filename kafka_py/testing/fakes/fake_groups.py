@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kafka_py.testing.fakes.fake_cluster import FakeCluster
 
 NONE = ErrorCode.NONE
+TRANSACTION = 1
+"""The key type of a transactional id."""
 
 
 @dataclass
@@ -86,6 +88,8 @@ def _found(
 def answer_find_coordinator(cluster: FakeCluster, node_id: int, request: Any, error: ErrorCode) -> Any:
     group = cluster.groups.get(request.key)
     coordinator = 0 if group is None else group.coordinator
+    if request.key_type == TRANSACTION:
+        coordinator = cluster.transactions.coordinator
     return find_coordinator.FindCoordinatorResponse(
         error_code=error,
         error_message=error.name,

@@ -1,6 +1,7 @@
 """Clients talk to a FakeCluster in the same process and on their own loop: no sockets, no thread, any clock.
 
 Each answer comes after a delay that the test draws; a fetch without news is held for max_wait_ms, as a broker does.
+Trouble is scripted with `fail`, as for every fake cluster.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.net.client import ConnectionLost
 from kafka_py.testing.fakes.fake_answers import ANSWERS
-from kafka_py.testing.fakes.fake_cluster import FakeCluster
+from kafka_py.testing.fakes.fake_cluster import CUT, CUT_AFTER, HANG, FakeCluster
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.heartbeat import HeartbeatResponse
 from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
@@ -116,7 +117,7 @@ class MemoryWire:
         wait_s = self._world.delay_s()
         api = schema_of(type(request)).api
         assert api is not None
-        if api is ApiKey.FETCH and not self._has_news(request):
+        if api is ApiKey.FETCH and not self._world.cluster.has_news(request):
             wait_s += request.max_wait_ms / 1000
         if wait_s:
             loop.call_later(wait_s, self._answer, api, request, future)
@@ -127,17 +128,20 @@ class MemoryWire:
     def send_and_forget(self, request: Any, version: int) -> None:
         self.send_nowait(request, version).add_done_callback(lambda future: future.cancelled() or future.exception())
 
-    def _has_news(self, request: Any) -> bool:
-        cluster = self._world.cluster
-        return any(cluster.has_news(topic.topic, each) for topic in request.topics for each in topic.partitions)
-
     def _answer(self, api: ApiKey, request: Any, future: asyncio.Future[Any]) -> None:
         if self.closed or future.done():
             return
         cluster = self._world.cluster
-        own = cluster.answers.get(api)
-        answer = ANSWERS[api](cluster, self._node_id, request, ErrorCode.NONE) if own is None else own(request)
-        if answer is None:
+        trouble = cluster.next_trouble(api)
+        if trouble == CUT:
+            self.close(CUT)
+            return
+        error = trouble if isinstance(trouble, ErrorCode) else ErrorCode.NONE
+        own = trouble if callable(trouble) else cluster.answers.get(api)
+        answer = ANSWERS[api](cluster, self._node_id, request, error) if own is None else own(request)
+        if trouble == CUT_AFTER:
+            self.close(CUT_AFTER)
+        if answer is None or trouble in (HANG, CUT_AFTER):
             return
         self._waiting.remove(future)
         if api is ApiKey.FETCH:

@@ -12,10 +12,10 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.assignors.assignor import Assignment
 from kafka_py.clients.consumer.configs import ConsumerOptions
-from kafka_py.clients.consumer.coordinator import Coordinator
 from kafka_py.clients.consumer.group import GroupMember
 from kafka_py.clients.consumer.metrics import CoordinatorMetrics
 from kafka_py.clients.consumer.protocol import encode_assignment
+from kafka_py.clients.coordinator import Coordinator
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import CONSUMER, ClientMetrics
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

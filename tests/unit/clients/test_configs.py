@@ -62,7 +62,12 @@ def test_we2_9_acks_as_a_number_is_refused_and_as_a_string_accepted() -> None:
         ({"enable.idempotence": "true", "acks": "1"}, "acks=all"),
         ({"enable.idempotence": "true", "retries": "0"}, "retries"),
         ({"enable.idempotence": "true", "max.in.flight.requests.per.connection": "6"}, "up to 5"),
-        ({"transactional.id": "t"}, "transactional.id"),
+        ({"transactional.id": "t", "enable.idempotence": "false"}, "transactional.id needs enable.idempotence"),
+        ({"transactional.id": "t", "acks": "1"}, r"transactional.id \(by enable.idempotence\) needs acks=all"),
+        ({"transactional.id": "t", "retries": "0"}, r"transactional.id .* needs retries"),
+        ({"transactional.id": "t", "max.in.flight.requests.per.connection": "6"}, "transactional.id .* up to 5"),
+        ({"transactional.id": ""}, "transactional.id"),
+        ({"transaction.timeout.ms": "soon"}, "transaction.timeout.ms"),
         ({"delivery.timeout.ms": "10"}, "10 for configuration delivery.timeout.ms"),
     ],
 )

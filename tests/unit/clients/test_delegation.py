@@ -15,11 +15,11 @@ TWINS = [(AdminClient, AsyncAdminClient), (Consumer, AsyncConsumer), (Producer, 
 WRITTEN_OUT: dict[type, set[str]] = {
     AdminClient: {"close"},
     Consumer: {"poll", "wakeup", "close"},
-    Producer: {"send", "flush", "close"},
+    Producer: {"send", "flush", "close", "transaction"},
 }
 """Calls that a thread makes in a way of its own; all others are made from those for asyncio."""
-OTHER_PARAMETERS = {(Producer, "flush")}
-"""A thread may give a time-out where a task is cancelled."""
+OTHER_PARAMETERS = {(Producer, "flush"), (Producer, "transaction")}
+"""A thread may give a time-out where a task is cancelled, and a block is `with` or `async with`."""
 ONE_KIND_ONLY: dict[type, set[str]] = {
     AdminClient: {"client_id", "cluster", "know"},
     Consumer: {"client_id", "options", "interceptors", "start", "deliver"},

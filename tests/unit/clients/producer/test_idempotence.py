@@ -2,10 +2,13 @@
 
 from collections import deque
 
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.producer.accumulator import Lane
 from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch
 from kafka_py.clients.producer.idempotence import MAX_EPOCH, ProducerIdentity
 from kafka_py.records.builder import BatchBuilder
+
+GONE = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "not delivered")
 
 
 class World:
@@ -128,7 +131,7 @@ def test_after_a_batch_is_given_up_its_successors_are_renumbered_only_once_surel
     world.send()
     world.send()
     world.lane.in_flight.remove(a)
-    world.identity.give_up(a)
+    world.identity.give_up(a, GONE)
     world.back(b)  # no answer came: it may have been appended
     assert world.send() is b
     assert (b.sequence, b.producer_epoch) == (2, 0)
@@ -146,7 +149,7 @@ def test_other_partitions_take_the_new_epoch_when_nothing_of_theirs_is_in_flight
     a = world.add()
     world.send()
     world.lane.in_flight.remove(a)
-    world.identity.give_up(a)
+    world.identity.give_up(a, GONE)
     world.add()
     assert world.send() is not None
     assert world.identity.epoch == 1

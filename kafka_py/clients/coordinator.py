@@ -1,4 +1,4 @@
-"""Finds the coordinator of a group, and sends it requests over a separate connection.
+"""Finds the coordinator of a group or transactional id, and sends it requests over a separate connection.
 
 The connection is separate because the response to a JoinGroup takes as long as the rebalance, and fetches must not wait
 behind it. Knows nothing of the contents of requests.
@@ -19,7 +19,8 @@ from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 
 _log = logging.getLogger(__name__)
 
-GROUP = 0
+GROUP, TRANSACTION = 0, 1
+"""The key types of FindCoordinator: the id of a group, a transactional id (KIP-98)."""
 FIRST_ID = 0x7FFFFFFF
 """The connection to a coordinator has the id FIRST_ID - its node id, which no broker has."""
 
@@ -28,12 +29,15 @@ MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCo
 
 
 class Coordinator:
-    """The coordinator of one group."""
+    """The coordinator of one group or transactional id."""
 
-    def __init__(self, cluster: Cluster, group_id: str) -> None:
+    def __init__(self, cluster: Cluster, key: str, key_type: int = GROUP) -> None:
+        """key: the id of the group, or the transactional id, as key_type says."""
         self.node: Node | None = None
         self._cluster = cluster
-        self._group_id = group_id
+        self._key, self._key_type = key, key_type
+        self._kind = "group" if key_type == GROUP else "transaction"
+        self._of = f"group {key}" if key_type == GROUP else f"transactional id {key}"
         self._finding: asyncio.Task[Node] | None = None
 
     @property
@@ -55,20 +59,21 @@ class Coordinator:
             task.exception()  # marks it as retrieved: the callers that waited have it, and there may be none left
 
     async def _ask(self) -> Node:
-        request = FindCoordinatorRequest(key=self._group_id, key_type=GROUP)
+        request = FindCoordinatorRequest(key=self._key, key_type=self._key_type)
         response = await self._cluster.send_any(request)
         code = error_code(response.error_code)
         if code is not ErrorCode.NONE:
-            raise KafkaError(code, f"group {self._group_id}: {response.error_message or code.meaning}")
+            raise KafkaError(code, f"{self._of}: {response.error_message or code.meaning}")
         self.node = Node(FIRST_ID - response.node_id, response.host, response.port)
-        _log.info("Discovered group coordinator %s of group %s", self.node, self._group_id)
+        _log.info("Discovered %s coordinator %s of %s", self._kind, self.node, self._of)
         return self.node
 
     def forget(self, reason: object) -> None:
         """Drops the known coordinator, which has moved or is unreachable; the next request finds it again."""
         if self.node is not None:
             _log.info(
-                "Group coordinator %s of group %s is unavailable or invalid: %s", self.node, self._group_id, reason
+                "%s coordinator %s of %s is unavailable or invalid: %s",
+                self._kind.capitalize(), self.node, self._of, reason,
             )
             self.node = None
 

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
-from kafka_py.clients.consumer.coordinator import FIRST_ID, Coordinator
+from kafka_py.clients.coordinator import FIRST_ID, Coordinator
 from kafka_py.clients.metadata import Node
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest

@@ -1,0 +1,48 @@
+"""Sequences of a transactional producer: as of an idempotent one, but every epoch comes from the coordinator (KIP-360).
+
+A batch goes out once its partition is part of the transaction. What the idempotent producer heals with an epoch of its
+own choice (a batch that was dropped, a gap) fails the transaction here; the epoch after its abort starts at sequence 0.
+
+Pure. Source: KIP-98, KIP-360; TransactionManager.
+"""
+
+from __future__ import annotations
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch
+from kafka_py.clients.producer.idempotence import ProducerIdentity
+from kafka_py.clients.producer.lanes import Lane
+from kafka_py.clients.producer.transactions.manager import ProducerTransactions
+
+
+class TransactionalIdentity(ProducerIdentity):
+    """The id and epoch of a transactional producer; `transactions` is set right after both are made."""
+
+    transactions: ProducerTransactions
+
+    def next_to_send(self, lane: Lane) -> int | None:
+        """As of the base, None also while the partition is not part of the transaction."""
+        if not self.transactions.may_send(lane.topic_partition):
+            return None
+        return super().next_to_send(lane)
+
+    def stamp(self, batch: ProducerBatch) -> None:
+        """As of the base; marks the batch as part of a transaction."""
+        batch.builder.transactional = True
+        super().stamp(batch)
+
+    def refuse(self, batch: ProducerBatch) -> bool:
+        """As of the base. Only a batch whose predecessors may still arrive is sent again."""
+        batch.rejected = True
+        return self.transactions.is_open and batch.sequence != self._expected(batch.lane)
+
+    def give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
+        """Fails the transaction; a batch that was sent leaves a gap."""
+        self.transactions.batch_failed(error, has_gap=batch.sequence != NO_SEQUENCE)
+
+    def settle(self, lane: Lane) -> bool:
+        """As of the base, which never has to begin a new epoch here."""
+        if not lane.in_flight:
+            for batch in lane.queue:
+                batch.rejected = False
+        return True
