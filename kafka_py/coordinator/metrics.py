@@ -55,10 +55,10 @@ class GroupCoordinatorMetrics(MetricTable, group="kafka.server:type=group-coordi
         avg="partition-load-time-avg", max="partition-load-time-max", unit="ms",
         about="Time to load a partition of the offsets topic.",
     )  # fmt: skip
-    offset_commits = Total("offset-commit-count", rate="offset-commit-rate", about="Offsets committed.")
+    offset_commits = Total("offset-commit-count", rate="offset-commit-rate", about="Offsets committed, or tried to.")
     offset_expirations = Total("offset-expiration-count", rate="offset-expiration-rate", about="Offsets expired.")
     offset_deletions = Total(
-        "offset-deletion-count", rate="offset-deletion-rate", about="Offsets deleted by request, or with their topic."
+        "offset-deletion-count", rate="offset-deletion-rate", about="Offsets deleted by OffsetDelete requests."
     )
     completed_rebalances = Total(
         "group-completed-rebalance-count", rate="group-completed-rebalance-rate", about="Rebalances finished."

@@ -29,7 +29,8 @@ class OffsetKeeper:
     """The offsets of all groups that this broker coordinates.
 
     timers: of the members' sessions, which a commit extends. options: asked for each time.
-    committed_count, expired_count, deleted_count: offsets so far; deleted by request, or with their topic.
+    committed_count: offsets so far that were to be appended, whatever came of it, as Apache Kafka 2.8.2 counts them.
+    expired_count, deleted_count: those that went so far; deleted_count has those of OffsetDelete alone.
     """
 
     def __init__(
@@ -76,10 +77,8 @@ class OffsetKeeper:
             return
 
         def appended(error: ErrorCode, record_offset: int) -> None:
-            code = commits.written(group, request, error, record_offset)
-            if code is ErrorCode.NONE:
-                self.committed_count += len(request.commits)
-            answer(code)
+            self.committed_count += len(request.commits)
+            answer(commits.written(group, request, error, record_offset))
 
         if producer is not None:
             self._store.note_open(group, producer.id)
@@ -123,8 +122,7 @@ class OffsetKeeper:
         gone = frozenset(topics)
         for group in list(self._store.groups()):
             with self._store.guard(group):
-                removed = removal.remove_topics(group, gone, self._clock.wall_ms())
-                self.deleted_count += self._bury(group, removed)
+                self._bury(group, removal.remove_topics(group, gone, self._clock.wall_ms()))
             yield group
 
     def remove_expired(self) -> Iterator[object]:

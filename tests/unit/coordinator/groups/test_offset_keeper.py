@@ -257,7 +257,6 @@ def test_a_commit_of_a_transaction_that_is_not_written_is_forgotten(
     world.error = ErrorCode.NONE
     world.end_transaction(is_commit=True)
     assert not group_of(world).offsets.committed
-    assert world.offsets.committed_count == 0
 
 
 def test_a_producer_that_was_fenced_commits_nothing(world: StoredGroups) -> None:
@@ -293,6 +292,22 @@ def test_a_store_that_raises_leaves_nothing_pending(world: StoredGroups, monkeyp
         with pytest.raises(ZeroDivisionError):
             commit_some((P0, commit(5)))
         assert group_of(world).offsets.is_empty
+
+
+# ---- what is counted
+
+
+def test_commits_are_counted_whatever_comes_of_them_and_deletions_only_if_asked_for(world: StoredGroups) -> None:
+    """As GroupMetadataManager and GroupCoordinator of Apache Kafka 2.8.2 do."""
+    world.commit((P0, commit(5)), (P1, commit(6)))
+    world.commit_in_transaction((P0, commit(7)))
+    world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.commit((P0, commit(8)))
+    assert world.offsets.committed_count == 4
+    world.error = ErrorCode.NONE
+    world.offsets.delete(GROUP, [P0])
+    list(world.offsets.remove_topics(["t"]))
+    assert (world.offsets.deleted_count, world.offsets.expired_count) == (1, 0)
 
 
 # ---- who may
