@@ -202,7 +202,7 @@ APIS: dict[ApiKey, Api] = {
         Api(ApiKey.ADD_OFFSETS_TO_TXN, 3, 3, elements=10_000),
         Api(ApiKey.END_TXN, 3, 3, request_bytes=256 * KiB, elements=1_000),
         Api(ApiKey.WRITE_TXN_MARKERS, 1, 1, brokers_only=True, request_bytes=None, elements=1_000_000),
-        Api(ApiKey.TXN_OFFSET_COMMIT, 3, 3, request_bytes=32 * MiB, elements=10_000),
+        Api(ApiKey.TXN_OFFSET_COMMIT, 3, 3, request_bytes=32 * MiB),
         Api(ApiKey.DESCRIBE_ACLS, 2, 2, elements=10_000),
         Api(ApiKey.CREATE_ACLS, 2, 2, elements=10_000),
         Api(ApiKey.DELETE_ACLS, 2, 2, elements=10_000),

@@ -26,7 +26,7 @@ Handle = Callable[[Node, RequestContext, Any], Any]
 
 ANSWERED_IN_PROPORTION = frozenset((
     ApiKey.PRODUCE, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FOR_LEADER_EPOCH, ApiKey.FIND_COORDINATOR,
-    ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.INIT_PRODUCER_ID,
+    ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.INIT_PRODUCER_ID, ApiKey.TXN_OFFSET_COMMIT,
 ))  # fmt: skip
 """APIs whose response has at most as many elements as the request, so that a small request has a small response.
 

@@ -107,14 +107,21 @@ class OpenTransaction:
     """What one producer has committed in a transaction whose marker has not come.
 
     appended: commits in the log. appending: commits on their way there. A partition may be in both: then the earlier
-    commit counts unless the later one is appended as well.
+    commit counts unless the later one is appended as well. ends: markers that came while commits were on their way, for
+    it is not known yet whether these are before or behind them.
     """
 
-    __slots__ = ("appended", "appending")
+    __slots__ = ("appended", "appending", "ends")
 
     def __init__(self, appended: dict[TopicPartition, CommittedOffset] | None = None) -> None:
         self.appended: dict[TopicPartition, CommittedOffset] = {} if appended is None else appended
         self.appending = Appending()
+        self.ends: list[TxnEnd] = []
+
+    def end_of(self, record_offset: int) -> TxnEnd | None:
+        """The marker that decides about a commit in the batch at `record_offset`; None when it has not come."""
+        later = (end for end in self.ends if end.marker_offset > record_offset)
+        return min(later, key=lambda end: end.marker_offset, default=None)
 
     def __contains__(self, topic_partition: object) -> bool:
         return topic_partition in self.appended or topic_partition in self.appending
@@ -197,12 +204,12 @@ class GroupOffsets:
         transaction = self.pending_txn.get(producer_id)
         if transaction is None:
             return
-        appended, appending = transaction.appended, transaction.appending
+        end = transaction.end_of(record_offset)
+        decided = transaction.appended if end is None else self.committed if end.is_commit else {}
         for topic_partition, commit in commits.items():
-            if appending.take(topic_partition, commit):
-                known = appended.get(topic_partition)
-                if known is None or known.record_offset < record_offset:
-                    appended[topic_partition] = commit._replace(record_offset=record_offset)
+            if transaction.appending.take(topic_partition, commit):
+                _put(decided, topic_partition, commit._replace(record_offset=record_offset))
+        self._settle(producer_id, transaction)
 
     def failed_txn(self, producer_id: int, commits: Commits) -> None:
         """These were not appended; an earlier commit of the same transaction counts still."""
@@ -211,14 +218,13 @@ class GroupOffsets:
             return
         for topic_partition, commit in commits.items():
             transaction.appending.take(topic_partition, commit)
-        if not transaction:
-            del self.pending_txn[producer_id]
+        self._settle(producer_id, transaction)
 
     def complete_txn(self, end: TxnEnd) -> None:
         """The transaction of a producer is over: its commits hold if they are newer, or are dropped.
 
-        Commits behind the marker, and those whose place in the log is not known yet, belong to the producer's next
-        transaction: what is appended before a marker is acknowledged before it.
+        Commits behind the marker belong to the producer's next transaction; of those on their way it is decided when
+        their place in the log is known.
         """
         transaction = self.pending_txn.get(end.producer_id)
         if transaction is None:
@@ -227,26 +233,33 @@ class GroupOffsets:
             if commit.record_offset > end.marker_offset:
                 continue
             del transaction.appended[topic_partition]
-            known = self.committed.get(topic_partition)
-            if end.is_commit and (known is None or known.record_offset < commit.record_offset):
-                self.committed[topic_partition] = commit
+            if end.is_commit:
+                _put(self.committed, topic_partition, commit)
+        transaction.ends.append(end)
+        self._settle(end.producer_id, transaction)
+
+    def _settle(self, producer_id: int, transaction: OpenTransaction) -> None:
+        """Forgets the markers when nothing is on its way, and the transaction when it is left without commits."""
+        if not transaction.appending:
+            transaction.ends.clear()
         if not transaction:
-            del self.pending_txn[end.producer_id]
+            del self.pending_txn[producer_id]
 
     # ---- removal
 
     def remove(self, topic_partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         """Forgets the partitions, also what is on its way; those that were committed."""
         removed = []
-        for topic_partition in topic_partitions:
+        forgotten = dict.fromkeys(topic_partitions)
+        for topic_partition in forgotten:
             self.pending.forget(topic_partition)
-            for producer_id, transaction in list(self.pending_txn.items()):
-                transaction.appended.pop(topic_partition, None)
-                transaction.appending.forget(topic_partition)
-                if not transaction:
-                    del self.pending_txn[producer_id]
             if self.committed.pop(topic_partition, None) is not None:
                 removed.append(topic_partition)
+        for producer_id, transaction in list(self.pending_txn.items()):
+            for topic_partition in forgotten.keys() & {*transaction.appended, *transaction.appending}:
+                transaction.appended.pop(topic_partition, None)
+                transaction.appending.forget(topic_partition)
+            self._settle(producer_id, transaction)
         return removed
 
     def remove_all(self) -> list[TopicPartition]:
@@ -264,3 +277,12 @@ class GroupOffsets:
         for transaction in self.pending_txn.values():
             known.update(dict.fromkeys((*transaction.appended, *transaction.appending)))
         return [topic_partition for topic_partition in known if topic_partition.topic in wanted]
+
+
+def _put(
+    offsets: dict[TopicPartition, CommittedOffset], topic_partition: TopicPartition, commit: CommittedOffset
+) -> None:
+    """Of two commits that of the later batch holds."""
+    known = offsets.get(topic_partition)
+    if known is None or known.record_offset < commit.record_offset:
+        offsets[topic_partition] = commit

@@ -397,7 +397,7 @@ def test_a_later_transaction_of_the_same_producer_is_ended_by_its_own_marker(wor
         assert committed(world) == {P0: offset}
     world.waiting = []
     world.commit_in_transaction((P0, commit(7)))
-    world.store.complete_txn(PARTITION, TxnEnd(7, 99, is_commit=False))
+    world.store.complete_txn(PARTITION, TxnEnd(7, 3, is_commit=True))  # the one before is announced again
     world.waiting[0]()
     assert group_of(world).offsets.is_pending(P0)
     world.end_transaction(is_commit=True)

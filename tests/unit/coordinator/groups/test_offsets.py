@@ -200,14 +200,30 @@ def test_a_commit_of_a_transaction_whose_partition_was_removed_meanwhile_does_no
     assert offsets.committed == {P1: at(1, 3)}
 
 
-def test_what_is_being_appended_when_a_marker_comes_belongs_to_the_next_transaction() -> None:
+def test_what_is_acknowledged_after_a_marker_that_it_is_behind_belongs_to_the_next_transaction() -> None:
     offsets = GroupOffsets()
     commits = {P0: at(1)}
     offsets.prepare_txn(7, commits)
     offsets.complete_txn(TxnEnd(7, 4, is_commit=False))
     offsets.appended_txn(7, commits, 5)
+    assert offsets.is_pending(P0) and offsets.pending_txn[7].ends == []
     offsets.complete_txn(TxnEnd(7, 6, is_commit=True))
     assert offsets.committed == {P0: at(1, 5)}
+
+
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_what_is_acknowledged_after_its_marker_is_decided_by_it(is_commit: bool) -> None:
+    offsets = GroupOffsets()
+    offsets.committed[P1] = at(9, 9)
+    first, second = {P0: at(1), P1: at(1)}, {P0: at(2)}
+    offsets.prepare_txn(7, first)
+    offsets.prepare_txn(7, second)
+    offsets.complete_txn(TxnEnd(7, 6, is_commit))
+    offsets.complete_txn(TxnEnd(7, 8, not is_commit))
+    offsets.appended_txn(7, second, 7)
+    offsets.appended_txn(7, first, 5)
+    assert offsets.committed == {P0: at(1, 5) if is_commit else at(2, 7), P1: at(9, 9)}
+    assert offsets.is_empty or not offsets.pending_txn
 
 
 @pytest.mark.parametrize("first_ends", [7, 8])
