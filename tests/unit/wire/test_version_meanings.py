@@ -24,6 +24,7 @@ from kafka_py.wire.version_meanings import (
     OFFSET_COMMIT_TO_ZOOKEEPER,
     OFFSET_FETCH_FROM_ZOOKEEPER,
     SYNC_GROUP_NAMES_PROTOCOL,
+    TXN_OFFSET_COMMIT_WHILE_LOADING,
     UPDATE_METADATA_ADDRESSES,
     BrokerAddresses,
 )
@@ -35,7 +36,7 @@ COMPARING = {"produce.py", "fetch.py"}
 
 def test_every_version_has_a_row():
     rows = {name: table for name, table in vars(version_meanings).items() if type(table) is tuple}
-    assert len(rows) == 13
+    assert len(rows) == 14
     for name, table in rows.items():
         key = max((key for key in APIS if name.startswith(key.name)), key=lambda key: len(key.name))
         assert len(table) == APIS[key].max_version + 1, name
@@ -98,3 +99,10 @@ def test_a_meaning_holds_from_its_first_version_on(rows, first):
 )
 def test_a_meaning_of_the_first_version_alone(rows):
     assert [version for version, holds in enumerate(rows) if holds] == [0]
+
+
+def test_producers_before_version_2_are_told_that_there_is_no_coordinator_while_it_loads():
+    assert TXN_OFFSET_COMMIT_WHILE_LOADING == (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    )  # fmt: skip
