@@ -60,7 +60,7 @@ class KafkaLogSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         asks = _flag(self.options, "pushFilters", "false") and FILTER_PLANNER in caller_file()
-        return (FilteredLogReader if asks else LogReader)(LogOptions(self.options), schema)
+        return (FilteredLogReader if asks else LogReader)(LogSourceOptions(self.options), schema)
 
 
 def _flag(options: Mapping[str, str], name: str, default: str) -> bool:
@@ -70,7 +70,7 @@ def _flag(options: Mapping[str, str], name: str, default: str) -> bool:
     return text == "true"
 
 
-class LogOptions:
+class LogSourceOptions:
     """The options, parsed. Raises ConfigError naming the option."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
@@ -112,7 +112,7 @@ class LogReader(DataSourceReader):
 
     _wanted = Wanted()
 
-    def __init__(self, options: LogOptions, schema: StructType) -> None:
+    def __init__(self, options: LogSourceOptions, schema: StructType) -> None:
         self._options = options
         self._schema = schema
         self._end_offset: int | None = None

@@ -23,7 +23,7 @@ from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.segments.scanning import iter_file_batches, iter_file_headers
 from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.time_index import TimeOffset
-from kafka_py.log.segments.txn_index import AbortedTransaction, TxnIndex
+from kafka_py.log.segments.txn_index import AbortedTxn, TxnIndex
 from kafka_py.records.batch import BatchHeader, iter_record_pieces, read_header, verify_crc
 
 WORK_MS = 1.0
@@ -271,9 +271,9 @@ class CleanJob:
         finally:
             file.close()
 
-    def _aborted(self, place: PartitionDirectory) -> list[AbortedTransaction]:
+    def _aborted(self, place: PartitionDirectory) -> list[AbortedTxn]:
         """All aborted transactions in the log's transaction indexes."""
-        found: list[AbortedTransaction] = []
+        found: list[AbortedTxn] = []
         for base_offset in self.index_bases:
             index = TxnIndex(place, base_offset)
             with suppress(FileNotFoundError):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.log.compaction.key_offsets import KeyOffsets
-from kafka_py.log.segments.txn_index import AbortedTransaction
+from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.records.batch import MAGIC, BatchHeader, Record, TimestampType, decode_records, iter_record_pieces
 from kafka_py.records.builder import BatchBuilder, empty_batch
 from kafka_py.records.control import ControlType, read_control_type
@@ -96,10 +96,10 @@ class Transactions:
         their markers.
     """
 
-    def __init__(self, aborted: Iterable[AbortedTransaction] = ()) -> None:
-        self.kept: list[AbortedTransaction] = []
-        self._to_come: list[tuple[int, AbortedTransaction]] = []
-        self._aborted: dict[int, tuple[AbortedTransaction, bool]] = {}  # by producer; whether data of it was seen
+    def __init__(self, aborted: Iterable[AbortedTxn] = ()) -> None:
+        self.kept: list[AbortedTxn] = []
+        self._to_come: list[tuple[int, AbortedTxn]] = []
+        self._aborted: dict[int, tuple[AbortedTxn, bool]] = {}  # by producer; whether data of it was seen
         self._committed: set[int] = set()
         for one in aborted:
             heapq.heappush(self._to_come, (one.first_offset, one))

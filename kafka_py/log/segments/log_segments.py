@@ -15,7 +15,7 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.log.model.answers import LogRead
 from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.time_search import Search, search_segment
-from kafka_py.log.segments.txn_index import AbortedTransaction
+from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.records.batch import LOG_OVERHEAD
 
 _new = tuple.__new__
@@ -191,7 +191,7 @@ class LogSegments:
                     raise
         return None
 
-    def add_aborted(self, aborted: AbortedTransaction) -> bool:
+    def add_aborted(self, aborted: AbortedTxn) -> bool:
         """The active segment has the marker that aborts a transaction; whether it is its first. Raises OSError."""
         index = self.active.txn_index
         index.append(aborted)

@@ -26,7 +26,7 @@ _VERSION_BYTES = 2
 _OFFSET_BYTES = 8
 
 
-class AbortedTransaction(NamedTuple):
+class AbortedTxn(NamedTuple):
     """One aborted transaction: its first offset, the offset of its marker, and the LSO when the marker was written."""
 
     producer_id: int
@@ -42,7 +42,7 @@ class CorruptTxnIndex(ValueError):
 class AbortedSearch(NamedTuple):
     """Result of the search in one segment. complete: later segments cannot add results."""
 
-    transactions: list[AbortedTransaction]
+    transactions: list[AbortedTxn]
     complete: bool
 
 
@@ -65,7 +65,7 @@ class TxnIndex(SegmentFile):
     def __init__(self, directory: PartitionDirectory, base_offset: int) -> None:
         super().__init__(directory, base_offset)
         self.entries = 0
-        self._last: AbortedTransaction | None = None
+        self._last: AbortedTxn | None = None
         self._columns: _Columns | None = None
 
     def opened(self, file_bytes: int) -> None:
@@ -93,7 +93,7 @@ class TxnIndex(SegmentFile):
                 raise CorruptTxnIndex(f"{self.path}: the fields of {aborted} contradict each other")
             last_offset = aborted.last_offset
 
-    def append(self, aborted: AbortedTransaction) -> None:
+    def append(self, aborted: AbortedTxn) -> None:
         """Adds an entry; its last offset must exceed that of the one before, unless that cannot be read."""
         with contextlib.suppress(CorruptTxnIndex):  # who searches it says so; the log has the marker already
             last = self._last_entry()
@@ -106,18 +106,18 @@ class TxnIndex(SegmentFile):
             for column, value in zip(self._columns, aborted, strict=True):
                 column.append(value)
 
-    def _last_entry(self) -> AbortedTransaction | None:
+    def _last_entry(self) -> AbortedTxn | None:
         if self._last is None and self.entries:
             self._last = self._read(self.entries - 1, 1)[0]
         return self._last
 
-    def _read(self, first: int, count: int) -> list[AbortedTransaction]:
+    def _read(self, first: int, count: int) -> list[AbortedTxn]:
         """`count` entries from number `first` on. Raises CorruptTxnIndex for a version above 0 or a short file."""
         found = []
         for version, *fields in _ENTRY.iter_unpack(self._bytes(first, count)):
             if version > 0:
                 raise CorruptTxnIndex(f"{self.path}: version {version} is not known")
-            found.append(AbortedTransaction(*fields))
+            found.append(AbortedTxn(*fields))
         return found
 
     def _bytes(self, first: int, count: int) -> bytes:
@@ -135,7 +135,7 @@ class TxnIndex(SegmentFile):
         self._columns = columns
         return columns
 
-    def all_entries(self) -> list[AbortedTransaction]:
+    def all_entries(self) -> list[AbortedTxn]:
         """Every entry in order. Raises CorruptTxnIndex as `search`."""
         return self._read(0, self.entries) if self.entries else []
 
@@ -158,7 +158,7 @@ class TxnIndex(SegmentFile):
             stable_offset = stable_offsets[number]
             if first_offsets[number] < upper_offset:
                 fields = producer_ids[number], first_offsets[number], last_offsets[number], stable_offset
-                found.append(AbortedTransaction(*fields))
+                found.append(AbortedTxn(*fields))
             if stable_offset >= upper_offset:
                 return AbortedSearch(found, complete=True)
         return AbortedSearch(found, complete=False)

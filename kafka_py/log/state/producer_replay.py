@@ -15,7 +15,7 @@ from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.segments.log_segments import with_following
 from kafka_py.log.segments.scanning import iter_file_headers
 from kafka_py.log.segments.segment import Segment
-from kafka_py.log.segments.txn_index import AbortedTransaction
+from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
 from kafka_py.log.state.producer_state import BATCHES_KEPT, AppendedBatch, ProducerStates
 from kafka_py.records.batch import CONTROL_FLAG, BatchHeader, CorruptBatch, decode_records
@@ -76,7 +76,7 @@ def check_batch(
 
 def apply_batch(
     producers: ProducerStates, header: BatchHeader, batch: bytes | memoryview | None
-) -> AbortedTransaction | None:
+) -> AbortedTxn | None:
     """Applies one batch of a producer to the state; returns the transaction index entry if it aborted a transaction.
 
     batch: its bytes; only read for control batches. Raises CorruptBatch for a malformed control batch.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from kafka_py.log.state.producer_state import AppendedBatch, Producer
+from kafka_py.log.state.producer_state import AppendedBatch, ProducerStateEntry
 from kafka_py.records.batch import NO_SEQUENCE
 from kafka_py.records.crc32c import crc32c
 
@@ -28,7 +28,7 @@ class CorruptSnapshot(ValueError):
     """The file cannot be used; recovery falls back to an older one, or none."""
 
 
-def encode_snapshot(producers: Iterable[tuple[int, Producer]]) -> bytes:
+def encode_snapshot(producers: Iterable[tuple[int, ProducerStateEntry]]) -> bytes:
     """The file's content; it has only the newest batch of each producer."""
     out = bytearray(_HEAD.size)
     count = 0
@@ -51,7 +51,7 @@ def encode_snapshot(producers: Iterable[tuple[int, Producer]]) -> bytes:
     return bytes(out)
 
 
-def decode_snapshot(data: bytes) -> list[tuple[int, Producer]]:
+def decode_snapshot(data: bytes) -> list[tuple[int, ProducerStateEntry]]:
     """The producers of a snapshot. Raises CorruptSnapshot for another version, a wrong checksum or short data."""
     if len(data) < _HEAD.size:
         raise CorruptSnapshot(f"{len(data)} bytes are too few for a producer snapshot")
@@ -65,8 +65,8 @@ def decode_snapshot(data: bytes) -> list[tuple[int, Producer]]:
     return [_producer(fields) for fields in _ENTRY.iter_unpack(data[_HEAD.size :])]
 
 
-def _producer(fields: tuple[int, ...]) -> tuple[int, Producer]:
+def _producer(fields: tuple[int, ...]) -> tuple[int, ProducerStateEntry]:
     producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, first_offset = fields
     batches = [AppendedBatch(last_sequence, last_offset, delta, timestamp)] if last_offset >= 0 else []
     txn_first_offset = None if first_offset == _NO_OFFSET else first_offset
-    return producer_id, Producer(epoch, batches, coordinator_epoch, timestamp, txn_first_offset)
+    return producer_id, ProducerStateEntry(epoch, batches, coordinator_epoch, timestamp, txn_first_offset)

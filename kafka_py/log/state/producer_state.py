@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.segments.txn_index import AbortedTransaction
+from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS
 from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, TRANSACTIONAL_FLAG, BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
@@ -48,7 +48,7 @@ class AppendedBatch(NamedTuple):
         return self.last_offset - self.offset_delta
 
 
-class Producer:
+class ProducerStateEntry:
     """One producer id, in well below 1 KB. window: its newest batches, the fields of an AppendedBatch each, the newest
     last, at most BATCHES_KEPT, all of the current producer epoch.
     """
@@ -155,7 +155,7 @@ class ProducerStates:
     __slots__ = ("_ongoing", "_unreplicated", "end_offset", "producers")
 
     def __init__(self) -> None:
-        self.producers: dict[int, Producer] = {}
+        self.producers: dict[int, ProducerStateEntry] = {}
         self.end_offset = 0
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in order of the offset
         self._unreplicated = _Unreplicated()
@@ -248,11 +248,11 @@ class ProducerStates:
         self._unreplicated.add(completed)
         return completed
 
-    def index_entry(self, completed: CompletedTransaction) -> AbortedTransaction:
+    def index_entry(self, completed: CompletedTransaction) -> AbortedTxn:
         """The transaction index entry of an aborted transaction that has just been applied."""
         ongoing = next(iter(self._ongoing), None)
         stable = completed.last_offset + 1 if ongoing is None else ongoing
-        return AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
+        return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
 
     def first_unstable_offset(self) -> int | None:
         """The lowest first offset of a transaction that is open or whose marker is not below the high watermark."""
@@ -292,7 +292,7 @@ class ProducerStates:
         """Sets end_offset: the state covers all offsets below it."""
         self.end_offset = end_offset
 
-    def restore(self, producer_id: int, producer: Producer) -> None:
+    def restore(self, producer_id: int, producer: ProducerStateEntry) -> None:
         """Adds a producer from a snapshot; `restored` must be called after the last one."""
         self.producers[producer_id] = producer
         if producer.txn_first_offset is not None:
@@ -309,22 +309,22 @@ class ProducerStates:
         self._unreplicated.clear()
         self.end_offset = end_offset
 
-    def active(self) -> Iterator[tuple[int, Producer]]:
+    def active(self) -> Iterator[tuple[int, ProducerStateEntry]]:
         """Every producer with its id, as DescribeProducers lists them."""
         yield from self.producers.items()
 
-    def _producer(self, producer_id: int, epoch: int) -> Producer:
+    def _producer(self, producer_id: int, epoch: int) -> ProducerStateEntry:
         """The entry of a producer, its batches gone when the epoch is another one."""
         producer = self.producers.get(producer_id)
         if producer is None:
-            producer = self.producers[producer_id] = Producer(epoch)
+            producer = self.producers[producer_id] = ProducerStateEntry(epoch)
         elif producer.epoch != epoch:
             producer.epoch = epoch
             del producer.window[:]
         return producer
 
 
-def _duplicate(header: BatchHeader, producer: Producer) -> AppendedBatch:
+def _duplicate(header: BatchHeader, producer: ProducerStateEntry) -> AppendedBatch:
     """The kept batch that a batch with an unexpected sequence duplicates. Raises OUT_OF_ORDER_SEQUENCE_NUMBER."""
     for known in producer.batches:
         if known.last_sequence == header.last_sequence and known.first_sequence == header.base_sequence:

@@ -17,7 +17,7 @@ from kafka_py.log.segments.offset_index import OffsetIndex
 from kafka_py.log.segments.time_index import TimeIndex
 from kafka_py.log.segments.txn_index import CorruptTxnIndex, TxnIndex
 from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
-from kafka_py.log.state.producer_state import AppendedBatch, Producer
+from kafka_py.log.state.producer_state import AppendedBatch, ProducerStateEntry
 from kafka_py.records.batch import CorruptBatch, iter_headers, iter_records, verify_crc
 from kafka_py.records.compression import Codec, DecompressionError, compress, decompress
 from kafka_py.records.control import ControlType, end_txn_marker
@@ -158,7 +158,7 @@ def _decompressor(codec: Codec) -> Callable[[bytearray], None]:
 def _snapshot() -> bytes:
     producers = []
     for number in range(3):
-        producer = Producer(number)
+        producer = ProducerStateEntry(number)
         producer.batches.append(AppendedBatch(10, 20, 3, 1000))
         producer.txn_first_offset = 18 if number else None
         producers.append((number, producer))

@@ -15,7 +15,7 @@ from kafka_py.cli.console.record_texts import (
     transaction_texts,
 )
 from kafka_py.log.state.producer_snapshots import encode_snapshot
-from kafka_py.log.state.producer_state import AppendedBatch, Producer
+from kafka_py.log.state.producer_state import AppendedBatch, ProducerStateEntry
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.wire.compiler import encode_versioned
@@ -235,7 +235,7 @@ def test_an_index_needs_its_log(files):
 
 
 def test_producers_are_shown(files):
-    writing, silent = Producer(1), Producer(3)
+    writing, silent = ProducerStateEntry(1), ProducerStateEntry(3)
     writing.txn_first_offset, writing.last_timestamp = 4, 99
     writing.batches.append(AppendedBatch(6, 12, 2, 99))
     lines, _ = files.dump(files.put("snapshot", encode_snapshot([(1000, writing), (9, silent)])))

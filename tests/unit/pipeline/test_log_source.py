@@ -14,7 +14,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.pipeline.filters import Wanted
-from kafka_py.pipeline.log_source import FilteredLogReader, LogOptions, LogReader
+from kafka_py.pipeline.log_source import FilteredLogReader, LogReader, LogSourceOptions
 from kafka_py.records.builder import BatchBuilder
 
 SCHEMA = StructType()
@@ -48,7 +48,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def reader(logs: Path, **options: str) -> LogReader:
-    return LogReader(LogOptions({"path": str(logs), **options}), SCHEMA)
+    return LogReader(LogSourceOptions({"path": str(logs), **options}), SCHEMA)
 
 
 def read(source: LogReader) -> list[int]:
@@ -80,7 +80,7 @@ def test_records_before_the_log_start_offset_are_left_out(logs: Path) -> None:
 
 
 def test_filters_choose_segments(logs: Path) -> None:
-    source = FilteredLogReader(LogOptions({"path": str(logs)}), SCHEMA)
+    source = FilteredLogReader(LogSourceOptions({"path": str(logs)}), SCHEMA)
     source._wanted = Wanted(partition=[lambda number: number == 0], least_offset=12, end_offset=15)
     assert [Path(split.path).name[-6:-4] for split in source.partitions() if split.topic == "t"] == ["10"]
     assert read(source) == [12, 13, 14]
@@ -130,4 +130,4 @@ def test_an_older_segment_must_be_whole(logs: Path) -> None:
 )
 def test_malformed_options_are_named(logs: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        LogOptions({"path": str(logs), **options})
+        LogSourceOptions({"path": str(logs), **options})

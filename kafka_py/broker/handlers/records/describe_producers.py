@@ -8,7 +8,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
-from kafka_py.log.state.producer_state import Producer
+from kafka_py.log.state.producer_state import ProducerStateEntry
 from kafka_py.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -41,7 +41,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeProducers
     return DescribeProducersResponse(throttle_time_ms=0, topics=topics)
 
 
-def _state(producer_id: int, producer: Producer) -> ProducerState:
+def _state(producer_id: int, producer: ProducerStateEntry) -> ProducerState:
     return ProducerState(
         producer_id=producer_id,
         producer_epoch=producer.epoch,

@@ -9,7 +9,7 @@ import pytest
 from kafka_py.log.compaction import compaction
 from kafka_py.log.compaction.compaction import Dirtiness, LastBatch, Part, Sieve, Transactions, group_parts
 from kafka_py.log.compaction.key_offsets import KeyOffsets
-from kafka_py.log.segments.txn_index import AbortedTransaction
+from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.records.batch import Record, decode_records, read_header, verify_crc
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
@@ -145,7 +145,7 @@ def in_transaction(*records: tuple[int, bytes, bytes | None]) -> memoryview:
 
 
 def test_data_of_an_aborted_transaction_goes_and_its_marker_only_afterwards() -> None:
-    aborted = AbortedTransaction(7, 10, 20, 21)
+    aborted = AbortedTxn(7, 10, 20, 21)
     sieve = sieve_with({b"a": 10}, 30)
     sieve.transactions = Transactions([aborted])
     assert sift(sieve, in_transaction((10, b"a", b"1"))) is None
@@ -175,7 +175,7 @@ def test_the_marker_that_alone_tells_of_a_producer_leaves_its_header() -> None:
 
 def test_a_producer_that_aborts_and_then_commits_keeps_what_it_committed() -> None:
     sieve = sieve_with({b"a": 12}, 30)
-    sieve.transactions = Transactions([AbortedTransaction(7, 10, 11, 12)])
+    sieve.transactions = Transactions([AbortedTxn(7, 10, 11, 12)])
     assert sift(sieve, in_transaction((10, b"a", b"1"))) is None
     assert sift(sieve, marker(11, ControlType.ABORT)) is not None
     assert offsets(sift(sieve, in_transaction((12, b"a", b"2")))) == [12]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kafka_py.log.disk.directory import PartitionDirectory
 from kafka_py.log.disk.handles import OpenHandles
-from kafka_py.log.segments.txn_index import AbortedTransaction, CorruptTxnIndex, TxnIndex
+from kafka_py.log.segments.txn_index import AbortedTxn, CorruptTxnIndex, TxnIndex
 from kafka_py.testing.fakes.files import FakeFiles
 
 PATH = "/l/00000000000000000000.txnindex"
@@ -22,14 +22,14 @@ def place() -> PartitionDirectory:
 def filled(place) -> TxnIndex:
     index = TxnIndex(place, 0)
     for entry in ((0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40)):
-        index.append(AbortedTransaction(*entry))
+        index.append(AbortedTxn(*entry))
     return index
 
 
 def test_entries_are_34_bytes_and_the_file_comes_with_the_first(place):
     index = TxnIndex(place, 0)
     assert not place.files.exists(PATH)
-    index.append(AbortedTransaction(7, 5, 9, 10))
+    index.append(AbortedTxn(7, 5, 9, 10))
     expected = bytes.fromhex("0000 0000000000000007 0000000000000005 0000000000000009 000000000000000a")
     assert place.files.read_bytes(PATH) == expected
 
@@ -37,7 +37,7 @@ def test_entries_are_34_bytes_and_the_file_comes_with_the_first(place):
 def test_last_offsets_must_grow(place):
     index = filled(place)
     with pytest.raises(ValueError, match="not above"):
-        index.append(AbortedTransaction(4, 40, 50, 51))
+        index.append(AbortedTxn(4, 40, 50, 51))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_opened_index_ignores_a_short_tail_and_writes_over_it(place):
     again = TxnIndex(place, 0)
     again.opened(place.files.info(PATH).size)
     assert again.entries == 4
-    again.append(AbortedTransaction(9, 51, 60, 61))
+    again.append(AbortedTxn(9, 51, 60, 61))
     assert again.all_entries()[-1].producer_id == 9
 
 
@@ -73,7 +73,7 @@ def test_truncation_drops_what_ends_at_or_past_an_offset(place):
     index = filled(place)
     index.truncate_to(35)
     assert [aborted.last_offset for aborted in index.all_entries()] == [10, 15]
-    index.append(AbortedTransaction(5, 20, 40, 41))
+    index.append(AbortedTxn(5, 20, 40, 41))
 
 
 def test_a_newer_version_or_an_offset_before_the_segment_is_corrupt(place):
@@ -110,7 +110,7 @@ def test_a_search_finds_what_a_scan_finds(steps, fetch_offset, upper_offset):
     for number, (step, length, behind) in enumerate(steps):
         last += step
         stable = max(stable, last + 1 - behind)
-        entries.append(AbortedTransaction(number, max(last - length, 0), last, stable))
+        entries.append(AbortedTxn(number, max(last - length, 0), last, stable))
         index.append(entries[-1])
     expected = []
     complete = False
@@ -134,13 +134,13 @@ def count_reads(monkeypatch) -> list[tuple[int, int]]:
 def test_searches_read_the_file_once(place, monkeypatch):
     index = TxnIndex(place, 0)
     for number in range(5000):
-        index.append(AbortedTransaction(number, 10 * number, 10 * number + 5, 10 * number + 6))
+        index.append(AbortedTxn(number, 10 * number, 10 * number + 5, 10 * number + 6))
     seen = count_reads(monkeypatch)
     for number in (3000, 3001, 1, 4999):
         found = index.search(10 * number, 10 * number + 5).transactions
         assert found == [(number, 10 * number, 10 * number + 5, 10 * number + 6)]
     assert seen == [(0, 5000)]
-    index.append(AbortedTransaction(5000, 50_000, 50_005, 50_006))
+    index.append(AbortedTxn(5000, 50_000, 50_005, 50_006))
     assert [found.producer_id for found in index.search(50_000, 50_010).transactions] == [5000]
     assert seen == [(0, 5000)]
 
@@ -162,7 +162,7 @@ def test_after_a_truncation_searches_find_what_is_left(place):
     assert len(index.search(0, 100).transactions) == 4
     index.truncate_to(20)
     assert [found.producer_id for found in index.search(0, 100).transactions] == [0, 1]
-    index.append(AbortedTransaction(9, 17, 21, 22))
+    index.append(AbortedTxn(9, 17, 21, 22))
     assert [found.producer_id for found in index.search(0, 100).transactions] == [0, 1, 9]
     index.reset()
     assert index.search(0, 100) == ([], False)
@@ -178,7 +178,7 @@ def test_a_corrupt_file_can_be_truncated_and_appended_to_but_not_searched(place)
         again.search(0, 100)
     again.truncate_to(20)
     assert again.entries == 2
-    again.append(AbortedTransaction(9, 17, 21, 22))
+    again.append(AbortedTxn(9, 17, 21, 22))
     assert place.files.info(PATH).size == 3 * 34
     with pytest.raises(CorruptTxnIndex, match="version 1"):
         again.search(0, 100)

@@ -3,15 +3,15 @@
 import pytest
 
 from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
-from kafka_py.log.state.producer_state import AppendedBatch, Producer
+from kafka_py.log.state.producer_state import AppendedBatch, ProducerStateEntry
 from kafka_py.records.crc32c import crc32c
 
 
-def producers() -> list[tuple[int, Producer]]:
-    first = Producer(1)
+def producers() -> list[tuple[int, ProducerStateEntry]]:
+    first = ProducerStateEntry(1)
     first.keep([AppendedBatch(2, 2, 2, 900), AppendedBatch(4, 4, 1, 1000)])
     first.last_timestamp = 1000
-    second = Producer(7)
+    second = ProducerStateEntry(7)
     second.coordinator_epoch = 3
     second.last_timestamp = 2000
     second.txn_first_offset = 99

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.log.state.producer_state import BATCHES_KEPT, AppendedBatch, Producer, ProducerStates
+from kafka_py.log.state.producer_state import BATCHES_KEPT, AppendedBatch, ProducerStateEntry, ProducerStates
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.control import ControlType, EndTxnMarker
 
@@ -196,7 +196,7 @@ def test_the_first_unstable_offset_is_the_lowest_of_all_that_are_open_or_not_rep
 def test_transactions_of_a_snapshot_are_in_order_whatever_its_order_is():
     states = ProducerStates()
     for producer_id, first_offset in ((1, 50), (2, 10), (3, 30)):
-        producer = Producer(0)
+        producer = ProducerStateEntry(0)
         producer.txn_first_offset = first_offset
         states.restore(producer_id, producer)
     states.restored()
@@ -223,7 +223,7 @@ def test_a_producer_takes_less_than_a_kilobyte():
 
 
 def test_the_window_gives_back_what_was_put_in():
-    known = Producer(3, [AppendedBatch(9, 20, 4, 1000), AppendedBatch(12, 23, 2, 1001)])
+    known = ProducerStateEntry(3, [AppendedBatch(9, 20, 4, 1000), AppendedBatch(12, 23, 2, 1001)])
     assert known.batches == [(9, 20, 4, 1000), (12, 23, 2, 1001)]
     assert (known.last_sequence, known.last_offset) == (12, 23)
     known.keep([])
