@@ -12,7 +12,7 @@
     log_removal.py      a log's directory renamed, and removed later
     dirtiness.py        how much of a log could be compacted now
     cleaner.py          which log is compacted next, and when
-    retention_looks.py  largest timestamps of unread segments, for retention
+    timestamp_reads.py  largest timestamps of unread segments, for retention
     upkeep.py           periodic tasks over all logs
     descriptions.py     logs and directories as DescribeLogDirs answers
     future_logs.py      replicas that move to another log directory (KIP-113)

@@ -98,16 +98,16 @@ class Cleaner:
         self._processed = processed
         self._corrupt = supervisor.quarantine(_ACTIVITY, NEVER)
         self._failing = supervisor.quarantine(_ACTIVITY, _BACKOFF)
-        self.begun = 0
+        self.started_count = 0
         """Number of compactions started."""
         self.last_run = LastRun()
         self.dirtiest_ratio = 0.0
         """The highest dirty ratio at the last scan."""
-        self.looked_ms = clock.wall_ms()
+        self.scanned_ms = clock.wall_ms()
         self._running: dict[TopicPartition, _Compaction] = {}
         self._stopped = False
         self._waits = 0
-        self._is_looking = False
+        self._is_scanning = False
 
     # ---- interface
 
@@ -118,7 +118,7 @@ class Cleaner:
     def start(self) -> None:
         """Starts the periodic scans."""
         if self._options.log_cleaner_enable:
-            self._look_after(self._options.log_cleaner_backoff_ms)
+            self._scan_after(self._options.log_cleaner_backoff_ms)
 
     def stop(self) -> None:
         """Starts no more compactions and cancels the running ones."""
@@ -152,47 +152,47 @@ class Cleaner:
         return [log for log in self._logs() if log.topic_partition in failed and log.log_dir == log_dir]
 
     @property
-    def since_look_ms(self) -> int:
-        return self._clock.wall_ms() - self.looked_ms
+    def since_scan_ms(self) -> int:
+        return self._clock.wall_ms() - self.scanned_ms
 
     # ---- scans
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Starts the compactions that are due, as many as there are free threads, before it returns."""
-        for _ in self._survey():
+        for _ in self._scan_steps():
             pass
 
-    def _look_after(self, delay_ms: float) -> None:
+    def _scan_after(self, delay_ms: float) -> None:
         if self._later is None or self._stopped:
             return
         self._waits += 1
         wait = self._waits
-        self._later(delay_ms, lambda: self._look_in_turns(wait, self._survey()))
+        self._later(delay_ms, lambda: self._scan_in_turns(wait, self._scan_steps()))
 
-    def _look_soon(self) -> None:
+    def _scan_soon(self) -> None:
         """Schedules a scan, because a thread is free; a scan that is already running uses the thread at its end."""
-        if not self._is_looking:
-            self._look_after(0)
+        if not self._is_scanning:
+            self._scan_after(0)
 
-    def _look_in_turns(self, wait: int, survey: Iterator[None]) -> None:
+    def _scan_in_turns(self, wait: int, steps: Iterator[None]) -> None:
         """Runs a scan one turn at a time; the next scan is scheduled even if this one fails."""
         if wait != self._waits or self._stopped or self._later is None:
             return
         is_over = True
         try:
-            is_over = next(survey, True) is True
+            is_over = next(steps, True) is True
         except Exception as error:
             self._supervisor.report(_ACTIVITY, error)
         if is_over:
-            self._look_after(self._options.log_cleaner_backoff_ms)
+            self._scan_after(self._options.log_cleaner_backoff_ms)
         else:
-            self._later(0, lambda: self._look_in_turns(wait, survey))
+            self._later(0, lambda: self._scan_in_turns(wait, steps))
 
-    def _survey(self) -> Iterator[None]:
+    def _scan_steps(self) -> Iterator[None]:
         """Examines every log, yielding to the event loop in between, then starts with the dirtiest ones."""
-        self._is_looking = True
+        self._is_scanning = True
         try:
-            now_ms = self.looked_ms = self._clock.wall_ms()
+            now_ms = self.scanned_ms = self._clock.wall_ms()
             turn_ends_ms = self._clock.monotonic_ms() + _TURN_MS
             due: list[tuple[float, PartitionLog]] = []
             dirtiest_ratio = 0.0
@@ -207,7 +207,7 @@ class Cleaner:
                         due.append((found.ratio, log))
             self.dirtiest_ratio = dirtiest_ratio
         finally:
-            self._is_looking = False
+            self._is_scanning = False
         self._begin_with_the_dirtiest(due, now_ms)
 
     def _examined(self, log: PartitionLog, now_ms: int) -> Dirtiness | None:
@@ -251,7 +251,7 @@ class Cleaner:
             self._set_aside(log, error)
             return
         run = self._running[log.topic_partition] = _Compaction(log, job, dirtiness.overdue_ms, began_ms, cancelled)
-        self.begun += 1
+        self.started_count += 1
         self._background.run(lambda: run_cleaning(job), lambda _: self._ran(run), lambda e: self._failed(run, e))
 
     def _ran(self, run: _Compaction) -> None:
@@ -322,7 +322,7 @@ class Cleaner:
         self._running.pop(run.log.topic_partition, None)
         if self._is_current(run.log):
             self._supervisor.call(_ACTIVITY, lambda: self._after(run.log), run.log.topic_partition)
-        self._look_soon()
+        self._scan_soon()
 
 
 def _is_failed_disk(error: Exception) -> bool:

@@ -44,4 +44,4 @@ def dirtiness_of(log: PartitionLog, now_ms: int) -> Dirtiness:
 def _overdue_ms(segments: Iterable[Segment], max_lag_ms: int, now_ms: int) -> float:
     if max_lag_ms >= MAX_LONG:
         return 0.0
-    return max([0.0, *(one.waited_ms(now_ms, now_ms) - max_lag_ms for one in segments)])
+    return max([0.0, *(one.age_ms(now_ms, now_ms) - max_lag_ms for one in segments)])

@@ -51,12 +51,12 @@ class FutureLogs:
         self._removal = removal
         self._new_uuid = new_uuid
         self._io_failed = io_failed
-        self._found: set[TopicPartition] = set()
+        self._loaded: set[TopicPartition] = set()
         """Future logs that were loaded at start-up; see `resume`."""
 
-    def found(self, futures: Iterable[PartitionLog]) -> None:
+    def note_loaded(self, futures: Iterable[PartitionLog]) -> None:
         """Notes the future logs that were loaded at start-up."""
-        self._found.update(log.topic_partition for log in futures)
+        self._loaded.update(log.topic_partition for log in futures)
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
         """The future log of a partition; None when it is not being moved."""
@@ -91,7 +91,7 @@ class FutureLogs:
         if current.log_start_offset:
             future.truncate_fully_and_start_at(current.log_start_offset)
         self._logs.add(future)
-        self._found.discard(topic_partition)
+        self._loaded.discard(topic_partition)
         self._note_copied_from(current, future)
         return future
 
@@ -102,9 +102,9 @@ class FutureLogs:
         KafkaError(KAFKA_STORAGE_ERROR).
         """
         current, future = self._logs.present.get(topic_partition), self._logs.future.get(topic_partition)
-        if topic_partition not in self._found or current is None or future is None:
+        if topic_partition not in self._loaded or current is None or future is None:
             return
-        self._found.discard(topic_partition)
+        self._loaded.discard(topic_partition)
         if future.compaction.cleaned_to != current.compaction.cleaned_to:
             _log.info("%s: compacted since its copy to %s began, copying it again", topic_partition, future.log_dir)
             future.truncate_fully_and_start_at(current.log_start_offset)
@@ -150,6 +150,6 @@ class FutureLogs:
             self._removal.retire(current)
         except KafkaError as error:
             _log.error("%s: the log could not be deleted from its previous directory: %s", topic_partition, error)
-            current.failures.let_go("moved to another log directory")
+            current.failures.disable("moved to another log directory")
         self._checkpoints.removed(topic_partition)
         return future

@@ -191,7 +191,7 @@ class LogDirs:
             other = self._logs.add(log)
             if other is not log:
                 raise LogDirError(f"{log.topic_partition} is in both {other.directory} and {log.directory}")
-        self.futures.found(found.futures)
+        self.futures.note_loaded(found.futures)
         self._to_delete += [(log_dir, path) for path in found.to_delete]
 
     # -- logs
@@ -345,7 +345,7 @@ class LogDirs:
         log_dir.go_offline(error)
         lost: list[TopicPartition] = []
         for log in self._logs.in_directory(path):
-            log.failures.let_go(f"in the offline directory {path}")
+            log.failures.disable(f"in the offline directory {path}")
             lost.append(log.topic_partition)
             if self.get(log.topic_partition) is log:
                 self.cleaner.forget(log.topic_partition)
@@ -382,6 +382,6 @@ class LogDirs:
         self.cleaner.stop()
         self._checkpoints.stop()
         for log in self.all_logs():
-            log.failures.let_go("abandoned")
+            log.failures.disable("abandoned")
         for log_dir in self._dirs.values():
             log_dir.close()

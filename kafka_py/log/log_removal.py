@@ -47,7 +47,7 @@ class LogRemoval:
         except OSError as error:
             self._io_failed(log_dir.path, error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot delete {log.directory}: {error}") from error
-        log.failures.let_go("deleted")
+        log.failures.disable("deleted")
         _log.debug("the log of %s is renamed to %s and will be removed", log.topic_partition, path)
         self.remove_later(log_dir, path, log.config.file_delete_delay_ms)
 

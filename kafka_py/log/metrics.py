@@ -83,7 +83,7 @@ class CleanerManagerMetrics(MetricTable, group="kafka.log:type=LogCleanerManager
         about="Dirty ratio of the dirtiest log at the last scan.",
     )  # fmt: skip
     since_last_run = Gauge(
-        "time-since-last-run-ms", of=lambda cleaner: cleaner.since_look_ms, unit="ms", about="Time since the last scan."
+        "time-since-last-run-ms", of=lambda cleaner: cleaner.since_scan_ms, unit="ms", about="Time since the last scan."
     )
 
 

@@ -19,7 +19,7 @@ from kafka_py.log.disk.background import Background
 from kafka_py.log.disk.context import LATER, LONGEST_DELAY_MS
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.partition.retention import delete_old_segments
-from kafka_py.log.retention_looks import looks_at
+from kafka_py.log.timestamp_reads import timestamp_reads
 
 _log = logging.getLogger(__name__)
 
@@ -88,22 +88,22 @@ class Upkeep:
 
     def delete_old_segments(self) -> None:
         """Applies the retention rules to every log, a few per turn, because many may have segments to delete."""
-        self._for_each(self.apply_retention, "retention", _RETENTION_TURN, self._look_ahead)
+        self._for_each(self.apply_retention, "retention", _RETENTION_TURN, self._read_timestamps)
 
-    def _look_ahead(self, logs: list[PartitionLog], then: Callable[[], None]) -> None:
+    def _read_timestamps(self, logs: list[PartitionLog], then: Callable[[], None]) -> None:
         """Reads in a thread the timestamps that retention of these logs needs, then calls `then`."""
-        looks = looks_at(logs, _SEGMENTS_TURN)
-        if not looks or self._later is None:
+        reads = timestamp_reads(logs, _SEGMENTS_TURN)
+        if not reads or self._later is None:
             then()
             return
 
         def run() -> None:
-            for look in looks:
-                look.run()
+            for read in reads:
+                read.run()
 
         def settle(_: None) -> None:
-            for look in looks:
-                look.settle()
+            for read in reads:
+                read.settle()
             then()
 
         self._background.run(run, settle, lambda _error: then())
@@ -119,7 +119,7 @@ class Upkeep:
             _log.error("retention of %s: %s", log.topic_partition, error)
             return
         if self._later is not None and deleted == most:
-            self._later(0, lambda: self._look_ahead([log], lambda: self._continue_retention(log)))
+            self._later(0, lambda: self._read_timestamps([log], lambda: self._continue_retention(log)))
 
     def _continue_retention(self, log: PartitionLog) -> None:
         if not self._stopped and self._is_current(log):

@@ -92,7 +92,7 @@ class CompactedTopic:
     def clean(self, after_ms: int = 5000) -> None:
         """Compacts what is due after some time."""
         self.clock.advance(after_ms)
-        self.dirs.cleaner.look()
+        self.dirs.cleaner.scan()
         self.clock.advance(0)
 
     def rounds(self) -> None:

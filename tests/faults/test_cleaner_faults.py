@@ -150,9 +150,9 @@ def test_a_corrupt_log_is_left_alone_until_the_next_start() -> None:
     broker.clock.advance(OLD_ENOUGH_MS)
     assert list(broker.dirs.cleaner.uncleanable) == [BAD]
     assert broker.dirs.cleaner.uncleanable_in("/a") == [broker.bad]
-    begun = broker.dirs.cleaner.begun
+    begun = broker.dirs.cleaner.started_count
     broker.clock.advance(10 * OLD_ENOUGH_MS)
-    assert broker.dirs.cleaner.begun == begun
+    assert broker.dirs.cleaner.started_count == begun
     assert broker.good.compaction.cleaned_to == 3
     broker.dirs.delete(BAD)
     assert not broker.dirs.cleaner.uncleanable, "another log of that name is not concerned"

@@ -155,7 +155,7 @@ def test_failures_of_a_deleted_log_concern_nobody():
     world.append_many(3)
     job = world.log.flushing.job()
     world.log.files.move("/logs/t-0.0123456789abcdef0123456789abcdef-delete")
-    world.log.failures.let_go("deleted")
+    world.log.failures.disable("deleted")
     job.run()
     world.log.failures.in_background(FileNotFoundError("gone"))
     assert world.failures == []

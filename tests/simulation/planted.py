@@ -58,14 +58,14 @@ def join_too_early():
 
 def forget_truncations():
     """A log that is cut below what is compacted counts as compacted as far as before."""
-    ends_at = PartitionLog.ends_at
+    note_truncation = PartitionLog.note_truncation
 
     def ends_at_and_forget(self, *offsets):
         before = self.compaction.cleaned_to
-        ends_at(self, *offsets)
+        note_truncation(self, *offsets)
         self.compaction.cleaned_to = before
 
-    PartitionLog.ends_at = ends_at_and_forget
+    PartitionLog.note_truncation = ends_at_and_forget
 
 
 def skip_the_table():

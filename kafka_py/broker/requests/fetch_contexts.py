@@ -69,7 +69,7 @@ class IncrementalFetch:
 
     @property
     def size(self) -> int:
-        return len(self.session.news)
+        return len(self.session.changed)
 
     def changed(self, key: Hashable) -> list[SessionEntry]:
         """The partitions with changes since the fetch was parked, or since the last call."""
@@ -116,7 +116,7 @@ class IncrementalFetch:
                 changed.append((entry, read))
                 session.answered(entry)
             elif read.end_offset <= entry.fetch_offset and not _is_outdated(read):
-                session.news.pop(entry.topic_partition, None)
+                session.changed.pop(entry.topic_partition, None)
         return changed
 
 

@@ -50,7 +50,7 @@ class SessionEntry(FetchEntry):
     def on_change(self) -> Hashable | None:
         """Listener of the partition: notes that it has changed."""
         session = self.session
-        session.news[self.topic_partition] = self
+        session.changed[self.topic_partition] = self
         if not session.is_parked:
             return None
         session.fresh[self] = None
@@ -103,8 +103,16 @@ class FetchSession:
     """
 
     __slots__ = (
-        "_next_order", "created_ms", "entries", "epoch", "fresh", "id", "is_parked", "is_privileged", "last_used_ms",
-        "news",
+        "_next_order",
+        "changed",
+        "created_ms",
+        "entries",
+        "epoch",
+        "fresh",
+        "id",
+        "is_parked",
+        "is_privileged",
+        "last_used_ms",
     )  # fmt: skip
 
     def __init__(self, session_id: int, *, is_privileged: bool, now_ms: float) -> None:
@@ -114,7 +122,7 @@ class FetchSession:
         self.last_used_ms = now_ms
         self.epoch = next_epoch(INITIAL_EPOCH)
         self.entries: dict[TopicPartition, SessionEntry] = {}
-        self.news: dict[TopicPartition, SessionEntry] = {}
+        self.changed: dict[TopicPartition, SessionEntry] = {}
         self.fresh: dict[SessionEntry, None] = {}
         self.is_parked = False
         self._next_order = 0
@@ -127,18 +135,18 @@ class FetchSession:
             self._next_order += 1
         else:
             entry.take(wanted)
-        self.news[wanted.topic_partition] = entry
+        self.changed[wanted.topic_partition] = entry
         return entry
 
     def forget(self, topic_partition: TopicPartition) -> None:
         entry = self.entries.pop(topic_partition, None)
         if entry is not None:
             entry.listen_to(None)
-            self.news.pop(topic_partition, None)
+            self.changed.pop(topic_partition, None)
 
     def pending(self) -> list[SessionEntry]:
         """The changed partitions, in the order of the session."""
-        return sorted(self.news.values(), key=_order_of)
+        return sorted(self.changed.values(), key=_order_of)
 
     def answered(self, entry: SessionEntry) -> None:
         """Moves a returned partition to the end, so that the others come first next time."""
@@ -149,7 +157,7 @@ class FetchSession:
         """Stops listening to its partitions."""
         for entry in self.entries.values():
             entry.listen_to(None)
-        self.news.clear()
+        self.changed.clear()
 
 
 def _order_of(entry: SessionEntry) -> int:

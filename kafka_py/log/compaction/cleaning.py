@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import sleep as system_sleep
 
 from kafka_py.base.clock import Clock
-from kafka_py.log.compaction.compaction import LastBatch, Part, Sieve, Transactions, group_parts
+from kafka_py.log.compaction.compaction import LastBatch, Part, RecordFilter, Transactions, group_parts
 from kafka_py.log.compaction.key_offsets import ENTRY_BYTES, KeyOffsets
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
@@ -106,12 +106,12 @@ class CleanJob:
             self._fill(place, keys, Transactions(one for one in aborted if one.last_offset >= self.first_dirty))
             self.end_offset = keys.latest + 1
             self.table_fullness = keys.fullness
-            sieve = Sieve(keys, Transactions(aborted), self.producers, self.first_dirty)
+            record_filter = RecordFilter(keys, Transactions(aborted), self.producers, self.first_dirty)
             parts = [part for part in self.parts if part.base_offset < self.end_offset]
             max_index = self.config.segment_index_bytes
             for group in group_parts(parts, self.config.segment_bytes, max_index, self.end):
-                self._clean_group(place, group, sieve, horizon_ms)
-            self.records_kept = sieve.records_kept
+                self._clean_group(place, group, record_filter, horizon_ms)
+            self.records_kept = record_filter.records_kept
         finally:
             keys.close()
         return self
@@ -218,25 +218,27 @@ class CleanJob:
 
     # ---- second pass: retained records
 
-    def _clean_group(self, place: PartitionDirectory, group: Sequence[Part], sieve: Sieve, horizon_ms: int) -> None:
+    def _clean_group(
+        self, place: PartitionDirectory, group: Sequence[Part], record_filter: RecordFilter, horizon_ms: int
+    ) -> None:
         """Merges several segments into one synced `.cleaned` segment with the modification time of the last one."""
         base_offset = group[0].base_offset
         target_place = PartitionDirectory(self.path, self.files, OpenHandles(), state=filenames.CLEANED)
         target = Segment.create(target_place, base_offset, self.config, 0)
-        sieve.transactions.kept.clear()
+        record_filter.transactions.kept.clear()
         try:
             for part in group:
                 keeps_deletes = self._modified_ms(place, part) > horizon_ms
                 for _, header, batch in self._batches(place, part):
-                    left = sieve.sift(batch, header, keeps_deletes=keeps_deletes)
+                    left = record_filter.retained(batch, header, keeps_deletes=keeps_deletes)
                     if left is not None:
                         self._write(target, left)
-            for aborted in sieve.transactions.kept:
+            for aborted in record_filter.transactions.kept:
                 target.txn_index.append(aborted)
             target.become_inactive(preallocated=self.config.preallocate)
             size = target.size
         finally:
-            target.let_go()
+            target.release_files()
         self._sync(target_place, base_offset, self._modified_ms(place, group[-1]))
         sources = [part.base_offset for part in group]
         self.cleaned.append(Cleaned(base_offset, size, sources, sum(part.size for part in group)))

@@ -156,7 +156,7 @@ class LastBatch(NamedTuple):
 # ---- records
 
 
-class Sieve:
+class RecordFilter:
     """Decides batch by batch which records are retained, from the first batch of the log on.
 
     keys: the last offset of each key of the dirty part, which begins at first_dirty. producers: by id, those that have
@@ -173,7 +173,7 @@ class Sieve:
         self._has_old_formats = False
         self.records_kept = 0
 
-    def sift(self, batch: memoryview, header: BatchHeader, *, keeps_deletes: bool) -> memoryview | bytes | None:
+    def retained(self, batch: memoryview, header: BatchHeader, *, keeps_deletes: bool) -> memoryview | bytes | None:
         """The retained part of a batch: the batch itself, a batch with fewer records, only its header, or None.
 
         keeps_deletes: tombstones and markers of this segment are younger than delete.retention.ms.

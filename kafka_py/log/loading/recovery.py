@@ -202,7 +202,7 @@ class _Loading:
                     aborted = producer_replay.apply_batch(self.producers, header, batch)
                 largest = TimeOffset(header.max_timestamp, last_offset)
                 segment.index(position, len(batch), last_offset, largest, self.config.index_interval_bytes)
-                self.epochs.found(header.partition_leader_epoch, header.base_offset)
+                self.epochs.note_batch(header.partition_leader_epoch, header.base_offset)
                 if aborted is not None:
                     segment.txn_index.append(aborted)
                 self.producers.reached(header.next_offset)
@@ -214,7 +214,7 @@ class _Loading:
     def _drop_segments(self, first: int) -> None:
         """Removes the segments from number `first` on, with their files."""
         for segment in self.segments[first:]:
-            segment.let_go()
+            segment.release_files()
             for suffix in (*filenames.SEGMENT_SUFFIXES, filenames.SNAPSHOT):
                 self.place.remove_if_present(filenames.segment_file(segment.base_offset, suffix))
             if segment.base_offset in self.snapshots:

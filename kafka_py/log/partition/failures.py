@@ -33,11 +33,11 @@ class LogFailures:
         self._segments = segments
         self.reason = ""
 
-    def let_go(self, reason: str = _CLOSED) -> None:
+    def disable(self, reason: str = _CLOSED) -> None:
         """Closes all files without writing anything; every later call is rejected with `reason`."""
         self.reason = reason
         for segment in self._segments.segments:
-            segment.let_go()
+            segment.release_files()
 
     @property
     def is_closed(self) -> bool:
@@ -61,7 +61,7 @@ class LogFailures:
     def io_failed(self, error: OSError) -> NoReturn:
         """Takes the log directory and this log offline, and raises KafkaError(KAFKA_STORAGE_ERROR)."""
         if not self.reason:
-            self.let_go(f"offline: {error}")
+            self.disable(f"offline: {error}")
             self._context.io_failed(self._context.log_dir, error)
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self._topic_partition}: {error}") from error
 

@@ -31,7 +31,7 @@ class FollowingLog(Protocol):
     ) -> bool:
         """Writes whole batches at the log end; whether a new segment was created."""
 
-    def take_over(self, header: BatchHeader, batch: memoryview, base_offset: int) -> None:
+    def update_state(self, header: BatchHeader, batch: memoryview, base_offset: int) -> None:
         """Updates producer state and transactions after an append."""
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
@@ -101,5 +101,5 @@ def _write_together(
     rolled = log.write(records, base_offset, last_offset, TimeOffset(timestamp, largest_offset), now_ms)
     for position, header in batches:
         if header[9] >= 0:
-            log.take_over(header, records[position : position + header.size_bytes], header[0])
+            log.update_state(header, records[position : position + header.size_bytes], header[0])
     return rolled

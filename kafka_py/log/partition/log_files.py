@@ -71,7 +71,7 @@ class LogFiles:
         """
         paths: list[str] = []
         for segment in segments:
-            segment.let_go()
+            segment.release_files()
             keep = segment.base_offset == snapshot_kept
             paths += self.place.rename_segment(segment.base_offset, filenames.DELETED, keep_snapshot=keep)
             if segment.base_offset in self._snapshots and not keep:

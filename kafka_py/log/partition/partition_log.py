@@ -200,7 +200,7 @@ class PartitionLog:
         rolled = self._tail.write(records, first_offset, last_offset, largest, config, now_ms)
         self.log_end_offset = last_offset + 1
         if has_producer:
-            self.take_over(header, records, first_offset)
+            self.update_state(header, records, first_offset)
         is_flush_due = last_offset + 1 - self.recovery_point >= config.flush_messages
         return _new(  # every field is given; the constructor would take longer
             AppendInfo,
@@ -242,7 +242,7 @@ class PartitionLog:
             flush_due=self.held_end is not None and known.last_offset >= self.held_end,
         )  # fmt: skip
 
-    def take_over(self, header: BatchHeader, batch: memoryview, base_offset: int) -> None:
+    def update_state(self, header: BatchHeader, batch: memoryview, base_offset: int) -> None:
         """Updates producer state, transaction index and last stable offset after the append of a producer's batch."""
         if header[5] & CONTROL_FLAG:
             self._tail.take_marker(batch)
@@ -363,7 +363,7 @@ class PartitionLog:
         """Deletes all records; the log then begins and ends at `offset`. Raises KafkaError(KAFKA_STORAGE_ERROR)."""
         truncation.truncate_fully_and_start_at(self, offset)
 
-    def ends_at(self, end_offset: int, start_offset: int) -> None:
+    def note_truncation(self, end_offset: int, start_offset: int) -> None:
         """Updates the other offsets and the producer state after a truncation. Raises OSError."""
         before = self.log_start_offset, self.recovery_point, self.compaction.cleaned_to
         self.log_start_offset = start_offset
@@ -390,4 +390,4 @@ class PartitionLog:
         except OSError as error:
             self.failures.io_failed(error)
         self.flushing.now()
-        self.failures.let_go()
+        self.failures.disable()

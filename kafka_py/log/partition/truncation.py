@@ -32,7 +32,7 @@ class TruncatedLog(Protocol):
     log_start_offset: int
     log_end_offset: int
 
-    def ends_at(self, end_offset: int, start_offset: int) -> None:
+    def note_truncation(self, end_offset: int, start_offset: int) -> None:
         """Updates all other state of the log, which now has this end and start offset. Raises OSError."""
 
 
@@ -66,7 +66,7 @@ def truncate_to(log: TruncatedLog, offset: int) -> bool:
         segments.active.make_active(log.config)
         segments.forget_positions()
         files.epoch_checkpoint.truncate_from_end(offset)
-        log.ends_at(offset, min(log.log_start_offset, offset))
+        log.note_truncation(offset, min(log.log_start_offset, offset))
     except OSError as error:
         log.failures.io_failed(error)
     return True
@@ -80,7 +80,7 @@ def truncate_fully_and_start_at(log: TruncatedLog, offset: int) -> None:
         files.delete(files.segments.take_oldest(len(files.segments)), log.config)
         files.add_segment(offset, log.config, files.context.clock.wall_ms())
         files.epoch_checkpoint.clear()
-        log.ends_at(offset, offset)
+        log.note_truncation(offset, offset)
     except OSError as error:
         log.failures.io_failed(error)
 

@@ -114,11 +114,11 @@ class Segment:
         wall clock.
         """
         timestamp = self.largest.timestamp
-        if timestamp - now_ms > CLOCK_SLACK_MS and not self._is_future_true(now_ms):
+        if timestamp - now_ms > CLOCK_SLACK_MS and not self._is_future_verified(now_ms):
             timestamp = NO_TIMESTAMP
         return timestamp if timestamp >= 0 else self.directory.files.info(self.path).modified_ms
 
-    def _is_future_true(self, now_ms: int) -> bool:
+    def _is_future_verified(self, now_ms: int) -> bool:
         """Whether the batch with the largest timestamp has a record with it; read once per timestamp."""
         largest = self.largest
         if self._verified is None or self._verified[0] != largest:
@@ -178,14 +178,14 @@ class Segment:
             return True
         if not present:
             return False
-        first = self._first_timestamp  # as waited_ms, without the call: this runs for every append
+        first = self._first_timestamp  # as age_ms, without the call: this runs for every append
         if first is None or first < 0:
-            waited_ms = self.waited_ms(largest_timestamp, now_ms)
+            age_ms = self.age_ms(largest_timestamp, now_ms)
         else:
-            waited_ms = largest_timestamp - first
-        return waited_ms > config.roll_ms - self.roll_jitter_ms
+            age_ms = largest_timestamp - first
+        return age_ms > config.roll_ms - self.roll_jitter_ms
 
-    def waited_ms(self, timestamp: int, now_ms: int) -> int:
+    def age_ms(self, timestamp: int, now_ms: int) -> int:
         """Age in ms: from the first batch's timestamp to `timestamp`, or from creation to `now_ms` if it has none."""
         first = self._first_timestamp
         if first is None:
@@ -221,7 +221,7 @@ class Segment:
     def start_for_time(self, timestamp: int, lowest_offset: int) -> int:
         """Position where the search for a record of `timestamp`, at or after `lowest_offset`, begins."""
         entry = self.time_index.lookup(timestamp)
-        return self.start_for(max(entry.offset if self._is_borne_out(entry) else self.base_offset, lowest_offset))
+        return self.start_for(max(entry.offset if self._matches_batch(entry) else self.base_offset, lowest_offset))
 
     def next_offset(self) -> int:
         """The offset after the last batch; the base offset when there is none.
@@ -252,9 +252,9 @@ class Segment:
     def _last_time_entry(self) -> TimeOffset | None:
         """The last entry of the time index; None when there is none, or a wrong one."""
         last = self.time_index.last
-        return last if self.time_index.entries and self._is_borne_out(last) else None
+        return last if self.time_index.entries and self._matches_batch(last) else None
 
-    def _is_borne_out(self, entry: TimeOffset) -> bool:
+    def _matches_batch(self, entry: TimeOffset) -> bool:
         """Whether the batch at the entry's offset has the entry's timestamp."""
         if entry.timestamp < 0:
             return True
@@ -371,7 +371,7 @@ class Segment:
     def release(self) -> None:
         self._file = None
 
-    def let_go(self) -> None:
+    def release_files(self) -> None:
         """Releases every open file; slices being sent keep theirs."""
         if self._file is not None and not self._active:
             self.directory.handles.closed(self)

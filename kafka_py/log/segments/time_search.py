@@ -1,6 +1,6 @@
 """The search for the first record at or after a time, in steps short enough for an event loop.
 
-A generator yields None where other work may run, and a BatchLook for a batch whose records must be read; the caller
+A generator yields None where other work may run, and a BatchSearch for a batch whose records must be read; the caller
 sends back its result. A batch that cannot be read is skipped and logged, so that a wrong header does not fail the
 lookup in the whole partition. Source: docs/reference/log.md, section 4; KIP-33.
 """
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 _HEADERS_PER_TURN = 100
 
 
-class BatchLook(NamedTuple):
+class BatchSearch(NamedTuple):
     """One batch that may contain the record. limit: bound on its decompressed size in bytes."""
 
     topic_partition: TopicPartition
@@ -91,7 +91,7 @@ class BatchLook(NamedTuple):
         return None if found is None else TimeOffset(*found)
 
 
-Search = Generator[BatchLook | None, TimeOffset | None, TimeOffset | None]
+Search = Generator[BatchSearch | None, TimeOffset | None, TimeOffset | None]
 
 
 def search_segment(
@@ -108,7 +108,7 @@ def search_segment(
         is_whole = header.record_count == header.last_offset_delta + 1
         if is_whole and header.attributes & LOG_APPEND_TIME_FLAG:  # every record has that time
             return TimeOffset(header.max_timestamp, max(header.base_offset, lowest_offset))
-        found = yield BatchLook(
+        found = yield BatchSearch(
             topic_partition, file, position=position, header=header, timestamp=timestamp, lowest_offset=lowest_offset,
             limit=limit,
         )  # fmt: skip

@@ -66,7 +66,7 @@ class LeaderEpochs:
         self.latest = epoch
         return True
 
-    def found(self, epoch: int, offset: int) -> bool:
+    def note_batch(self, epoch: int, offset: int) -> bool:
         """Notes a batch that recovery found; whether the entries changed. A negative epoch is ignored.
 
         Contradicting entries are removed: after a power failure the batches from before a truncation may reappear while

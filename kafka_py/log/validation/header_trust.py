@@ -48,7 +48,7 @@ class HeaderTrust:
         self._left = 0.0  # budget that the next batches use up before a verification is due; 0 while all are verified
         self._first_left = VERIFIED_FIRST * _RECORDS_PER_FIRST
 
-    def wants_look(self, header: BatchHeader) -> bool:
+    def wants_verification(self, header: BatchHeader) -> bool:
         """Whether to verify this batch although its header is plausible."""
         weight: float = header[12]
         if header[5] & CODEC_MASK:

@@ -87,18 +87,18 @@ def prepare_leader_append(
         fits = count * _SMALLEST_RECORD <= size - HEADER_SIZE
         if attributes & _SELDOM or not 0 < count == header[6] + 1 or header[9] >= 0 > header[11] or not fits:
             _check_client_header(header, size)
-        wants_look = (
+        wants_verification = (
             trust is None
             or not config.takes_as_sent
             or not -1 < header[8] >= header[7]  # as is_plausible, without the call
             or header[8] - now_ms > CLOCK_SLACK_MS
-            or trust.wants_look(header)
+            or trust.wants_verification(header)
         )
     else:
-        wants_look = config.target_codec is not None or config.checks_timestamps
+        wants_verification = config.target_codec is not None or config.checks_timestamps
     if attributes & LOG_APPEND_TIME_FLAG:
         raise _all_refused(header, "a producer cannot send batches with timestamp type LogAppendTime")
-    if wants_look:
+    if wants_verification:
         work = _record_work(records, header, config, now_ms, origin, trust)
         if work is not None:
             return work
@@ -131,7 +131,7 @@ def _record_work(
             return None
         if trust is None or not (config.stamps_append_time or is_plausible(header, now_ms)):
             is_required = True
-        elif not config.takes_as_sent and not trust.wants_look(header):
+        elif not config.takes_as_sent and not trust.wants_verification(header):
             return None
     return RecordWork(
         records, header, config, now_ms, target=target, trust=trust, checks_keys=from_client, is_required=is_required

@@ -16,7 +16,7 @@ from kafka_py.log.disk.background import Background
 from kafka_py.log.model.answers import TimestampOffset
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.segments.time_index import TimeOffset
-from kafka_py.log.segments.time_search import BatchLook
+from kafka_py.log.segments.time_search import BatchSearch
 from kafka_py.replication.leader.append_lines import pause_thread
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ async def find_by_time(
         await turn.maybe_yield()
 
 
-async def _found_in(look: BatchLook, background: Background) -> TimeOffset | None:
+async def _found_in(look: BatchSearch, background: Background) -> TimeOffset | None:
     is_done, found = look.run_on_loop()
     return found if is_done else await run_in(background, lambda: look.run(pause_thread))
 

@@ -64,9 +64,9 @@ class World(LogWorld):
 
     def clean(self) -> int:
         """How many compactions were due."""
-        begun = self.cleaner.begun
-        self.cleaner.look()
-        return self.cleaner.begun - begun
+        begun = self.cleaner.started_count
+        self.cleaner.scan()
+        return self.cleaner.started_count - begun
 
     def texts(self) -> list[tuple[int, str, str | None]]:
         """Data that is left, as offset, key, value."""

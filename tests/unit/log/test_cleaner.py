@@ -313,20 +313,20 @@ def test_a_thread_that_is_free_takes_the_next_log_at_once() -> None:
             own_later(delay_ms, turn)
 
     world.dirs.cleaner._later = later
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     while world.own.jobs or world.turns:
         if world.turns:
             world.turns.pop(0)()
         else:
             InlineBackground().run(*world.own.jobs.pop(0))
-    assert world.dirs.cleaner.begun == 6
+    assert world.dirs.cleaner.started_count == 6
 
 
 def test_compactions_use_their_own_threads_alone() -> None:
     """fsyncs, checkpoints and cold reads have the others."""
     world = Many(6)
     world.shared.run_all()
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     assert len(world.own.jobs) == 2 and not world.shared.jobs
     while not all(log.compaction.cleaned_to == log.log_end_offset for log in world.logs):
         world.own.run_all()
@@ -335,7 +335,7 @@ def test_compactions_use_their_own_threads_alone() -> None:
             turn()
         assert all("clean" not in work.__qualname__ for work, _, _ in world.shared.jobs)
         world.shared.run_all()
-        world.dirs.cleaner.look()
+        world.dirs.cleaner.scan()
 
 
 def test_retention_leaves_a_log_alone_while_it_is_compacted_and_is_applied_at_the_end() -> None:
@@ -343,7 +343,7 @@ def test_retention_leaves_a_log_alone_while_it_is_compacted_and_is_applied_at_th
     log = world.logs[0]
     settings = {"cleanup.policy": "compact,delete", "retention.ms": 1000, "segment.index.bytes": 1200}
     log.reconfigure(LogConfig.for_topic(None, {**settings, "min.cleanable.dirty.ratio": "0.01"}))
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     world.clock.advance(60_000)
     world.dirs.upkeep.delete_old_segments()
     assert len(log.segments) == 2 and log.log_start_offset == 0
@@ -355,14 +355,14 @@ def test_retention_leaves_a_log_alone_while_it_is_compacted_and_is_applied_at_th
 def test_the_files_of_an_unused_result_are_gone_before_the_log_is_compacted_again() -> None:
     """They have the names that the next result will have."""
     world = Many(1)
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     world.dirs.cleaner.abort(world.logs[0].topic_partition)
     InlineBackground().run(*world.own.jobs.pop(0))
     assert len(world.own.jobs) == 1, "their removal"
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     assert len(world.own.jobs) == 1
     world.own.run_all()
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     assert len(world.own.jobs) == 1
 
 
@@ -371,7 +371,7 @@ def test_a_compaction_that_gets_no_thread_for_its_end_is_over(refused: int) -> N
     """Or neither compaction nor retention would ever touch the log again."""
     world = Many(1)
     log, own = world.logs[0], world.own
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     if refused == 3:
         world.dirs.cleaner.abort(log.topic_partition)
 
@@ -385,7 +385,7 @@ def test_a_compaction_that_gets_no_thread_for_its_end_is_over(refused: int) -> N
     assert not world.dirs.cleaner.is_compacting(log)
     del own.run  # type: ignore[method-assign]
     world.clock.advance(20_000)
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     own.run_all()
     for turn in world.turns[:]:
         turn()
@@ -461,7 +461,7 @@ def test_a_crash_while_a_result_is_put_in_place_loses_nothing_though_another_was
 
 def test_a_compaction_in_a_directory_that_was_lost_ends() -> None:
     world = Many(1)
-    world.dirs.cleaner.look()
+    world.dirs.cleaner.scan()
     run = world.dirs.cleaner._running[world.logs[0].topic_partition]
     assert not run.job.is_stopped()
     world.dirs._io_failed("/logs", OSError(errno.EIO, "gone"))

@@ -141,7 +141,7 @@ def test_a_compaction_that_runs_when_a_move_begins_has_no_effect() -> None:
     broker.fill(12)
     broker.put("k", None)
     broker.clock.advance(5000)
-    broker.dirs.cleaner.look()  # the first segments are in place, the rest has its turn later
+    broker.dirs.cleaner.scan()  # the first segments are in place, the rest has its turn later
     future = broker.dirs.futures.create(T, "/b")
     broker.clock.advance(0)
     assert broker.log.compaction.cleaned_to == 0

@@ -359,7 +359,7 @@ def test_a_session_of_many_partitions_is_opened_in_turns_as_it_is_at_once() -> N
                 found, _ = context.finish(reader.world.manager.fetches.read_all(params, context.entries()))
         session = cache.get(found)
         assert session is not None
-        return found, list(session.entries), len(session.news)
+        return found, list(session.entries), len(session.changed)
 
     def fresh() -> SessionCache:
         return SessionCache(10, lambda: 7, MetricRegistry(ManualClock()))

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from kafka_py.log.compaction import compaction
-from kafka_py.log.compaction.compaction import Dirtiness, LastBatch, Part, Sieve, Transactions, group_parts
+from kafka_py.log.compaction.compaction import Dirtiness, LastBatch, Part, RecordFilter, Transactions, group_parts
 from kafka_py.log.compaction.key_offsets import KeyOffsets
 from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.records.batch import Record, decode_records, read_header, verify_crc
@@ -57,18 +57,20 @@ def batch(*records: tuple[int, bytes | None, bytes | None], **fields: object) ->
     return memoryview(bytearray(builder.build()))
 
 
-def sieve_with(
+def filter_with(
     keys: dict[bytes, int], latest: int, producers: dict[int, LastBatch] | None = None, first_dirty: int = 1 << 62
-) -> Sieve:
+) -> RecordFilter:
     table = KeyOffsets(24 * 100, 0.9)
     for key, offset in keys.items():
         table.put(key, offset)
     table.latest = latest
-    return Sieve(table, Transactions(), producers or {}, first_dirty=first_dirty)
+    return RecordFilter(table, Transactions(), producers or {}, first_dirty=first_dirty)
 
 
-def sift(sieve: Sieve, data: memoryview, *, keeps_deletes: bool = False) -> list[Record] | None:
-    left = sieve.sift(data, read_header(data), keeps_deletes=keeps_deletes)
+def retained_records(
+    record_filter: RecordFilter, data: memoryview, *, keeps_deletes: bool = False
+) -> list[Record] | None:
+    left = record_filter.retained(data, read_header(data), keeps_deletes=keeps_deletes)
     if left is None:
         return None
     verify_crc(left)
@@ -81,27 +83,27 @@ def offsets(records: list[Record] | None) -> list[int]:
 
 def test_a_record_stays_while_no_later_one_has_its_key() -> None:
     """W5.34: a record at O1 stays when O1 >= O2, the offset that the table has for its key."""
-    sieve = sieve_with({b"a": 12, b"b": 9}, 12)
+    record_filter = filter_with({b"a": 12, b"b": 9}, 12)
     data = batch((10, b"a", b"old"), (11, b"b", b"new"), (12, b"a", b"new"), (13, b"a", b"beyond the table"))
-    assert offsets(sift(sieve, data)) == [11, 12, 13]
-    assert sieve.records_kept == 3
+    assert offsets(retained_records(record_filter, data)) == [11, 12, 13]
+    assert record_filter.records_kept == 3
 
 
 def test_tombstones_stay_until_their_time_is_over() -> None:
-    sieve = sieve_with({b"a": 10}, 20)
-    assert offsets(sift(sieve, batch((10, b"a", None)), keeps_deletes=True)) == [10]
-    assert sift(sieve, batch((10, b"a", None))) is None
+    record_filter = filter_with({b"a": 10}, 20)
+    assert offsets(retained_records(record_filter, batch((10, b"a", None)), keeps_deletes=True)) == [10]
+    assert retained_records(record_filter, batch((10, b"a", None))) is None
 
 
 def test_records_without_a_key_go() -> None:
-    assert offsets(sift(sieve_with({}, 20), batch((10, None, b"v"), (11, b"a", b"v")))) == [11]
+    assert offsets(retained_records(filter_with({}, 20), batch((10, None, b"v"), (11, b"a", b"v")))) == [11]
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.LZ4])
 def test_what_is_left_of_a_batch_keeps_its_place_and_its_producer(codec: Codec) -> None:
     data = batch((10, b"a", b"1"), (11, b"b", b"2"), (12, b"c", b"3"), codec=codec, producer_id=7, producer_epoch=2,
                  base_sequence=40, leader_epoch=5)  # fmt: skip
-    left = sieve_with({b"a": 99, b"c": 99}, 99).sift(data, read_header(data), keeps_deletes=False)
+    left = filter_with({b"a": 99, b"c": 99}, 99).retained(data, read_header(data), keeps_deletes=False)
     assert left is not None
     before, after = read_header(data), read_header(left)
     assert (after.base_offset, after.last_offset, after.partition_leader_epoch) == (10, 12, 5)
@@ -112,13 +114,13 @@ def test_what_is_left_of_a_batch_keeps_its_place_and_its_producer(codec: Codec) 
 
 def test_a_batch_of_which_all_stays_is_not_touched() -> None:
     data = batch((10, b"a", b"1"))
-    assert sieve_with({b"a": 10}, 20).sift(data, read_header(data), keeps_deletes=False) is data
+    assert filter_with({b"a": 10}, 20).retained(data, read_header(data), keeps_deletes=False) is data
 
 
 def test_the_last_batch_of_a_live_producer_leaves_its_header() -> None:
     data = batch((10, b"a", b"1"), (11, b"a", b"2"), producer_id=7, producer_epoch=0, base_sequence=3)
     for producers, stays in (({7: LastBatch(11, 0)}, True), ({7: LastBatch(30, 0)}, False), ({}, False)):
-        left = sieve_with({b"a": 30}, 30, producers).sift(data, read_header(data), keeps_deletes=False)
+        left = filter_with({b"a": 30}, 30, producers).retained(data, read_header(data), keeps_deletes=False)
         assert (left is not None) is stays
         if left is not None:
             header = read_header(left)
@@ -128,7 +130,7 @@ def test_the_last_batch_of_a_live_producer_leaves_its_header() -> None:
 def test_an_emptied_batch_names_no_codec() -> None:
     """Java's consumer fails on a batch without bytes that says it is compressed."""
     data = batch((10, b"a", b"1"), codec=Codec.LZ4, producer_id=7, producer_epoch=0, base_sequence=3)
-    left = sieve_with({b"a": 30}, 30, {7: LastBatch(10, 0)}).sift(data, read_header(data), keeps_deletes=False)
+    left = filter_with({b"a": 30}, 30, {7: LastBatch(10, 0)}).retained(data, read_header(data), keeps_deletes=False)
     assert left is not None and read_header(left).codec is Codec.NONE
     verify_crc(left)
 
@@ -146,47 +148,47 @@ def in_transaction(*records: tuple[int, bytes, bytes | None]) -> memoryview:
 
 def test_data_of_an_aborted_transaction_goes_and_its_marker_only_afterwards() -> None:
     aborted = AbortedTxn(7, 10, 20, 21)
-    sieve = sieve_with({b"a": 10}, 30)
-    sieve.transactions = Transactions([aborted])
-    assert sift(sieve, in_transaction((10, b"a", b"1"))) is None
-    assert offsets(sift(sieve, marker(20, ControlType.ABORT))) == [20]
-    assert sieve.transactions.kept == [aborted]
-    sieve.transactions = Transactions([aborted])
-    assert offsets(sift(sieve, marker(20, ControlType.ABORT), keeps_deletes=True)) == [20]
-    sieve.transactions = Transactions([aborted])
-    assert sift(sieve, marker(20, ControlType.ABORT)) is None
-    assert sieve.transactions.kept == []
+    record_filter = filter_with({b"a": 10}, 30)
+    record_filter.transactions = Transactions([aborted])
+    assert retained_records(record_filter, in_transaction((10, b"a", b"1"))) is None
+    assert offsets(retained_records(record_filter, marker(20, ControlType.ABORT))) == [20]
+    assert record_filter.transactions.kept == [aborted]
+    record_filter.transactions = Transactions([aborted])
+    assert offsets(retained_records(record_filter, marker(20, ControlType.ABORT), keeps_deletes=True)) == [20]
+    record_filter.transactions = Transactions([aborted])
+    assert retained_records(record_filter, marker(20, ControlType.ABORT)) is None
+    assert record_filter.transactions.kept == []
 
 
 def test_a_commit_marker_goes_when_nothing_of_its_transaction_was_met() -> None:
-    sieve = sieve_with({b"a": 10}, 30)
-    assert offsets(sift(sieve, in_transaction((10, b"a", b"1")))) == [10]
-    assert offsets(sift(sieve, marker(20, ControlType.COMMIT))) == [20]
-    assert sift(sieve, marker(25, ControlType.COMMIT)) is None
+    record_filter = filter_with({b"a": 10}, 30)
+    assert offsets(retained_records(record_filter, in_transaction((10, b"a", b"1")))) == [10]
+    assert offsets(retained_records(record_filter, marker(20, ControlType.COMMIT))) == [20]
+    assert retained_records(record_filter, marker(25, ControlType.COMMIT)) is None
 
 
 def test_the_marker_that_alone_tells_of_a_producer_leaves_its_header() -> None:
     data = marker(25, ControlType.COMMIT)
-    left = sieve_with({}, 30, {7: LastBatch(-1, 0)}).sift(data, read_header(data), keeps_deletes=False)
+    left = filter_with({}, 30, {7: LastBatch(-1, 0)}).retained(data, read_header(data), keeps_deletes=False)
     assert left is not None and read_header(left).is_control and read_header(left).record_count == 0
     data = memoryview(bytearray(left))
-    assert sieve_with({}, 30).sift(data, read_header(data), keeps_deletes=False) is None
+    assert filter_with({}, 30).retained(data, read_header(data), keeps_deletes=False) is None
 
 
 def test_a_producer_that_aborts_and_then_commits_keeps_what_it_committed() -> None:
-    sieve = sieve_with({b"a": 12}, 30)
-    sieve.transactions = Transactions([AbortedTxn(7, 10, 11, 12)])
-    assert sift(sieve, in_transaction((10, b"a", b"1"))) is None
-    assert sift(sieve, marker(11, ControlType.ABORT)) is not None
-    assert offsets(sift(sieve, in_transaction((12, b"a", b"2")))) == [12]
+    record_filter = filter_with({b"a": 12}, 30)
+    record_filter.transactions = Transactions([AbortedTxn(7, 10, 11, 12)])
+    assert retained_records(record_filter, in_transaction((10, b"a", b"1"))) is None
+    assert retained_records(record_filter, marker(11, ControlType.ABORT)) is not None
+    assert offsets(retained_records(record_filter, in_transaction((12, b"a", b"2")))) == [12]
 
 
 def test_a_tombstone_of_the_dirty_part_stays_whatever_its_age() -> None:
     """The values that it hides are gone only when the whole compaction is in place."""
-    sieve = sieve_with({b"a": 5}, 5, first_dirty=5)
+    record_filter = filter_with({b"a": 5}, 5, first_dirty=5)
     old, new = batch((4, b"b", None)), batch((5, b"a", None))
-    assert sieve.sift(old, read_header(old), keeps_deletes=False) is None
-    assert sieve.sift(new, read_header(new), keeps_deletes=False) == new
+    assert record_filter.retained(old, read_header(old), keeps_deletes=False) is None
+    assert record_filter.retained(new, read_header(new), keeps_deletes=False) == new
 
 
 def old_entry(offset: int, key: bytes, value: bytes) -> memoryview:
@@ -197,12 +199,12 @@ def old_entry(offset: int, key: bytes, value: bytes) -> memoryview:
 
 def test_tombstones_behind_batches_of_old_formats_stay() -> None:
     """Those are not compacted: a value of the key may be among them."""
-    sieve = sieve_with({}, 9)
+    record_filter = filter_with({}, 9)
     before, after = batch((0, b"a", None)), batch((5, b"a", None))
-    assert sieve.sift(before, read_header(before), keeps_deletes=False) is None
+    assert record_filter.retained(before, read_header(before), keeps_deletes=False) is None
     old = old_entry(1, b"a", b"old value")
-    assert sieve.sift(old, read_header(old), keeps_deletes=False) == old
-    assert sieve.sift(after, read_header(after), keeps_deletes=False) == after
+    assert record_filter.retained(old, read_header(old), keeps_deletes=False) == old
+    assert record_filter.retained(after, read_header(after), keeps_deletes=False) == after
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
@@ -219,7 +221,7 @@ def test_a_batch_that_is_read_twice_leaves_the_same(codec: Codec, monkeypatch: p
         left = []
         for at_once in (compaction.MOST_AT_ONCE, 1):
             monkeypatch.setattr(compaction, "MOST_AT_ONCE", at_once)
-            sieve = sieve_with(keys, 2500)
-            made = sieve.sift(data, read_header(data), keeps_deletes=False)
-            left.append((None if made is None else bytes(made), sieve.records_kept))
+            record_filter = filter_with(keys, 2500)
+            made = record_filter.retained(data, read_header(data), keeps_deletes=False)
+            left.append((None if made is None else bytes(made), record_filter.records_kept))
         assert left[0] == left[1]

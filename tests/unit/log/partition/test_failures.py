@@ -42,7 +42,7 @@ def test_a_mistake_in_the_background_is_logged_and_the_log_stays_in_use(caplog: 
 
 def test_what_fails_for_a_log_that_was_deleted_meanwhile_concerns_nobody(caplog: pytest.LogCaptureFixture) -> None:
     world = LogWorld()
-    world.log.failures.let_go("deleted")
+    world.log.failures.disable("deleted")
     world.log.failures.in_background(OSError(errno.ENOENT, "gone"))
     world.log.failures.in_background(ValueError("a mistake"))
     assert world.failures == [] and caplog.records == []

@@ -163,7 +163,7 @@ def test_a_log_whose_directory_fails_while_its_checkpoints_are_settled_is_not_ro
     world.append_many(4)
     world.log.flushing.now()
     world.log.truncate_to(2)
-    world.context.settle_checkpoints = lambda: world.log.failures.let_go("offline")
+    world.context.settle_checkpoints = lambda: world.log.failures.disable("offline")
     with pytest.raises(KafkaError):
         world.log.roll(0)
     assert world.names(".log") == ["00000000000000000000.log"]

@@ -174,7 +174,7 @@ class TestCorruptBatchBeforeTheCut:
 
 
 def test_without_a_free_descriptor_a_cut_is_refused_and_may_be_tried_again(world):
-    world.log.segments[0].let_go()
+    world.log.segments[0].release_files()
     world.files.fail("open", errno.EMFILE)
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
         world.log.truncate_to(7)

@@ -46,7 +46,7 @@ def test_assign_drops_what_contradicts_it(start, assigned, result):
 )
 def test_what_stands_in_the_log_is_believed_rather_than_what_was_noted(start, found, result):
     known = epochs(*start)
-    changed = known.found(*found)
+    changed = known.note_batch(*found)
     assert known.entries() == result
     assert changed == (result != start)
     assert known.latest == result[-1][0]

@@ -2,7 +2,7 @@
 
 
 
-from kafka_py.log.retention_looks import Look
+from kafka_py.log.timestamp_reads import TimestampRead
 
 from .broker_logs import Broker
 
@@ -54,7 +54,7 @@ def test_a_segment_whose_index_is_wrong_is_left_to_retention_itself():
     (log,) = broker.dirs.all_logs()
     log.update_high_watermark(60)
     path = log.segments[0].offset_index.path
-    look = Look(log.segments[0])
+    look = TimestampRead(log.segments[0])
     broker.files.open(path).write(b"\x7f" * 8, log.segments[0].offset_index.size_bytes - 8)
     look.run()
     look.settle()

@@ -14,7 +14,7 @@ from kafka_py.log.segments.segment import Segment
 from kafka_py.records.batch import CorruptBatch
 
 
-class Look:
+class TimestampRead:
     """Reads the largest timestamp of one segment."""
 
     __slots__ = ("_copy", "_found", "_segment")
@@ -31,7 +31,7 @@ class Look:
         except (OSError, CorruptBatch):
             return
         finally:
-            self._copy.let_go()
+            self._copy.release_files()
 
     def settle(self) -> None:
         """Passes the result to the segment; to be called on the loop after `run`."""
@@ -49,10 +49,10 @@ def _read_only_copy(segment: Segment) -> Segment:
     return copy
 
 
-def looks_at(logs: Iterable[PartitionLog], segments_each: int) -> list[Look]:
+def timestamp_reads(logs: Iterable[PartitionLog], segments_each: int) -> list[TimestampRead]:
     """The reads that retention by age needs for the oldest segments of these logs; to be called on the loop."""
     return [
-        Look(segment)
+        TimestampRead(segment)
         for log in logs
         if log.is_usable and log.config.is_deletable and log.config.retention_ms >= 0
         for segment in islice(log.segments, segments_each)
