@@ -19,6 +19,7 @@ from kafka_py.broker.requests.topic_admin import TopicAdmin
 from kafka_py.broker.settings.alter_policy import load_alter_policy
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.coordinators import Coordinators
+from kafka_py.broker.wiring.marker_wiring import make_marker_channels
 from kafka_py.broker.wiring.replica_wiring import Replication
 from kafka_py.controller.controller import Controller
 from kafka_py.controller.decisions.steps import Address
@@ -49,7 +50,10 @@ def assemble(
     metadata = MetadataCache()
     replication = Replication(env, log_dirs, metadata, _make_parked(env))
     replicas = replication.replicas
-    coordinators = Coordinators(env, replicas, _purgatory(env, "Rebalance"))
+    producer_ids = ProducerIds(lambda: env.store.admin.claim_producer_ids(env.broker_id))
+    coordinators = Coordinators(
+        env, replicas, _purgatory(env, "Rebalance"), make_marker_channels(env, metadata), producer_ids.next_id
+    )
     roles = RoleChanges(
         replicas,
         env.clock,
@@ -82,7 +86,7 @@ def assemble(
         auto_creation=AutoCreation(topics, lambda: env.live.current),
         topic_waits=Purgatory("topic", env.timers),
         election_waits=_purgatory(env, "ElectLeader"),
-        producer_ids=ProducerIds(lambda: env.store.admin.claim_producer_ids(env.broker_id)),
+        producer_ids=producer_ids,
         coordinators=coordinators,
         controller=controller,
         request_metrics=AllRequestMetrics(env.registry),

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from enum import IntEnum
 
+from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
@@ -33,7 +34,6 @@ from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.controller.controller import Controller
-from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
 from kafka_py.log.disk.files import open_files_limit
 from kafka_py.log.disk.handles import handles_within
 from kafka_py.log.loading.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
@@ -158,10 +158,7 @@ class KafkaServer:
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
         self.state = BrokerState.STARTING
-        offsets_partitions = await self.store.topics.partition_count(OFFSETS_TOPIC)
-        env = self._environment(
-            offsets_partitions or self.config.offsets_topic_num_partitions, bool(await self.store.topics.names())
-        )
+        env = await self._environment()
         self.node = assemble(env, log_dirs, self._register_again, changes.apply)
         self._controller = self.node.controller
         dispatcher = self.dispatcher = Dispatcher(self.node, self.node.request_metrics)
@@ -252,7 +249,10 @@ class KafkaServer:
             self._sockets.reconfigure(config)
             self._listeners.relisten(self._sockets, self._registration, config)
 
-    def _environment(self, offsets_partitions: int, had_topics: bool) -> BrokerEnvironment:
+    async def _environment(self) -> BrokerEnvironment:
+        topics = self.store.topics
+        offsets_partitions = await topics.partition_count(GROUP_METADATA_TOPIC)
+        transaction_partitions = await topics.partition_count(TRANSACTION_STATE_TOPIC)
         assert self.cluster_id is not None
         return BrokerEnvironment(
             broker_id=self.broker_id,
@@ -267,8 +267,9 @@ class KafkaServer:
             store=self.store,
             executor=self._executor,
             supervisor=self.supervisor,
-            offsets_partitions=offsets_partitions,
-            had_topics=had_topics,
+            offsets_partitions=offsets_partitions or self.config.offsets_topic_num_partitions,
+            transaction_partitions=transaction_partitions or self.config.transaction_state_log_num_partitions,
+            had_topics=bool(await topics.names()),
         )
 
     async def _register_again(self) -> None:
@@ -282,8 +283,7 @@ class KafkaServer:
         replication, checkpoint_ms = self.node.replication, self.config.replica_high_watermark_checkpoint_interval_ms
         self._every(checkpoint_ms, replication.notice_log_starts, "notice of log starts")
         self._every(checkpoint_ms, self._checkpoint_high_watermarks, "checkpoint of high watermarks")
-        expiry_ms = self.config.offsets_retention_check_interval_ms
-        self._every(expiry_ms, self.node.coordinators.remove_expired, "expiry of offsets")
+        self.node.coordinators.start(self._every)
         replication.start(self._every)
 
     def _every(self, interval_ms: float, work: Callable[[], object], activity: str) -> None:

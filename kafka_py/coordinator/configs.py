@@ -5,8 +5,6 @@ from kafka_py.base.options import MAX_INT, Check, Kind, Option, OptionTable, at_
 
 _CODECS = Check(lambda value: value in range(5), "0 (none), 1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)")
 
-_NO_TRANSACTIONS = "this broker coordinates no transactions yet"
-
 
 class CoordinatorOptions(OptionTable):
     """How groups and transactions are kept, and the topics they are kept in."""
@@ -63,7 +61,6 @@ class CoordinatorOptions(OptionTable):
     )
     transaction_max_timeout_ms = Option(
         "transaction.max.timeout.ms", 900_000, at_least(1), importance="high", unit="ms",
-        no_effect=_NO_TRANSACTIONS,
         about="Longest transaction time-out a producer may ask for.",
     )
     transaction_state_log_min_isr = Option(
@@ -72,7 +69,6 @@ class CoordinatorOptions(OptionTable):
     )
     transaction_state_log_load_buffer_size = Option(
         "transaction.state.log.load.buffer.size", 5_242_880, at_least(1), importance="high", unit="bytes",
-        no_effect=_NO_TRANSACTIONS,
         about="How much of the transaction topic is read at once when a coordinator starts.",
     )
     transaction_state_log_replication_factor = Option(
@@ -89,12 +85,12 @@ class CoordinatorOptions(OptionTable):
     )
     transaction_abort_timed_out_interval_ms = Option(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", 10_000, at_least(1), importance="low",
-        unit="ms", no_effect=_NO_TRANSACTIONS,
+        unit="ms",
         about="How often transactions past their time-out are looked for.",
     )
     transaction_remove_expired_interval_ms = Option(
         "transaction.remove.expired.transaction.cleanup.interval.ms", 3_600_000, at_least(1), importance="low",
-        unit="ms", no_effect=_NO_TRANSACTIONS,
+        unit="ms",
         about="How often expired transactional ids are looked for.",
     )
 

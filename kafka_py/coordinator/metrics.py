@@ -86,3 +86,24 @@ class MarkerChannelMetrics(MetricTable, group="kafka.coordinator.transaction:typ
         of=lambda queues: queues.aside_count,
         about="Transactions with markers whose leader is not known or not able to take them.",
     )
+
+
+class TransactionRetryMetrics(MetricTable, group="kafka.coordinator.transaction:type=TransactionMarkerChannelManager"):
+    """The owner is the TransactionDriver."""
+
+    append_retries = Gauge(
+        "LogAppendRetryQueueSize",
+        of=lambda driver: driver.waiting_appends,
+        about="Finished transactions whose last record waits to be appended again.",
+    )
+
+
+class TransactionCoordinatorMetrics(
+    MetricTable, group="kafka.server:type=transaction-coordinator-metrics", attributes=True
+):
+    """What the transaction coordinator does."""
+
+    load_time = Sampled(
+        avg="partition-load-time-avg", max="partition-load-time-max", unit="ms",
+        about="Time to load a partition of the transaction topic.",
+    )  # fmt: skip

@@ -147,3 +147,22 @@ DELETE_TOPICS_DISABLED = _each_version(
 
 DESCRIBE_CONFIGS_HAS_IS_DEFAULT = _each_version(ApiKey.DESCRIBE_CONFIGS, lambda version: version == 0)
 """Whether an entry says only that it is a default; else it names its source."""
+
+INIT_PRODUCER_ID_FENCED = _each_version(
+    ApiKey.INIT_PRODUCER_ID,
+    lambda version: ErrorCode.PRODUCER_FENCED if version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH,
+)
+"""How a producer is told that another has taken its place (KIP-588)."""
+
+ADD_PARTITIONS_TO_TXN_FENCED = _each_version(
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    lambda version: ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH,
+)
+ADD_OFFSETS_TO_TXN_FENCED = _each_version(
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    lambda version: ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH,
+)
+END_TXN_FENCED = _each_version(
+    ApiKey.END_TXN,
+    lambda version: ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH,
+)

@@ -24,8 +24,8 @@ class BrokerEnvironment:
     """The environment of one broker in this process.
 
     outside: the environment of its server. executor: runs blocking work. supervisor: of all background work, until the
-    broker stops. offsets_partitions: number of partitions of the offsets topic, as it is or will be created.
-    had_topics: whether the cluster had topics when this broker started.
+    broker stops. offsets_partitions, transaction_partitions: numbers of partitions of the internal topics, as they
+    are or will be created. had_topics: whether the cluster had topics when this broker started.
     """
 
     broker_id: int
@@ -41,6 +41,7 @@ class BrokerEnvironment:
     executor: Executor
     supervisor: Supervisor
     offsets_partitions: int
+    transaction_partitions: int
     had_topics: bool
 
     @property

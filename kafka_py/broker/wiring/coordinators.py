@@ -1,36 +1,46 @@
 """The coordinators joined with the rest of the broker: which partitions are ours, where records go, who is told.
 
 A coordinator knows no replica and no request; this file hands it an append and a log, and passes on what the controller
-says of `__consumer_offsets`. Source: docs/reference/groups.md, sections 1, 2 and 10.
+says of `__consumer_offsets` and `__transaction_state`.
+Source: docs/reference/groups.md, sections 1, 2 and 10; docs/reference/transactions.md, sections 5 and 7.
 """
 
 from __future__ import annotations
 
-import asyncio
-import gc
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.supervision import Every
 from kafka_py.broker.observe.metrics import PurgatoryMetrics
+from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
+from kafka_py.broker.wiring.topic_services import services_of_topic
 from kafka_py.coordinator.groups.coordinator import Membership
-from kafka_py.coordinator.groups.metadata_store import TOPIC, GroupStore
+from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
+from kafka_py.coordinator.groups.metadata_store import GroupStore
 from kafka_py.coordinator.groups.offset_keeper import OffsetKeeper
 from kafka_py.coordinator.groups.records import ValueVersions
 from kafka_py.coordinator.loading import LoadingTurn
-from kafka_py.coordinator.metrics import GroupCoordinatorMetrics, GroupMetrics
-from kafka_py.coordinator.runtime import Appended, RuntimeServices
-from kafka_py.log.model.answers import Origin
-from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.replication.leader.delayed import AppendResult
+from kafka_py.coordinator.metrics import (
+    GroupCoordinatorMetrics,
+    GroupMetrics,
+    TransactionCoordinatorMetrics,
+    TransactionRetryMetrics,
+)
+from kafka_py.coordinator.transactions.coordinator import TransactionCoordinator
+from kafka_py.coordinator.transactions.driver import TransactionServices
+from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
+from kafka_py.coordinator.transactions.store import TransactionStore
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.state.partition import Partition
 
-_ACTIVITY = "group coordinator"
+_GROUPS = "group coordinator"
+_TRANSACTIONS = "transaction coordinator"
+_ROLES = "roles of coordinators"
 _VALUE_VERSIONS = (
     ("2.3-IV0", ValueVersions(3, 3)),
     ("2.1-IV1", ValueVersions(3, 2)),
@@ -50,32 +60,28 @@ def value_versions(live: LiveConfig) -> ValueVersions:
 class Coordinators:
     """What this broker coordinates.
 
-    rebalances: where rounds of joining are parked.
+    rebalances: where rounds of joining are parked. markers: the way of transaction markers to their partitions.
+    next_producer_id: one that nobody has.
     """
 
-    def __init__(self, env: BrokerEnvironment, replicas: ReplicaManager, rebalances: Purgatory[Hashable]) -> None:
-        self._appends = replicas.appends
-        self._hosted = replicas.hosted
+    def __init__(
+        self,
+        env: BrokerEnvironment,
+        replicas: ReplicaManager,
+        rebalances: Purgatory[Hashable],
+        markers: MarkerChannels,
+        next_producer_id: Callable[[], Awaitable[int]],
+    ) -> None:
         self._clock = env.clock
-        self._executor = env.executor
+        self._config: Callable[[], BrokerConfig] = lambda: env.live.current
         self._supervisor = env.supervisor
-        self._spawn = partial(env.supervisor.spawn, activity=_ACTIVITY)
-        self._is_expiring = False
+        self._spawn = partial(env.supervisor.spawn, activity=_GROUPS)
+        self._rounds: set[str] = set()
         self.groups = GroupStore(
-            lambda: env.live.current,
+            self._config,
             lambda: value_versions(env.live),
             env.offsets_partitions,
-            RuntimeServices(
-                append=self._append,
-                log_of=self._log_of,
-                in_thread=self._in_thread,
-                spawn=self._spawn,
-                clock=env.clock,
-                # A million offsets live as long as the leadership: the collector must not walk them again and again.
-                settle=gc.freeze,
-                loaded=self._count_load,
-                supervisor=env.supervisor,
-            ),
+            services_of_topic(env, replicas, OFFSETS_TOPIC, _GROUPS, self._count_load),
         )
         self.membership = Membership(
             self.groups,
@@ -91,46 +97,44 @@ class Coordinators:
         self.offsets = OffsetKeeper(self.groups, self.membership.sessions, env.clock, lambda: env.live.current)
         self._metrics = GroupCoordinatorMetrics(env.registry, self.offsets)
         GroupMetrics(env.registry, self.groups)
-
-    # ---- what the coordinators need
-
-    def _append(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
-        def appended(results: list[AppendResult]) -> None:
-            result = results[0]
-            on_done(result.error, result.base_offset)
-
-        self._appends.append(
-            [(TopicPartition(TOPIC, partition), memoryview(bytearray(batch)))],
-            acks,
-            timeout_ms,
-            appended,
-            origin=Origin.COORDINATOR,
-            internal_topics_allowed=True,
+        self.markers = markers
+        self.transactions = TransactionCoordinator(
+            TransactionStore(
+                self._config,
+                env.transaction_partitions,
+                services_of_topic(
+                    env, replicas, TRANSACTION_STATE_TOPIC, _TRANSACTIONS, self._count_transaction_load
+                ),
+            ),
+            TransactionServices(markers, env.clock, self._config, env.timers.schedule),
+            next_producer_id=next_producer_id,
+            spawn=partial(env.supervisor.spawn, activity=_TRANSACTIONS),
         )
-
-    def _log_of(self, partition: int) -> PartitionLog | None:
-        found = self._hosted.partitions.get(TopicPartition(TOPIC, partition))
-        return found.log if found is not None and found.is_leader else None
+        self._transaction_metrics = TransactionCoordinatorMetrics(env.registry, self.transactions)
+        TransactionRetryMetrics(env.registry, self.transactions.driver)
+        stores = (self.groups, self.transactions.store)
+        self._runtimes = {store.runtime.topic: store.runtime for store in stores}
 
     def _count_load(self, took_ms: float) -> None:
         self._metrics.load_time.update(took_ms)
 
+    def _count_transaction_load(self, took_ms: float) -> None:
+        self._transaction_metrics.load_time.update(took_ms)
+
     def _count_rebalance(self) -> None:
         self._metrics.count_rebalance()
-
-    async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     # ---- what the controller says
 
     def roles_changed(self, leaders: list[Partition], followers: list[Partition]) -> None:
-        """This broker leads or follows these now; among them may be partitions of the offsets topic."""
-        runtime = self.groups.runtime
-        for heed, partitions in ((runtime.elected, leaders), (runtime.resigned, followers)):
+        """This broker leads or follows these now; among them may be partitions of the internal topics."""
+        for partitions, is_leader in ((leaders, True), (followers, False)):
             for partition in partitions:
                 topic, number = partition.topic_partition
-                if topic == TOPIC:
-                    with self._supervisor.guard(_ACTIVITY, partition.topic_partition):
+                runtime = self._runtimes.get(topic)
+                if runtime is not None:
+                    with self._supervisor.guard(_ROLES, partition.topic_partition):
+                        heed = runtime.elected if is_leader else runtime.resigned
                         heed(number, partition.leader_epoch)
 
     def stopped(self, partitions: list[tuple[TopicPartition, bool]]) -> None:
@@ -140,9 +144,10 @@ class Coordinators:
     def lost(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """These are not hosted any more: they were taken away, or their log directory has failed."""
         for topic, number in topic_partitions:
-            if topic == TOPIC:
-                with self._supervisor.guard(_ACTIVITY, f"{topic}-{number}"):
-                    self.groups.runtime.resigned(number, None)
+            runtime = self._runtimes.get(topic)
+            if runtime is not None:
+                with self._supervisor.guard(_ROLES, f"{topic}-{number}"):
+                    runtime.resigned(number, None)
 
     def topics_deleted(self, topics: Iterable[str]) -> None:
         """What groups have committed for these topics goes too."""
@@ -152,17 +157,35 @@ class Coordinators:
 
     # ---- upkeep
 
-    def remove_expired(self) -> None:
-        """Looks through all groups for offsets that were kept long enough; one such round at a time."""
-        if not self._is_expiring:
-            self._is_expiring = True
-            self._spawn(self._expire())
+    def start(self, every: Every) -> None:
+        """From now on what is over is looked for, each kind in one round at a time."""
+        config = self._config()
+        every(config.offsets_retention_check_interval_ms, self.remove_expired, "expiry of offsets")
+        every(config.transaction_abort_timed_out_interval_ms, self.abort_timed_out, "time-outs of transactions")
+        every(config.transaction_remove_expired_interval_ms, self.remove_expired_ids, "expiry of transactional ids")
 
-    async def _expire(self) -> None:
+    def remove_expired(self) -> None:
+        """Looks through all groups for offsets that were kept long enough."""
+        self._round("offsets", self.offsets.remove_expired)
+
+    def abort_timed_out(self) -> None:
+        """Looks through all transactions for those that run for too long."""
+        self._round("time-outs", self.transactions.abort_timed_out)
+
+    def remove_expired_ids(self) -> None:
+        """Looks through all transactional ids for those that nobody has used for long."""
+        self._round("ids", lambda: self.transactions.remove_expired(self._config().request_timeout_ms))
+
+    def _round(self, name: str, steps: Callable[[], Iterator[object]]) -> None:
+        if name not in self._rounds:
+            self._rounds.add(name)
+            self._spawn(self._look_through(name, steps()))
+
+    async def _look_through(self, name: str, steps: Iterator[object]) -> None:
         try:
-            await self._in_turns(self.offsets.remove_expired())
+            await self._in_turns(steps)
         finally:
-            self._is_expiring = False
+            self._rounds.discard(name)
 
     async def _in_turns(self, steps: Iterator[object]) -> None:
         turn = LoadingTurn(self._clock)
@@ -172,3 +195,4 @@ class Coordinators:
     def close(self) -> None:
         """The broker stops: nobody is served any more."""
         self.groups.close()
+        self.markers.close()

@@ -195,15 +195,6 @@ async def test_producer_ids_are_never_handed_out_twice(broker: LocalBroker) -> N
 
 
 @on_broker()
-async def test_a_transactional_id_is_refused_for_good(broker: LocalBroker) -> None:
-    got = await broker.ask(InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=1000), 4)
-    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert (got.error_code, got.producer_id, got.producer_epoch) == (refused, -1, -1)
-    empty = await broker.ask(InitProducerIdRequest(transactional_id="", transaction_timeout_ms=1000), 4)
-    assert empty.error_code == ErrorCode.INVALID_REQUEST
-
-
-@on_broker()
 async def test_connection_lost_is_what_a_client_sees_of_garbage(broker: LocalBroker) -> None:
     other = await broker.connect()
     future = other.send_nowait(request_of(batch()), 8)

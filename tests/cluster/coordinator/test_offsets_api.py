@@ -9,7 +9,6 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.requests.transactions import NOT_OFFERED
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.compiler import encode_versioned
@@ -120,11 +119,7 @@ async def test_without_brokers_enough_for_its_replicas_there_is_no_offsets_topic
 
 
 @on_broker(**SETTINGS)
-async def test_transactions_have_no_coordinator(broker: LocalBroker) -> None:
-    answer = await broker.ask(FindCoordinatorRequest(key="t", key_type=1), 3)
-    assert answer.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert answer.error_message == NOT_OFFERED
-    assert not await broker.store.topics.exists("__transaction_state")
+async def test_what_is_neither_a_group_nor_a_transactional_id_has_no_coordinator(broker: LocalBroker) -> None:
     assert (await broker.ask(FindCoordinatorRequest(key="t", key_type=2), 3)).error_code == ErrorCode.INVALID_REQUEST
 
 

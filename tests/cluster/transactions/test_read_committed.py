@@ -8,7 +8,6 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.requests import transactions
 from kafka_py.records.batch import iter_headers, iter_records
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -26,11 +25,6 @@ from kafka_py.wire.messages.write_txn_markers import (
 
 UNCOMMITTED, COMMITTED = 0, 1
 LATEST, EARLIEST = -1, -2
-
-
-@pytest.fixture(autouse=True)
-def offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "OFFERED", True)
 
 
 class Producer:

@@ -6,17 +6,11 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.requests import transactions
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 REFUSED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-
-
-@pytest.fixture(autouse=True)
-def offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "OFFERED", True)
 
 
 def of_producer(sequence: int = 0, *, epoch: int = 0, transactional: bool = True, **fields: Any) -> bytes:

@@ -12,10 +12,14 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.wire import version_meanings
 from kafka_py.wire.apis import APIS
 from kafka_py.wire.version_meanings import (
+    ADD_OFFSETS_TO_TXN_FENCED,
+    ADD_PARTITIONS_TO_TXN_FENCED,
     API_VERSIONS_NAMES_CLIENT,
     CREATE_TOPICS_RETURNS_CONFIGS,
     DELETE_TOPICS_DISABLED,
     DESCRIBE_CONFIGS_HAS_IS_DEFAULT,
+    END_TXN_FENCED,
+    INIT_PRODUCER_ID_FENCED,
     JOIN_GROUP,
     LEADER_AND_ISR_BY_TOPIC_ID,
     LEAVE_GROUP_IN_BULK,
@@ -36,7 +40,7 @@ COMPARING = {"produce.py", "fetch.py"}
 
 def test_every_version_has_a_row():
     rows = {name: table for name, table in vars(version_meanings).items() if type(table) is tuple}
-    assert len(rows) == 14
+    assert len(rows) == 18
     for name, table in rows.items():
         key = max((key for key in APIS if name.startswith(key.name)), key=lambda key: len(key.name))
         assert len(table) == APIS[key].max_version + 1, name
@@ -82,6 +86,10 @@ def test_the_oldest_versions_mean_something_else():
         (API_VERSIONS_NAMES_CLIENT, 3),
         (CREATE_TOPICS_RETURNS_CONFIGS, 5),
         ([row is ErrorCode.TOPIC_DELETION_DISABLED for row in DELETE_TOPICS_DISABLED], 3),
+        ([row is ErrorCode.PRODUCER_FENCED for row in INIT_PRODUCER_ID_FENCED], 4),
+        ([row is ErrorCode.PRODUCER_FENCED for row in ADD_PARTITIONS_TO_TXN_FENCED], 2),
+        ([row is ErrorCode.PRODUCER_FENCED for row in ADD_OFFSETS_TO_TXN_FENCED], 2),
+        ([row is ErrorCode.PRODUCER_FENCED for row in END_TXN_FENCED], 2),
     ],
 )
 def test_a_meaning_holds_from_its_first_version_on(rows, first):

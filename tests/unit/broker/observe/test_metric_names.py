@@ -17,10 +17,7 @@ SELECTOR = "kafka.server:type=socket-server-metrics"
 
 NOT_YET = {
     "followers' connections": ("kafka.server:type=replica-fetcher-metrics",),
-    "transactions": (
-        "kafka.coordinator.transaction:", "kafka.server:type=transaction-coordinator-metrics",
-        "kafka.server:type=txn-marker-channel-metrics",
-    ),
+    "connections to the partitions of transactions": ("kafka.server:type=txn-marker-channel-metrics",),
     "quotas": (
         "kafka.server:type=Produce", "kafka.server:type=Fetch ", "kafka.server:type=Request ",
         "kafka.server:type=ControllerMutation",
