@@ -248,9 +248,14 @@ class Rebalancing:
     # Leaving the group
 
     async def revoke_all(self) -> None:
-        """Revokes all partitions before the member leaves, and notifies the listener."""
+        """Revokes all partitions before the member leaves, and notifies the listener.
+
+        Not of partitions whose assignment it was not notified of yet, since a poll was cancelled before that.
+        """
         lost = self._member.generation == NO_GENERATION
-        await self._revoke(self._subscriptions.partitions(), lost=lost)
+        taking = self._taking
+        unknown = taking.new if taking is not None and taking.is_taken else set()
+        await self._revoke(self._subscriptions.partitions() - unknown, lost=lost)
 
     async def leave(self, reason: str, timeout_ms: float | None = None) -> None:
         """Leaves the group."""

@@ -253,6 +253,30 @@ def test_a_listener_that_is_cancelled_at_work_is_not_called_again() -> None:
     assert [note for note in world.notes if note[0] == "assigned"] == [("assigned", A)]
 
 
+def test_what_the_listener_was_not_notified_of_is_not_revoked_either() -> None:
+    """A poll was cancelled before the listener was called for the assignment, and then the consumer is closed."""
+    world = World()
+    calls: list[str] = []
+
+    async def never_assigned(call: Any, *arguments: Any) -> Any:
+        calls.append(call.method.__name__)
+        if call.method.__name__ == "on_partitions_assigned":
+            await asyncio.sleep(HOUR_MS)
+        return call(*arguments)
+
+    async def run() -> None:
+        environment = world.wires.environment(virtual_clock())
+        async with AsyncConsumer(world.settings, environment=environment, call_user=never_assigned) as consumer:
+            await consumer.subscribe(["t"], listener=world.notes)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(10):
+                    await consumer.poll(30)
+            assert consumer.assignment() == {A}
+
+    run_virtual(run())
+    assert calls == ["on_partitions_assigned"]
+
+
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # an interrupt before the call had begun
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_rebalances_of_a_blocking_consumer_that_are_interrupted_at_random_are_continued() -> None:
