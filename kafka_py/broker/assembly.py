@@ -25,7 +25,7 @@ from kafka_py.controller.controller import Controller
 from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import load_policy
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.net.broker_link import Connection
 from kafka_py.net.client import BrokerConnection
@@ -37,7 +37,7 @@ from kafka_py.wire.fetch_epochs import MAX_EPOCH
 
 def assemble(
     env: BrokerEnvironment,
-    log_dirs: LogDirs,
+    log_dirs: LogManager,
     register_again: Callable[[], Awaitable[None]],
     apply_settings: Callable[[str], Awaitable[None]],
 ) -> Node:

@@ -37,7 +37,7 @@ from kafka_py.controller.controller import Controller
 from kafka_py.log.disk.files import open_files_limit
 from kafka_py.log.disk.handles import handles_within
 from kafka_py.log.loading.meta_properties import MetaProperties, check_cluster_id, choose_broker_id
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.wire.apis import size_fault
 from kafka_py.zk.kazoo_session import KazooSession
@@ -90,7 +90,7 @@ class KafkaServer:
         self._cleaner_background = CountedBackground(given.executor or self._cleaner_pool, self.loop)
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
-        self._log_dirs: LogDirs | None = None
+        self._log_dirs: LogManager | None = None
         self._controller: Controller | None = None
         self._sockets: SocketServer | None = None
         self.dispatcher: Dispatcher | None = None
@@ -188,8 +188,8 @@ class KafkaServer:
         # Scripts wait for "started"; clients that connect then should get the metadata of the cluster.
         await self.node.wait_cluster_known()
 
-    def _open_log_dirs(self) -> LogDirs:
-        log_dirs = LogDirs(
+    def _open_log_dirs(self) -> LogManager:
+        log_dirs = LogManager(
             self.config,
             self._outside.files,
             self.clock,
@@ -207,7 +207,7 @@ class KafkaServer:
         log_dirs.open()
         return log_dirs
 
-    async def _find_broker_id(self, log_dirs: LogDirs) -> int:
+    async def _find_broker_id(self, log_dirs: LogManager) -> int:
         """The configured, stored or generated broker id. Raises InconsistentBrokerId, InconsistentClusterId."""
         assert self.cluster_id is not None
         config = self.config
@@ -220,7 +220,7 @@ class KafkaServer:
             broker_id = await self.store.brokers.generate_id(config.reserved_broker_max_id)
         return broker_id
 
-    def _config_changes(self, log_dirs: LogDirs) -> ConfigChanges:
+    def _config_changes(self, log_dirs: LogManager) -> ConfigChanges:
         return ConfigChanges(
             self.broker_id,
             stored=self.store.configs,

@@ -58,7 +58,7 @@ _PRODUCER_EXPIRY_CHECK_MS = 600_000
 _IDLE_HANDLES_CHECK_MS = 10_000
 
 
-class LogDirs:
+class LogManager:
     """The log directories of a broker and the logs in them.
 
     cleaner_background: threads for compactions, which take long; default: `background`.

@@ -18,7 +18,7 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Quarantine, Supervisor
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import NoDescriptorsLeft, UnexpectedAppendOffset
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.state.epochs import EpochEnd
@@ -74,7 +74,7 @@ class LogDirMover:
     def __init__(
         self,
         hosted: HostedPartitions,
-        log_dirs: LogDirs,
+        log_dirs: LogManager,
         *,
         options: Callable[[], ReplicationOptions],
         throttle: Throttle,

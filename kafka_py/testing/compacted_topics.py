@@ -10,7 +10,7 @@ import random
 from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.background import InlineBackground
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
@@ -42,7 +42,7 @@ class CompactedTopic:
     # ---- lives
 
     def open(self) -> None:
-        self.dirs = LogDirs(
+        self.dirs = LogManager(
             self.options, self.files, self.clock, self.chance, background=InlineBackground(),
             later=self.clock.later,
         )  # fmt: skip

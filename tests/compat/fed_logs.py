@@ -16,7 +16,7 @@ from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.files import RealFiles
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
@@ -70,7 +70,7 @@ class OurLogs:
 
     def _open(self) -> None:
         options = LogOptions.parse({"log.dirs": str(self.our_log_dir), "log.retention.ms": "-1"})
-        self.ours = LogDirs(options, RealFiles(), SystemClock(), Chance())
+        self.ours = LogManager(options, RealFiles(), SystemClock(), Chance())
         self.ours.open()
         self.ours.load(lambda topic: LogConfig.for_topic(options, TOPICS[topic]))
         for topic in TOPICS:

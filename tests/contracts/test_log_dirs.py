@@ -8,7 +8,7 @@ import pytest
 from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.files import RealFiles
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.retention import delete_old_segments
@@ -22,7 +22,7 @@ PARTITIONS = [TopicPartition(topic, partition) for topic in ("a", "b-c") for par
 
 @pytest.fixture(params=["real", "fake"])
 def make(request, tmp_path):
-    """Makes LogDirs on two directories, opened and loaded."""
+    """Makes LogManager on two directories, opened and loaded."""
     clock = ManualClock()
     files = RealFiles() if request.param == "real" else FakeFiles(now_ms=clock.wall_ms)
     settings = {
@@ -32,8 +32,8 @@ def make(request, tmp_path):
         "num.recovery.threads.per.data.dir": "3",
     }
 
-    def make() -> LogDirs:
-        made = LogDirs(LogOptions.parse(settings), files, clock, Chance(), later=clock.later, max_open_handles=4)
+    def make() -> LogManager:
+        made = LogManager(LogOptions.parse(settings), files, clock, Chance(), later=clock.later, max_open_handles=4)
         made.open()
         made.load()
         return made
@@ -116,7 +116,7 @@ def test_we4_41_descriptors_at_rest_are_one_per_log(tmp_path):
         links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
         return sum(os.readlink(link).startswith(str(tmp_path)) for link in links if os.path.islink(link))
 
-    dirs = LogDirs(
+    dirs = LogManager(
         LogOptions.parse({"log.dirs": str(tmp_path), "log.index.interval.bytes": "0"}), RealFiles(), ManualClock(),
         Chance(),
     )
@@ -140,7 +140,7 @@ def test_logs_of_several_threads_share_the_handles(tmp_path):
         {"log.dirs": str(tmp_path), "num.recovery.threads.per.data.dir": "8", "log.segment.bytes": "500"}
     )
     for _ in range(3):
-        dirs = LogDirs(options, RealFiles(), ManualClock(), Chance(), max_open_handles=3)
+        dirs = LogManager(options, RealFiles(), ManualClock(), Chance(), max_open_handles=3)
         dirs.open()
         dirs.load()
         with ThreadPoolExecutor(4) as pool:

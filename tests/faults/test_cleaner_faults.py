@@ -15,7 +15,7 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.log.compaction.cleaning import CleanJob
 from kafka_py.log.compaction.cleaning_process import CleaningFailed
 from kafka_py.log.disk.background import InlineBackground
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
@@ -42,7 +42,7 @@ class Broker:
         config = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "min.compaction.lag.ms": 60_000,
                   "max.compaction.lag.ms": 600_000, "segment.index.bytes": 1200, **settings}  # fmt: skip
         self.config = LogConfig.for_topic(None, config)
-        self.dirs = LogDirs(
+        self.dirs = LogManager(
             LogOptions.parse({"log.dirs": "/a,/b"}), self.files, self.clock, Chance(), background=InlineBackground(),
             later=self.clock.later, supervisor=self.supervisor,
         )  # fmt: skip
@@ -72,7 +72,7 @@ class Broker:
         self.clock = ManualClock(self.clock.wall_ms())
         self.files.now_ms = self.clock.wall_ms
         self.supervisor = Supervisor(self.clock)
-        self.dirs = LogDirs(
+        self.dirs = LogManager(
             LogOptions.parse({"log.dirs": "/a,/b"}), self.files, self.clock, Chance(), background=InlineBackground(),
             later=self.clock.later, supervisor=self.supervisor,
         )  # fmt: skip
@@ -247,7 +247,7 @@ def test_a_look_that_fails_is_followed_by_another(error: type[Exception], monkey
 # ---- upkeep
 
 
-TASKS: dict[str, tuple[str, Callable[[LogDirs], object]]] = {
+TASKS: dict[str, tuple[str, Callable[[LogManager], object]]] = {
     "retention": ("kafka_py.log.upkeep.delete_old_segments", lambda dirs: dirs.upkeep.delete_old_segments()),
     "flush": ("kafka_py.log.partition.flushing.Flushing.in_background", lambda dirs: dirs.upkeep.flush_dirty_logs()),
     "expiry": ("kafka_py.log.partition.log_files.LogFiles.remove_expired_producers",

@@ -14,7 +14,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentMetadata, MetaProperties
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.records.batch import CorruptBatch, iter_headers, iter_records, verify_crc
@@ -55,14 +55,14 @@ class Stored:
             dirs.abandon()
         self.images = self._snapshot("/logs")
 
-    def open(self) -> LogDirs:
-        dirs = LogDirs(LogOptions.parse(SETTINGS), self.files, self.clock, Chance(), later=self.clock.later)
+    def open(self) -> LogManager:
+        dirs = LogManager(LogOptions.parse(SETTINGS), self.files, self.clock, Chance(), later=self.clock.later)
         dirs.open()
         dirs.read_meta()
         dirs.load()
         return dirs
 
-    def _fill(self, dirs: LogDirs) -> None:
+    def _fill(self, dirs: LogManager) -> None:
         log = dirs.get_or_create(TP)
         sequence = 0
         for number in range(BATCHES):
@@ -108,7 +108,7 @@ class Stored:
         return [(position + header.size_bytes, header.next_offset) for position, header in iter_headers(data)]
 
 
-def read_back(dirs: LogDirs) -> dict[int, bytes]:
+def read_back(dirs: LogManager) -> dict[int, bytes]:
     """Offset -> value of what a consumer gets: it checks each batch's checksum, and stops at one that does not fit."""
     log = dirs.get(TP)
     found: dict[int, bytes] = {}
@@ -197,7 +197,7 @@ def check(stored: Stored, path: str, position: int, where: str, caplog: pytest.L
     log_lookups(dirs)
 
 
-def log_lookups(dirs: LogDirs) -> None:
+def log_lookups(dirs: LogManager) -> None:
     """Whatever is asked gets an answer or an error that clients know."""
     log = dirs.get(TP)
     for look in (

@@ -24,7 +24,7 @@ from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.broker.wiring.coordinators import Coordinators
 from kafka_py.broker.wiring.replica_wiring import Replication
 from kafka_py.controller.controller import Controller
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.replication.leader.appends import Appends
 from kafka_py.replication.leader.fetches import Fetches
 from kafka_py.replication.leader.record_deletion import RecordDeletion
@@ -62,7 +62,7 @@ class Node:
     store: ZkStore
     metadata: MetadataCache
     metadata_answers: MetadataAnswers
-    log_dirs: LogDirs
+    log_dirs: LogManager
     replicas: ReplicaManager
     replication: Replication
     deletion: RecordDeletion

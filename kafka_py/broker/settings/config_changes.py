@@ -16,7 +16,7 @@ from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.setting_names import shown
 from kafka_py.broker.settings.topic_configs import BUILT_A_TURN, TopicConfigs
 from kafka_py.controller.controller import Controller
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
@@ -41,7 +41,7 @@ class ConfigChanges:
         stored: ConfigStore,
         live: LiveConfig,
         topics: TopicConfigs,
-        log_dirs: LogDirs,
+        log_dirs: LogManager,
         controller: Callable[[], Controller | None],
         on_broker_config: Callable[[BrokerConfig], Awaitable[None]],
     ) -> None:

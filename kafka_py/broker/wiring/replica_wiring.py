@@ -15,7 +15,7 @@ from kafka_py.base.supervision import Every
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.replication.follower.fetcher_manager import FetcherManager
 from kafka_py.replication.follower.fetcher_metrics import MoverMetrics
@@ -45,7 +45,7 @@ class Replication:
     replicas: the partitions of this broker. fetchers: for those that it follows. isr_updates: for those that it leads.
     """
 
-    def __init__(self, env: BrokerEnvironment, log_dirs: LogDirs, metadata: MetadataCache, parked: Parked) -> None:
+    def __init__(self, env: BrokerEnvironment, log_dirs: LogManager, metadata: MetadataCache, parked: Parked) -> None:
         """parked: the purgatories of requests that wait for partitions."""
         config = env.live.current
         self._env = env

@@ -14,7 +14,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.log.disk.background import Background, InlineBackground
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.replication.leader.appends import Appends
 from kafka_py.replication.leader.fetches import Fetches
 from kafka_py.replication.leader.purgatories import Parked
@@ -36,7 +36,7 @@ class ReplicaManager:
     def __init__(
         self,
         hosted: HostedPartitions,
-        log_dirs: LogDirs,
+        log_dirs: LogManager,
         clock: Clock,
         *,
         parked: Parked,

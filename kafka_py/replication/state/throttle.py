@@ -72,6 +72,11 @@ class Throttle:
         self._replicas_of = replicas_of
         self._covered: dict[str, _Covered] = {}
 
+    @property
+    def limit(self) -> int:
+        """Bytes per second; UNLIMITED for none."""
+        return self._limit
+
     def set_limit(self, limit: int) -> None:
         """Replaces the limit, in bytes per second."""
         self._limit = limit

@@ -19,7 +19,7 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
@@ -146,9 +146,9 @@ class ScriptedBroker:
     def _log_config(self) -> LogConfig:
         return LogConfig.for_topic(None, self.cluster.topic_settings)
 
-    def _open_logs(self) -> LogDirs:
+    def _open_logs(self) -> LogManager:
         loop = asyncio.get_running_loop()
-        log_dirs = LogDirs(
+        log_dirs = LogManager(
             LogOptions.parse({"log.dirs": DIRECTORY}), self.files, self.clock, Chance(1),
             later=lambda ms, call: loop.call_later(ms / 1000, call), on_failure=self._directory_failed,
         )  # fmt: skip

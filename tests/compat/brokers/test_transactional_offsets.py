@@ -4,6 +4,7 @@ The same requests to both, over the same directory: what one has left pending th
 """
 
 import pytest
+from brokers.test_offsets_topic import TOPIC, Journey
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.records.java_hash import partition_for_id
@@ -20,7 +21,6 @@ from kafka_py.wire.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from tests.compat.brokers.test_offsets_topic import TOPIC, Journey
 
 COMMITTED, ABORTED, PENDING, RACED = "committed", "aborted", "pending", "raced"
 GROUPS = (COMMITTED, ABORTED, PENDING, RACED)

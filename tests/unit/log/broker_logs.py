@@ -6,7 +6,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.log.disk.background import InlineBackground
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
@@ -27,7 +27,7 @@ class Broker:
         self.start()
 
     def make(self):
-        self.dirs = LogDirs(
+        self.dirs = LogManager(
             LogOptions.parse(self.settings),
             self.files,
             self.clock,

@@ -13,7 +13,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.log.disk.background import InlineBackground
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
@@ -249,7 +249,7 @@ class Many:
         self.turns: list[Callable[[], None]] = []
         self.shared, self.own = HeldJobs(), HeldJobs()
         options = LogOptions.parse({"log.dirs": "/logs", "log.cleaner.threads": "2"})
-        self.dirs = LogDirs(
+        self.dirs = LogManager(
             options, FakeFiles(now_ms=self.clock.wall_ms), self, Chance(), background=self.shared,
             cleaner_background=self.own, later=lambda _delay_ms, turn: self.turns.append(turn),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.supervision import Supervisor
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import NoDescriptorsLeft
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
@@ -44,10 +44,10 @@ class Broker:
         self.steps: list[TopicPartition] = []
         self.mover = self._mover()
 
-    def new_log_dirs(self) -> LogDirs:
+    def new_log_dirs(self) -> LogManager:
         loop = asyncio.get_running_loop()
         options = LogOptions.parse({"log.dirs": f"{HERE},{THERE}"})
-        log_dirs = LogDirs(
+        log_dirs = LogManager(
             options, self.files, self.clock, Chance(), later=lambda ms, call: loop.call_later(ms / 1000, call)
         )
         log_dirs.open()

@@ -18,7 +18,7 @@ from kafka_py.log.compaction.cleaning import CleanJob, Stopped
 from kafka_py.log.compaction.cleaning_process import CleaningFailed, run_cleaning
 from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.log.disk.files import RealFiles
-from kafka_py.log.log_manager import LogDirs
+from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
@@ -31,7 +31,7 @@ from kafka_py.records.builder import BatchBuilder
 def log(tmp_path: Path) -> PartitionLog:
     """Three closed segments with ten keys each."""
     options = LogOptions.parse({"log.dirs": str(tmp_path)})
-    dirs = LogDirs(options, RealFiles(), SystemClock(), Chance(), later=lambda _ms, _callback: None)
+    dirs = LogManager(options, RealFiles(), SystemClock(), Chance(), later=lambda _ms, _callback: None)
     dirs.open()
     made = dirs.get_or_create(TopicPartition("t", 0), LogConfig.for_topic(options, {"cleanup.policy": "compact"}))
     now_ms = int(time.time() * 1000)
